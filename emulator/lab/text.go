@@ -26,7 +26,7 @@ program waits for and what it asks at once, not how fast Google's services are.
 - **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what
   there is: look at a small run's time, not at this ratio.
 - **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without
-  what a run writes for its undo log and its journal.
+  what a run writes to its undo log and its todos.
 - **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item
   one question after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
 - **Round trips** is the longest chain of requests of which each was sent after the answer to the one before.

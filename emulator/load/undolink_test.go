@@ -24,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -91,13 +92,13 @@ func (w world) deletedReports(t *testing.T, run string, n int) {
 			}
 			records = append(records, undo.Record{Item: ref.Path(), Action: "delete report", Reason: "due"}, deleted)
 		}
-		packed, err := undo.Pack(records)
+		packed, err := runlog.Pack(records)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for part, data := range packed {
-			w.Set(t, undo.EntryOf(run, first/perEntry, part).Path(),
-				map[string]any{"data": data, "parts": len(packed), "expireAt": time.Now().Add(time.Hour)})
+			w.Set(t, fmt.Sprintf("%s/%06d-%02d", runlog.DoneOf(run), first/perEntry, part),
+				map[string]any{"data": data, "parts": len(packed), "at": documents.ServerTimestamp, "expireAt": time.Now().Add(time.Hour)})
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (w world) wantDone(t *testing.T) {
 	wantSame(t, "posts", posts, w.names(t, "posts"))
 	wantSame(t, "circles", circles, w.names(t, "circles"))
 	wantSame(t, "tasks", tasks, w.names(t, "tasks"))
-	wantSame(t, "journal", nil, w.names(t, "cleanupJobs/"+job+"/journal"))
+	wantSame(t, "todos", nil, w.names(t, "cleanupJobs/"+job+"/cleanupTodo"))
 }
 
 // names returns the ids of a collection's documents in order, without reading what they hold.

@@ -207,7 +207,7 @@ func TestManyRetries(t *testing.T) {
 	f.SignUp(t, "r0000", "r0700", "r1202", "r12020")
 	var pages atomic.Int64
 	f.Clock = func() time.Time {
-		if pages.Load() >= 3 { // the journal, which is empty, the users, and a page of notes
+		if pages.Load() >= 3 { // what is left to do, which is nothing, the users, and a page of notes
 			return now.Add(f.Timeout / 2)
 		}
 		return now

@@ -250,21 +250,22 @@ func TestHeldUsers(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }
 
-// TestForgedEntries: what somebody else writes into the journal deletes no account of a user who is there, whatever rule it names.
+// TestForgedEntries: what somebody else writes into cleanupTodo deletes no account of a user who is there, whatever rule it names.
 func TestForgedEntries(t *testing.T) {
 	f := newFunction(t)
 	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("victim2")); err != nil {
 		t.Fatal(err)
 	}
 	f.Set(t, "users/victim2", map[string]any{"banStatus": "none"})
-	for name, entry := range map[string]map[string]any{
-		"absent": {"then": []any{map[string]any{"rule": "user", "absent": "users/other", "account": "victim2"}}},
-		"none":   {"then": []any{map[string]any{"absent": "", "account": "victim2"}}},
-		"user":   {"then": []any{map[string]any{"rule": "user", "absent": "users/victim2", "account": true}}},
-		"item":   {"next": []any{map[string]any{"rule": "user", "path": "users/victim2", "from": ""}}},
+	named := enginetest.AccountOf("user", "users/other")
+	named["account"] = "victim2"
+	for name, stored := range map[string]map[string]any{
+		"absent": named,
+		"none":   {"absent": "", "account": "victim2"},
+		"user":   enginetest.AccountOf("user", "users/victim2"),
+		"item":   enginetest.ItemOf("user", "users/victim2", ""),
 	} {
-		entry["open"], entry["task"] = true, ""
-		f.Set(t, "cleanupJobs/cleanupBannedUsers/journal/"+name, entry)
+		f.SetTodo(t, name, stored)
 	}
 	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
 	if _, err := f.Auth(t).GetUser(t.Context(), "victim2"); err != nil {

@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestOneCommit: one commit deletes the document and writes the note, and the journal does not repeat the account.
+// TestOneCommit: one commit deletes the document and writes the note, and no Todo repeats the account.
 func TestOneCommit(t *testing.T) {
 	user := engine.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
 	got := userRule.Change(user, engine.Decision{}, engine.Run{Now: now})

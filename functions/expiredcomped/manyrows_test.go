@@ -94,7 +94,7 @@ func TestManyRowsOfOneMember(t *testing.T) {
 				enginetest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
 			}
 			enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 1))
-			// With an entry of the journal; and a row that stays may be among those that a commit looks at.
+			// A row that stays may be among those that a commit looks at.
 			if largest > 401 || tt.most == 0 && largest < 400 && (tt.stays == "" || largest < 399) {
 				t.Errorf("the largest commit has %d deletions, want those of 400 rows", largest)
 			}

@@ -158,7 +158,7 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 	}
 }
 
-// TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that the journal repeats, which
+// TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that a Todo repeats, which
 // would not know of a promise whose date has come, or of a user who came back.
 func TestOneCommit(t *testing.T) {
 	p := projectOf("p", map[string]any{"last_activity_at": cutoff})

@@ -170,7 +170,7 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	enginetest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
 
-// TestForgedEntries: what somebody else writes into the journal deletes no file outside of posts/, no account, and writes nothing.
+// TestForgedEntries: what somebody else writes into cleanupTodo deletes no file outside of posts/, no account, and writes nothing.
 func TestForgedEntries(t *testing.T) {
 	f := newFunction(t)
 	for _, name := range []string{"avatars/victim.png", "secrets/a", "posts/u1/theirs.png", "posts/u1/own.png"} {
@@ -178,20 +178,20 @@ func TestForgedEntries(t *testing.T) {
 	}
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
 	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
-	for name, then := range map[string]map[string]any{
-		"object":   {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "marked": false, "names": []any{"avatars/victim.png"}},
-		"folder":   {"rule": "post", "absent": "posts/gone", "folder": true, "ownerKey": "", "marked": false, "names": []any{"secrets/"}},
-		"no owner": {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "", "marked": false, "names": []any{"posts/u1/theirs.png"}},
-		"write":    {"rule": "post", "absent": "posts/gone", "done": []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}},
+	write := enginetest.AccountOf("post", "posts/gone")
+	write["done"] = []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}
+	for name, stored := range map[string]map[string]any{
+		"object":   enginetest.StepOf("post", "posts/gone", false, "postId", "avatars/victim.png"),
+		"folder":   enginetest.StepOf("post", "posts/gone", true, "", "secrets/"),
+		"no owner": enginetest.StepOf("post", "posts/gone", false, "", "posts/u1/theirs.png"),
+		"write":    write,
 		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
-		"account":  {"rule": "post", "absent": "posts/victim-admin", "account": true},
+		"account":  enginetest.AccountOf("post", "posts/victim-admin"),
+		// It reaches what the job can delete, and there the file is another post's.
+		"theirs": enginetest.StepOf("post", "posts/gone", false, "postId", "posts/u1/theirs.png", "posts/u1/own.png"),
 	} {
-		f.Set(t, "cleanupJobs/"+jobName+"/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}, "next": []any{}})
+		f.SetTodo(t, name, stored)
 	}
-	// It reaches what the job can delete, and there the file is another post's.
-	f.Set(t, "cleanupJobs/"+jobName+"/journal/theirs", map[string]any{"open": true, "task": "", "next": []any{}, "then": []any{map[string]any{
-		"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "marked": false, "names": []any{"posts/u1/theirs.png", "posts/u1/own.png"},
-	}}})
 	before := f.Objects(t)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})

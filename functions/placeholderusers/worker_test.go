@@ -58,7 +58,7 @@ func TestWorkerKeeps(t *testing.T) {
 				got := w.Worker.Run(t, task)
 				enginetest.WantReport(t, got, engine.Completed, actions)
 				enginetest.Want(t, "kept", kept, got.Kept)
-				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // what is held, the journal, the user
+				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // what is held, what is left to do, the user
 					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
 				}
 				w.wantLeft(t, before)

@@ -179,9 +179,9 @@ func TestWrittenToAllTheTime(t *testing.T) {
 	wantKept(t, f, inquiry(8*day), messages)
 }
 
-// TestEntriesOfTheJournal: an inquiry goes on from the stage that an entry names, by what it is by now. An entry that names another is
+// TestStagesLeftToDo: an inquiry goes on from the stage that a Todo names, by what it is by now. A Todo that names another is
 // refused.
-func TestEntriesOfTheJournal(t *testing.T) {
+func TestStagesLeftToDo(t *testing.T) {
 	edited := map[string]any{"content": "edited"}
 	reopened := map[string]any{"status": "open"}
 	type all = map[string]map[string]any
@@ -243,10 +243,7 @@ func TestEntriesOfTheJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
 			messages := setLarge(t, f)
-			f.Set(t, "cleanupJobs/cleanupResolvedInquiries/journal/e1", map[string]any{
-				"runId": "r", "attempt": 1, "task": "", "at": now, "open": true, "then": []any{},
-				"next": []any{map[string]any{"rule": "inquiry", "path": "inquiries/i1", "from": tt.from}},
-			})
+			f.SetTodo(t, "e1", enginetest.ItemOf("inquiry", "inquiries/i1", tt.from))
 			tt.arrange(t, f, messages)
 			if tt.want != nil {
 				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))

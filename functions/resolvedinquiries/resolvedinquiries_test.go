@@ -56,7 +56,7 @@ func wantIDs(t *testing.T, f *enginetest.Function, collection string, want ...st
 // wantNothingBegun makes sure that no run left a record.
 func wantNothingBegun(t *testing.T, f *enginetest.Function) {
 	t.Helper()
-	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/journal")
+	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")
 }
 
 // TestWhatIsKeptAndCounted also has odd values. They are archived unchanged if the inquiry is due.

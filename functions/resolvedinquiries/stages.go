@@ -28,7 +28,7 @@ import (
 // the messages of its subcollection before that, because they may be too many for a commit. Until that commit these messages
 // lie below a document that does not exist. They are moved back if the inquiry stays.
 
-// stage is what the next commit of an inquiry does. Between two commits the journal remembers it, so that the next run
+// stage is what the next commit of an inquiry does. Between two commits a Todo remembers it, so that the next run
 // continues from there if this one is killed.
 type stage string
 
@@ -42,7 +42,7 @@ const (
 // copyRounds is how often an inquiry's messages are copied. If they change each time meanwhile, the inquiry stays.
 const copyRounds = 3
 
-// progress is how far an inquiry has come, as the journal remembers it.
+// progress is how far an inquiry has come, as a Todo remembers it.
 type progress struct {
 	Stage   stage            `json:"stage,omitempty"`
 	Moved   string           `json:"moved,omitempty"`   // the id of the earlier archive, to which messages are moved
@@ -62,7 +62,7 @@ func parseProgress(text string) (p progress, err error) {
 	valid := json.Unmarshal([]byte(text), &p) == nil && p.String() == text
 	known := slices.Contains([]stage{whole, move, copying, finish}, p.Stage)
 	if valid = valid && known && (documents.ValidID(p.Moved) || p.Moved == "" && p.Stage != move); !valid {
-		return progress{}, fmt.Errorf("the journal says to continue from %q, which this program did not write", text)
+		return progress{}, fmt.Errorf("what is left to do is to continue from %q, which this program did not write", text)
 	}
 	return p, nil
 }
@@ -166,7 +166,7 @@ func (s *state) gather(ctx context.Context, src engine.Source, most int) (err er
 }
 
 // onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own: then
-// the journal asks for what no run wrote, for a run moves these before it copies any.
+// a Todo asks for what no run wrote, for a run moves these before it copies any.
 func (s *state) onlyCopies(ctx context.Context, src engine.Source, most int) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil || found[s.archiveRef()].Data[inSubcollection] != true {

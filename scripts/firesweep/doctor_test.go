@@ -143,7 +143,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			})
 		}, levelProblem, []string{
 			"let clients use cleanupRuns, cleanupRuns/r/cleanupUndo: anybody may get; anybody signed in may update.",
-			"let clients use cleanupJobs, cleanupJobs/j/journal, cleanupJobs/j/pinned: anybody signed in may list.",
+			"let clients use cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned: anybody signed in may list.",
 		}},
 		{"a condition", func(g *google) {
 			g.rules("cloud.firestore", func(request map[string]any) map[string]any {
@@ -158,7 +158,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 				return map[string]any{"state": "SUCCESS", "errorPosition": map[string]any{"line": 7}}
 			})
 		}, levelWarning,
-			[]string{"of authDeletionRetries, cleanupJobs, cleanupJobs/j/journal, cleanupJobs/j/pinned, cleanupRuns, cleanupRuns/r/cleanupUndo: line 7."}},
+			[]string{"of authDeletionRetries, cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned, cleanupRuns, cleanupRuns/r/cleanupUndo: line 7."}},
 		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelWarning,
 			[]string{"No security rules are released"}},
 		{"a new state", func(g *google) {

@@ -255,7 +255,7 @@ func TestIndexesCommand(t *testing.T) {
 	}
 	// A job comes with its worker, of which cleanupPlaceholderUsers has one.
 	got := parsed[indexFile](t, o.well(t, "indexes", "--rules", rules, "cleanupActivity", "cleanupPlaceholderUsers"))
-	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 6 {
+	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 4 {
 		t.Errorf("%+v", got)
 	}
 	o.refuses(t, exitWrongUse, "no such file", "indexes", "--check", file)

@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -191,7 +192,7 @@ func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string)
 	if err != nil {
 		return false, err
 	}
-	empty, err := db.Empty(ctx, undo.Collection(runID))
+	empty, err := db.Empty(ctx, runlog.DoneOf(runID))
 	return !empty, err
 }
 

@@ -12,15 +12,16 @@ const (
 	Jobs    = "cleanupJobs"         // for each job the lease, the checkpoint and the last report
 	Runs    = "cleanupRuns"         // for each run the report
 	Undo    = "cleanupUndo"         // below each document of [Runs]: the undo log
+	Todo    = "cleanupTodo"         // below each document of [Jobs]: what is still to be done
 	Retries = "authDeletionRetries" // accounts whose deletion will be tried again
 )
 
 // Names returns these names.
-func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
+func Names() []string { return []string{Jobs, Runs, Undo, Todo, Retries} }
 
-// Below returns the names of the collections below the documents of [Jobs]. An application may have collections of the same
-// names.
-func Below() []string { return []string{"journal", "pinned"} }
+// Below returns the names of the collections below the documents of [Jobs]. An application may have a collection named pinned,
+// too.
+func Below() []string { return []string{Todo, "pinned"} }
 
 // Documents returns the path of a document in each of these collections.
 func Documents() []string {

@@ -8,7 +8,7 @@ import (
 
 func TestIsRecord(t *testing.T) {
 	for path, want := range map[string]bool{
-		"cleanupJobs": true, "cleanupJobs/j": true, "cleanupJobs/j/journal/e": true, "cleanupRuns/r/cleanupUndo/e": true,
+		"cleanupJobs": true, "cleanupJobs/j": true, "cleanupJobs/j/cleanupTodo/e": true, "cleanupRuns/r/cleanupUndo/e": true,
 		"authDeletionRetries/u": false, "cleanupJobsx/j": false, "x/cleanupJobs/j/y": false, "": false,
 	} {
 		if collections.IsRecord(path) != want {

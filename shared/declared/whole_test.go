@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -24,9 +25,9 @@ import (
 func kept(t testing.TB, f *enginetest.Function, runID string) (writes map[string]undo.Fields, stayed []string) {
 	t.Helper()
 	writes = map[string]undo.Fields{}
-	entries := f.Documents(t, undo.Collection(runID))
+	entries := f.Documents(t, runlog.DoneOf(runID))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		records, err := undo.Unpack([][]byte{entries[name]["data"].([]byte)})
+		records, err := runlog.Unpack([][]byte{entries[name]["data"].([]byte)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -119,8 +119,8 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 		uids[i] = a.Effect.(deleteAccount).uid
 		byUID[uids[i]] = i
 	}
-	kept := map[string]bool{} // written down
-	if r.keepsUndo() {
+	saved := map[string]bool{} // for undo
+	if r.savesForUndo() {
 		found, err := r.accounts.Get(ctx, uids)
 		if err != nil {
 			return all(fmt.Errorf("save accounts to the undo log: %w", err))
@@ -129,9 +129,9 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 		items := make([]undo.Record, len(found))
 		for n, a := range found {
 			items[n] = itemOf(batch[byUID[a.UID]])
-			kept[a.UID] = true
+			saved[a.UID] = true
 		}
-		if err := r.keepAccounts(ctx, items, found); err != nil {
+		if err := r.saveAccounts(ctx, items, found); err != nil {
 			return all(err)
 		}
 	}
@@ -148,7 +148,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 	}
 	var due []string
 	for i, d := range decisions {
-		if d.Kind != "" && (kept[found[i].UID] || !r.keepsUndo()) { // one that became due since is the next run's
+		if d.Kind != "" && (saved[found[i].UID] || !r.savesForUndo()) { // one that became due since is the next run's
 			due = append(due, found[i].UID)
 		}
 	}

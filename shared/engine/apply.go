@@ -33,7 +33,8 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		underWay = semaphore.NewWeighted(maxWeight)
 	)
 	unfinished = len(actions)
-	defer func() { r.ahead = keptAhead{} }()
+	saved := r.saved
+	r.saved = together{}
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -46,11 +47,16 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 			leave(i)
 			break
 		}
-		n = r.ahead.cover(actions, i, n, func(stretch []Action) error { return r.keepDocuments(ctx, stretch) })
-		first, batch, keep := i, actions[i:i+n], r.ahead.keep
+		if i >= saved.until {
+			saved = r.togetherFrom(ctx, actions, i)
+		}
+		if saved.until > i {
+			n = min(n, saved.until-i)
+		}
+		first, batch, save := i, actions[i:i+n], saved.save
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range r.doGuarded(ctx, batch, keep) {
+			for k, err := range r.doGuarded(ctx, batch, save) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
 					continue
@@ -130,9 +136,9 @@ func batchLength(actions []Action, deletes int) int {
 }
 
 // doGuarded is do; a panic is the failure of the whole batch.
-func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) (results []error) {
+func (r *run) doGuarded(ctx context.Context, batch []Action, save func() error) (results []error) {
 	err := guard.Call(func() error {
-		results = r.do(ctx, batch, keep)
+		results = r.do(ctx, batch, save)
 		return nil
 	})
 	if err != nil {
@@ -141,16 +147,15 @@ func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) 
 	return results
 }
 
-// do carries out actions that go together and returns an error for each. keep writes documents that are to be deleted to the
-// undo log.
-func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error {
+// do carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
+func (r *run) do(ctx context.Context, batch []Action, save func() error) []error {
 	switch effect := batch[0].Effect.(type) {
 	case deleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
 		for i, a := range batch {
 			deletions[i] = a.Effect.(deleteDocument).Deletion
 		}
-		if err := keep(); err != nil {
+		if err := save(); err != nil {
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		results := r.documents.Delete(ctx, deletions)
@@ -161,7 +166,7 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 		for i, a := range batch {
 			deletions[i] = a.Effect.(DeleteObject)
 		}
-		if err := r.keepObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
+		if err := r.saveObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		results := r.deleteObjects(ctx, deletions)
@@ -171,8 +176,8 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 		return r.deleteDueAccounts(ctx, batch)
 	case ruled:
 		return r.doItems(ctx, batch)
-	case replayed:
-		return []error{guard.Call(func() error { return r.replay(ctx, effect) })}
+	case pendingTodo:
+		return []error{guard.Call(func() error { return r.doTodo(ctx, effect) })}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -17,9 +18,7 @@ const maxWrites = 400
 // committed is the result of one commit.
 type committed struct {
 	outcomes []outcome
-	entry    documents.Ref // of the journal; zero if nothing was written
-	at       time.Time     // when it was committed
-	writes   int
+	logged
 }
 
 // outcome is what was decided about one item in a commit.
@@ -55,100 +54,110 @@ func roomOf(group []*work) int {
 	return room
 }
 
-// commit judges the items of a group once more and writes their changes, all in one transaction. The transaction also writes a
-// journal entry. The entry holds the follow-ups and, when the answer to a commit was lost, shows which attempt took effect.
+// commit judges the items of a group once more and writes their changes, all in one transaction.
 func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
-	entry := r.newEntry()
-	var c committed
-	byAttempt := map[int64]committed{}
-	attempt := int64(0)
-	forget, undoEntry := r.journal.take(), r.nextUndo()
-	at, err := r.documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
-		attempt++
-		if attempt > 1 {
-			d, found, err := tx.Get(entry.Path())
-			if err != nil {
-				return err
-			}
-			if found {
-				n, _ := d.Data["attempt"].(int64)
-				c = byAttempt[n]
-				c.at = d.UpdateTime
-				return nil
-			}
-		}
-		c = committed{}
-		var err error
+	var tried [][]outcome // by each attempt
+	l, err := r.commitLogged(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (a attempt, err error) {
+		tried = append(tried, nil)
 		src := r.transactionSource(tx, roomOf(group))
-		if c.outcomes, err = r.decide(ctx, src, group); err != nil {
-			return err
+		outcomes, err := r.decide(ctx, src, group)
+		if err != nil {
+			return a, err
 		}
-		var writes []documents.Write
+		tried[len(tried)-1] = outcomes
 		var changes []Change
-		for i, o := range c.outcomes {
-			group[i].tried = len(o.change.Writes)
-			if o.written {
-				writes, changes = append(writes, o.change.Writes...), append(changes, o.remembering(group[i]))
+		var items []undo.Record
+		for i, o := range outcomes {
+			w := group[i]
+			w.tried = len(o.change.Writes)
+			if !o.written {
+				continue
+			}
+			changes = append(changes, o.remembering(w))
+			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.decision.Kind, Reason: cmp.Or(o.decision.Reason, w.reason)})
+			if w.todo != (documents.Ref{}) {
+				a.over = append(a.over, w.todo)
 			}
 		}
 		if !slices.ContainsFunc(changes, Change.needsCommit) {
-			return nil
+			return attempt{}, nil
 		}
-		kept, err := r.undoOf(ctx, src, undoEntry, writes, allThen(changes), c.items(group))
-		if err != nil {
-			return err
+		var then []FollowUp
+		for _, c := range changes {
+			a.writes, then = append(a.writes, c.Writes...), append(then, c.Then...)
 		}
-		writes = append(writes, kept...)
-		writes = append(writes, deletionsOf(append(slices.Clone(forget), c.overtaken(group)...))...)
-		if err := tx.Apply(writes); err != nil {
-			return err
-		}
-		c.entry, c.writes = entry, len(writes)+1
-		byAttempt[attempt] = c
-		return tx.Set(entry.Path(), r.entryOf(attempt, group[0].Rule.name(), changes))
+		a.todo = r.todoOf(group[0].Rule, changes)
+		a.records, err = r.recordsOf(ctx, src, items, a.writes, then)
+		return a, err
 	})
-	if err != nil || c.entry == (documents.Ref{}) {
-		r.journal.finished(forget...)
-	}
 	if err != nil {
 		return committed{}, err
 	}
-	if c.at.IsZero() {
-		c.at = at
-	}
-	return c, nil
+	return committed{outcomes: tried[l.attempt-1], logged: l}, nil
 }
 
-// allThen returns what follows some changes.
-func allThen(changes []Change) (all []FollowUp) {
-	for _, c := range changes {
-		all = append(all, c.Then...)
-	}
-	return all
+// attempt is what one attempt of a commit is to write, and what that leaves.
+type attempt struct {
+	writes  []documents.Write
+	records []undo.Record
+	todo    runlog.Todo
+	over    []documents.Ref // what earlier commits left to do, which this one continues
 }
 
-// items returns the records of those that the commit changes.
-func (c committed) items(group []*work) (items []undo.Record) {
-	for i, w := range group {
-		if o := c.outcomes[i]; o.written {
-			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.decision.Kind, Reason: cmp.Or(o.decision.Reason, w.reason)})
+// logged is the result of [run.commitLogged].
+type logged struct {
+	attempt int           // that counts: what it was to write is written; from 1
+	at      time.Time     // when
+	writes  int           // 0: there was nothing to write
+	todo    documents.Ref // what is left to do; zero: nothing
+}
+
+// commitLogged commits what try returns together with what that leaves in the log. It calls try again for each attempt, unless
+// the log tells that an earlier one took effect, whose answer was lost. With once, it does not retry after contention.
+func (r *run) commitLogged(ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (attempt, error)) (l logged, err error) {
+	entry, over := r.runlog.Next(), r.runlog.TakeOver()
+	var tried []logged
+	at, err := r.documents.Commit(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
+		if len(tried) > 0 {
+			took, at, err := entry.Took(tx, len(tried))
+			if err != nil {
+				return err
+			}
+			if took > 0 {
+				l = tried[took-1]
+				l.at = at
+				return nil
+			}
 		}
-	}
-	return items
-}
-
-// overtaken returns the journal entries that remember items which this commit continues.
-func (c committed) overtaken(group []*work) []documents.Ref {
-	var entries []documents.Ref
-	for i, w := range group {
-		if c.outcomes[i].written && w.entry != (documents.Ref{}) {
-			entries = append(entries, w.entry)
+		l = logged{attempt: len(tried) + 1}
+		a, err := try(ctx, tx)
+		if tried = append(tried, l); err != nil || len(a.writes) == 0 && a.todo.Empty() {
+			return err
 		}
+		left, err := entry.Writes(l.attempt, a.records, a.todo)
+		if err != nil {
+			return err
+		}
+		writes := slices.Concat(a.writes, left, runlog.Deletions(over), runlog.Deletions(a.over))
+		if l.writes = len(writes); !a.todo.Empty() {
+			l.todo = entry.Todo()
+		}
+		tried[l.attempt-1] = l
+		return tx.Apply(writes)
+	})
+	switch {
+	case err != nil || l.writes == 0:
+		r.runlog.Over(over...)
+	default:
+		entry.Answered(l.todo != documents.Ref{})
 	}
-	return entries
+	if l.at.IsZero() {
+		l.at = at
+	}
+	return l, err
 }
 
-// remembering returns the change. If the change asks for it, the item itself is among those that the journal remembers.
+// remembering returns the change. If the change asks for it, the item itself is among those to do next.
 func (o outcome) remembering(w *work) Change {
 	c := o.change
 	if c.Remember {

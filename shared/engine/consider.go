@@ -40,7 +40,7 @@ func (p *Planner) considerLoaded(
 	var due []Proposal
 	for i, d := range found {
 		decisions[i], failures[i] = items.judge(i, p.run.known())
-		if p.replayed[d.Ref()] { // what an interrupted run left of it is finished first
+		if p.pending[d.Ref()] { // what an interrupted run left of it is finished first
 			decisions[i], failures[i] = Decision{}, nil
 		}
 		if decisions[i].Kind != "" {
@@ -121,7 +121,7 @@ type Proposal struct {
 // them in the commit. It leaves out an item that the run has proposed in this way before, whatever leads to it. It also leaves
 // out an item that an interrupted run has not finished: that is finished first, and a later run proposes the item.
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
-	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] || !p.remembered.add(rule.name(), d.Ref()) })
+	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.pending[d.Ref()] || !p.remembered.add(rule.name(), d.Ref()) })
 	actions, err := p.actionsOf(ctx, rule, due)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ const wholePage = 500
 func (p *Planner) FirstToJudge(ctx context.Context, rule AnyRule, q documents.Query, from documents.Cursor, n int) (
 	found []documents.Document, more bool, err error,
 ) {
-	if room := p.Config.Originals - p.originals; rule.deletes() && p.run.keepsUndo() && room > 0 {
+	if room := p.Config.Originals - p.originals; rule.deletes() && p.run.savesForUndo() && room > 0 {
 		n = min(n, wholePage)
 		found, err = p.Documents.FirstWhole(ctx, q, from, n, room)
 	} else {

@@ -77,7 +77,7 @@ func (r *run) continuation(last *Report) (*Continuation, error) {
 	if last.RunID != r.continues && !tried || last.Stopped || last.Status != Partial && last.Status != Failed {
 		return nil, gone
 	}
-	next := Continuation{RunID: last.RunID, Began: last.StartedAt, Runs: 1, Done: last.done()}
+	next := Continuation{RunID: last.RunID, Began: last.StartedAt, Runs: 1, Done: last.counted()}
 	if c != nil {
 		next.Began, next.Runs, next.Done = c.Began, c.Runs+1, c.Done+next.Done
 	}

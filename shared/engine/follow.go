@@ -28,32 +28,31 @@ const maxFollowUps = 8
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does the follow-ups of a commit, and then has its journal entry deleted. A follow-up that fails is its item's failure,
-// and the entry stays for the next run: the error says why.
+// follow does the follow-ups of a commit, and says what is left to do of them. A follow-up that fails is its item's failure; where
+// nothing but the commit's Todo remembers it, that stays for the next run, and the error says why.
 func (r *run) follow(ctx context.Context, group []*work, c committed) error {
-	var all []pending
+	var all []ongoing
+	remembers := false
 	for i, o := range c.outcomes {
 		if !o.written {
 			continue
 		}
+		remembers = remembers || o.change.Remember
 		for _, f := range o.change.Then {
-			all = append(all, pending{FollowUp: f, of: group[i]})
+			all = append(all, ongoing{FollowUp: f, of: group[i]})
 		}
 	}
-	// Whether the entry must outlast its follow-ups, because it holds more.
-	more := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && (o.change.Remember || len(o.change.Next) > 0) })
-	remembers := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && o.change.Remember })
-	ended, open := r.followUp(ctx, c.entry, c.at, all, more)
+	left := r.followUp(ctx, c.at, all)
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.written {
 			continue
 		}
-		if open == nil && len(o.change.Next) > 0 {
-			open = r.children(ctx, w, works(o.change.Next))
-			w.err = cmp.Or(w.err, open)
+		if left == nil && len(o.change.Next) > 0 {
+			left = r.children(ctx, w, works(o.change.Next))
+			w.err = cmp.Or(w.err, left)
 		}
-		if errors.Is(open, ErrOutOfTime) {
+		if errors.Is(left, ErrOutOfTime) {
 			w.err = cmp.Or(w.err, ErrOutOfTime)
 		}
 		for _, reason := range o.change.Kept {
@@ -64,10 +63,10 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 		}
 		r.tally(o.change.Tally)
 	}
-	if open == nil && !remembers && !ended && c.entry != (documents.Ref{}) {
-		r.journal.finished(c.entry)
+	if left == nil && !remembers && c.todo != (documents.Ref{}) {
+		r.runlog.Over(c.todo)
 	}
-	return open
+	return left
 }
 
 // tally adds to the run's figures.
@@ -79,8 +78,8 @@ func (r *run) tally(figures map[string]int) {
 	}
 }
 
-// pending is a follow-up under way.
-type pending struct {
+// ongoing is a follow-up that is being done.
+type ongoing struct {
 	FollowUp
 	of *work // whose failure its failure is
 	// again says that it is asked once more, right before, whether the document that led here is still absent.
@@ -88,9 +87,9 @@ type pending struct {
 	err   error
 }
 
-// followUp does follow-ups of one entry. Documents to write after them are committed together with the entry's deletion, unless
-// the entry holds more. ended says that the entry is gone; an error says why it must stay.
-func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending, more bool) (ended bool, err error) {
+// followUp does the follow-ups of one commit, and commits the documents to write after them. An error says why what only a Todo
+// remembers is left to do.
+func (r *run) followUp(ctx context.Context, at time.Time, all []ongoing) error {
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
 	var accounts []int
@@ -117,13 +116,13 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
 	var items []undo.Record // that these writes are of
-	var open, held error
+	var left, held error
 	for _, f := range all {
 		if item := f.of.Ref.Path(); !collections.IsRecord(item) {
 			items = append(items, undo.Record{Item: item, Action: f.of.kind, Reason: f.of.reason})
 		}
 		switch {
-		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go, or somebody releases it
+		case isHeld(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
 			held = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:
@@ -132,7 +131,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		case f.err == nil:
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
-			return false, ErrOutOfTime
+			return ErrOutOfTime
 		case f.Recorded != nil && f.Recorded.Kept != "":
 			f.of.err = cmp.Or(f.of.err, errLater)
 			r.keep(f.Recorded.Kept)
@@ -141,45 +140,25 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		case f.Recorded != nil:
 			f.of.err = cmp.Or(f.of.err, f.err)
 			writes = append(writes, f.Recorded.Failed...)
-		default: // nothing but the entry remembers it
+		default: // nothing but the Todo remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)
-			open = cmp.Or(open, f.err)
+			left = cmp.Or(left, f.err)
 		}
 	}
-	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
-		return false, open
+	if left = cmp.Or(left, held); left != nil || len(writes) == 0 {
+		return left
 	}
-	undoEntry, attempt := r.nextUndo(), 0
-	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
-		all := slices.Clone(writes)
-		if attempt++; attempt > 1 && r.keepsUndo() {
-			// If the undo log has this entry, an earlier attempt of this commit took effect and its answer was lost. The
-			// documents have changed since, so writing them to the log again would lose their old state.
-			if _, found, err := tx.Get(r.undoEntry(undoEntry, 0).Path()); err != nil || found {
-				return err
-			}
-		}
-		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm
-			// If the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
-			if _, found, err := tx.Get(entry.Path()); err != nil || !found {
-				return err
-			}
-			if !more {
-				all = append(all, documents.Write{Op: documents.Delete, Ref: entry})
-			}
-		}
-		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), undoEntry, writes, nil, items)
-		if err != nil {
-			return err
-		}
-		return tx.Apply(append(all, kept...))
+	_, err := r.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (a attempt, err error) {
+		a.writes = writes
+		a.records, err = r.recordsOf(ctx, r.transactionSource(tx, 0), slices.Clone(items), writes, nil)
+		return a, err
 	})
 	for _, f := range all {
 		if err != nil {
 			f.of.err = cmp.Or(f.of.err, err)
 		}
 	}
-	return err == nil && !more, err
+	return err
 }
 
 // notice logs a warning about one item.
@@ -210,7 +189,7 @@ func (f FollowUp) name() string {
 func taskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
 
 // followOne deletes an object or hands over a task.
-func (r *run) followOne(ctx context.Context, f pending, at time.Time) error {
+func (r *run) followOne(ctx context.Context, f ongoing, at time.Time) error {
 	if err := r.checkTime(); err != nil {
 		return err
 	}
@@ -227,7 +206,7 @@ func (r *run) enqueue(ctx context.Context, t tasks.Task) error {
 }
 
 // deleteAccounts deletes the accounts among some follow-ups in as few calls as possible.
-func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
+func (r *run) deleteAccounts(ctx context.Context, all []ongoing, which []int) {
 	if len(which) == 0 {
 		return
 	}
@@ -241,12 +220,12 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	var unknown error // which accounts there are
 	err := r.checkTime()
 	expected := slices.ContainsFunc(which, func(i int) bool { return all[i].NoAccount != "" })
-	if err == nil && (r.keepsUndo() || expected) {
+	if err == nil && (r.savesForUndo() || expected) {
 		found, unknown = r.accounts.Get(ctx, uids)
 	}
-	if err == nil && r.keepsUndo() {
+	if err == nil && r.savesForUndo() {
 		if err = unknown; err == nil {
-			err = r.keepAccounts(ctx, items, found)
+			err = r.saveAccounts(ctx, items, found)
 		}
 		if err != nil {
 			err = fmt.Errorf("save accounts to the undo log: %w", err)
@@ -276,7 +255,7 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 }
 
 // nameMissing counts and names the uids that no account had, where one was expected.
-func (r *run) nameMissing(ctx context.Context, all []pending, which []int, found []accounts.Account) {
+func (r *run) nameMissing(ctx context.Context, all []ongoing, which []int, found []accounts.Account) {
 	named := 0
 	for _, i := range which {
 		f := all[i]
@@ -293,7 +272,7 @@ func (r *run) nameMissing(ctx context.Context, all []pending, which []int, found
 }
 
 // stillDue returns which accounts go, where that must be asked again: those whose document is still absent.
-func (r *run) stillDue(ctx context.Context, all []pending, which []int) (still []int, err error) {
+func (r *run) stillDue(ctx context.Context, all []ongoing, which []int) (still []int, err error) {
 	if !all[which[0]].again {
 		return which, nil
 	}

@@ -137,5 +137,5 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	// A postId that is there and empty is not this post's id, and not absent either.
 	enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"p1/pending", "p1/relabelled", "p1/released", "p1/replaced"}, f.Objects(t))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }

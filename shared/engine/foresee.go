@@ -137,21 +137,29 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 	return nil
 }
 
-// foreseeEntry returns what a run would do of an entry of the journal that was written at a time, or why it would do nothing.
-func (r *run) foreseeEntry(ctx context.Context, e entry, at time.Time, refused error) (writes []string, more bool, err error) {
-	if refused != nil {
-		return []string{"nothing: " + refused.Error()}, false, nil //nolint:nilerr // that the entry is refused is what is foreseen
-	}
+// foreseeTodo returns what a run would do of what an earlier one left to do, or why it would do nothing, and what somebody has to look
+// at then.
+func (r *run) foreseeTodo(ctx context.Context, todo todo, refused error) (writes []string, more bool, err error) {
 	f := r.foresight(maxForeseenLeft, maxForeseenLeft)
-	then, err := r.stillAbsent(ctx, e.then)
+	if refused != nil {
+		f.add("nothing: " + refused.Error())
+		for _, t := range todo.then {
+			f.add("left to do: " + t.String(r.config.Bucket))
+		}
+		for _, next := range todo.next {
+			f.add("left to do: judge " + next.Ref.Path())
+		}
+		return f.writes, f.more, nil //nolint:nilerr // that it is refused is what is foreseen
+	}
+	then, err := r.stillAbsent(ctx, todo.then)
 	for _, t := range then {
 		if err == nil && t.Object.Folder {
-			err = f.folder(ctx, t.Object, at)
+			err = f.folder(ctx, t.Object, todo.at)
 		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
 			f.add(t.String(r.config.Bucket))
 		}
 	}
-	for _, next := range e.next {
+	for _, next := range todo.next {
 		if err == nil {
 			err = f.item(ctx, next, "", 1)
 		}

@@ -237,6 +237,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		},
 	}
 	r.log = log.With(logging.Labels(r.labels()...))
+	r.runlog = r.newLog()
 	r.records = r.documents // before it tells what it writes: the log is about what is the user's
 	r.documents.Written = r.wroteDocuments
 	if c.accounts != nil {

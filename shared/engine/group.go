@@ -36,7 +36,7 @@ type work struct {
 	room     int           // that is left to it after refusals; 0: all
 	refused  bool          // what was to be written for it, with the least room as well
 	tried    int           // writes that were last refused or committed for it
-	entry    documents.Ref // of the journal, which remembers that it is not done yet
+	todo     documents.Ref // that remembers that it is not done yet
 	gone     bool          // it was not there when it was last looked at
 	err      error         // what became of it: nil when it is done, [ErrChanged], [ErrOutOfTime], errLater, or why it failed
 }
@@ -180,7 +180,7 @@ var errGroup = errors.New("the group could not be judged")
 // conclude handles the result of a commit, hands over the tasks that go before others, and returns the items to be judged again,
 // together or in smaller groups.
 func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
-	open := r.follow(ctx, group, c)
+	left := r.follow(ctx, group, c)
 	r.first(ctx, group, c)
 	var waiting []int // for their tasks to be handed over
 	for i, w := range group {
@@ -190,9 +190,9 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 			w.idle = 0
 		}
 		if o.written {
-			w.entry, w.refused = documents.Ref{}, false
-			if o.change.Remember && open == nil {
-				w.entry = c.entry
+			w.todo, w.refused = documents.Ref{}, false
+			if o.change.Remember && left == nil {
+				w.todo = c.todo
 			}
 		}
 		w.begun = w.begun || o.written
@@ -225,8 +225,8 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		}
 		ended := before == len(again)+len(apart)
 		forgotten := w.err == nil || errors.Is(w.err, ErrChanged) || o.change.Fail != nil && !o.change.Remember
-		if ended && forgotten && w.entry != (documents.Ref{}) {
-			r.journal.finished(w.entry)
+		if ended && forgotten && w.todo != (documents.Ref{}) {
+			r.runlog.Over(w.todo)
 		}
 	}
 	var handing errgroup.Group

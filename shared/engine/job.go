@@ -7,8 +7,8 @@
 //   - run.go (what a run does) with underlease.go, reading.go (it reads ahead), planner.go, consider.go (rules judge), kept.go (what
 //     is kept is counted) and limits.go;
 //   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
-//   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
-//     replay.go (what an interrupted run left), written.go (what the log says of it);
+//   - apply.go, group.go (items that share a commit), commit.go, save.go, follow.go with accounts.go (what follows a commit) and
+//     todo.go (what an interrupted run left), written.go (what the log says of it);
 //   - accountrule.go (accounts that are items themselves);
 //   - foresee.go (what a preview says would be written);
 //   - lease.go, continue.go (a run continues), shard.go with split.go and shardlease.go (one is split);
@@ -42,7 +42,7 @@ type Job struct {
 	// checkpoints; Plan then ends at [Planner.End]. It asks [Planner.CheckTime] whether it may go on. If not, it returns that error
 	// with ranges, of which the last may be much larger than the others.
 	Split func(ctx context.Context, p *Planner, n int) ([]Range, error)
-	// Rules are those of its items, by which it also does what the journal says is left to do.
+	// Rules are those of its items, by which it also does what earlier runs left to do.
 	Rules []AnyRule
 	// Reach says which objects and accounts Plan itself may propose to delete.
 	Reach Reach
@@ -131,7 +131,7 @@ func (deleteDocument) effect() {}
 func (DeleteObject) effect()   {}
 func (deleteAccount) effect()  {}
 func (ruled) effect()          {}
-func (replayed) effect()       {}
+func (pendingTodo) effect()    {}
 
 // ErrChanged says that a target is no longer what was judged: the action was left undone, which is no failure.
 var ErrChanged = documents.ErrChanged

@@ -46,7 +46,7 @@ type Planner struct {
 	remembered  proposed
 	named       int // documents read to name those that cannot be judged
 	tripped     error
-	replayed    map[documents.Ref]bool // items that a replay of the journal continues
+	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	next        func(undone []documents.Ref) string
 	counts      []func()       // what the counts that are under way come to
 	counting    sync.WaitGroup // of those counts

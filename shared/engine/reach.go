@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -93,7 +96,7 @@ func (r Reach) object(o ObjectDeletion, id string, c config.Config) bool {
 	})
 }
 
-// follows reports whether what the journal may hold of an item, which is gone, is within reach.
+// follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
 func (r Reach) follows(f FollowUp, c config.Config) bool {
 	switch {
 	case !r.has(f.Absent) || !r.write(documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
@@ -134,9 +137,75 @@ func (r Reach) problem(rule string, item documents.Ref, c Change, cfg config.Con
 	return nil
 }
 
+// todo is what an earlier run left to do, as the rules of the job can have asked for it.
+type todo struct {
+	shard int
+	then  []FollowUp
+	next  []Item
+	at    time.Time // when it was left
+}
+
+// ErrForeign says that a record is not one that this program wrote.
+var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
+
+// readTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for; what it
+// returns then is for people to look at.
+func (r *run) readTodo(d documents.Document) (t todo, err error) {
+	stored, err := runlog.ReadTodo(d)
+	t.shard, t.at = stored.Shard, stored.At
+	if err != nil {
+		return t, fmt.Errorf("%s: %w (%w)", d.Path, ErrForeign, err)
+	}
+	rules := r.job.rules()
+	refuse := func(what string) {
+		err = cmp.Or(err, fmt.Errorf("%s: %s is nothing that a rule of %s asks for: %w", d.Path, what, r.job.Name, ErrForeign))
+	}
+	for _, step := range stored.Steps {
+		for _, f := range followUpsOf(step) {
+			if rules[step.Rule] == nil || !rules[step.Rule].reach().follows(f, r.config) {
+				refuse("to " + f.String(r.config.Bucket))
+			}
+			t.then = append(t.then, f)
+		}
+	}
+	for _, item := range stored.Next {
+		if rules[item.Rule] == nil || !rules[item.Rule].reach().has(item.Ref) {
+			refuse("to judge " + item.Ref.Path())
+		}
+		t.next = append(t.next, Item{Rule: rules[item.Rule], Ref: item.Ref, From: item.From})
+	}
+	return t, err
+}
+
+// followUpsOf returns the follow-ups that are one step.
+func followUpsOf(s runlog.Step) (all []FollowUp) {
+	if s.Account {
+		return []FollowUp{{Account: s.Absent.ID, Absent: s.Absent}}
+	}
+	o := ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Marked: s.Marked}
+	if s.OwnerKey != "" {
+		o.Owner = s.Absent.ID
+	}
+	for _, o.Name = range s.Objects {
+		all = append(all, FollowUp{Object: o, Absent: s.Absent})
+	}
+	return all
+}
+
+func (j Job) rules() map[string]AnyRule {
+	byName := make(map[string]AnyRule, len(j.Rules)+1)
+	if j.Task != nil {
+		byName[j.Task.Rule.name()] = j.Task.Rule
+	}
+	for _, rule := range j.Rules {
+		byName[rule.name()] = rule
+	}
+	return byName
+}
+
 // problem returns an error if a change of an item goes beyond what the job declares.
 func (j Job) problem(rule AnyRule, item documents.Ref, c Change, cfg config.Config) error {
-	if j.rules()[rule.name()] == nil { // a later run would not know what the journal says of it
+	if j.rules()[rule.name()] == nil { // a later run would not know what is left to do of it
 		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.name(), j.Name)
 	}
 	return rule.reach().problem(rule.name(), item, c, cfg)

@@ -25,7 +25,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// people are deleted with their accounts, of which only the journal knows then.
+// people are deleted with their accounts, of which only a Todo knows then.
 var people = engine.Rule[engine.Subject]{
 	Name: "person", Load: engine.Itself, Judge: leavers.Judge,
 	Reach: engine.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
@@ -45,22 +45,7 @@ func reachFunction(t *testing.T) *enginetest.Function {
 	return f
 }
 
-func journal(t *testing.T, f *enginetest.Function, name string, then, next []any) {
-	t.Helper()
-	f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{
-		"runId": "r", "shard": 0, "attempt": 1, "task": "", "at": start, "open": true, "then": then, "next": next,
-	})
-}
-
-func names(rule, absent string, folder bool, key string, all ...any) map[string]any {
-	return map[string]any{"rule": rule, "absent": absent, "folder": folder, "ownerKey": key, "marked": false, "names": all}
-}
-
-func accountOf(rule, absent string) map[string]any {
-	return map[string]any{"rule": rule, "absent": absent, "account": true}
-}
-
-// TestForgedEntriesNeverGoBeyondReach runs a job on entries that somebody else wrote into its journal, of the parts of which the
+// TestForgedEntriesNeverGoBeyondReach runs a job on entries that somebody else wrote into its Todos, of the parts of which the
 // job's own are made and of others. It deletes no file of another folder or owner, none of a document that exists, no account of a
 // person who exists, and writes no document.
 func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
@@ -76,18 +61,20 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 	}
 	uids := []string{"there", "victim", "gone", "undefined"}
 	path := rapid.SampledFrom(slices.Concat(there, []string{"", "boxes", "boxes/", "/", "boxes/gone", "crates/gone", "crates/gonex", "crates/..",
-		"crates/gone/b/x", "people/gone", "users/gone", "cleanupJobs/testJob/journal/x", "cleanupJobs/gone"}))
+		"crates/gone/b/x", "people/gone", "users/gone", "cleanupJobs/testJob/cleanupTodo/x", "cleanupJobs/gone"}))
 	name := rapid.SampledFrom(slices.Concat(slices.Sorted(maps.Keys(files)), []string{"", "/", "secrets/", "crates/", "crates/gone/", "crates/gone",
 		"crates/there/", "photos/", "files/", "files/../secrets/a", "files//a"}))
 	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](int64(3)), rapid.Map(path, func(p string) any { return p }))
 	rule := rapid.SampledFrom([]string{"box", "crate", "person", "nobody", ""})
-	step := rapid.Custom(func(rt *rapid.T) any { // what the job could have written, or nearly
+	step := rapid.Custom(func(rt *rapid.T) map[string]any { // what the job could have written, or nearly
 		m := rapid.SampledFrom([]func() map[string]any{
-			func() map[string]any { return names("box", "boxes/gone", false, "", "files/a") },
-			func() map[string]any { return names("box", "boxes/gone", false, "box", "photos/gone", "photos/there") },
-			func() map[string]any { return names("crate", "crates/gone", true, "", "crates/gone/") },
-			func() map[string]any { return names("box", "boxes/gone", false, "", "photos/there") },
-			func() map[string]any { return accountOf("person", "people/gone") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", false, "", "files/a") },
+			func() map[string]any {
+				return enginetest.StepOf("box", "boxes/gone", false, "box", "photos/gone", "photos/there")
+			},
+			func() map[string]any { return enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", false, "", "photos/there") },
+			func() map[string]any { return enginetest.AccountOf("person", "people/gone") },
 		}).Draw(rt, "step")()
 		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
 			switch rapid.IntRange(0, 4).Draw(rt, "change") {
@@ -96,11 +83,11 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			case 1:
 				m["absent"] = path.Draw(rt, "absent")
 			case 2:
-				m["names"] = []any{name.Draw(rt, "name"), name.Draw(rt, "name")}
+				m["objects"] = []any{name.Draw(rt, "name"), name.Draw(rt, "name")}
 			case 3:
 				m["folder"] = rapid.Bool().Draw(rt, "folder")
 			default:
-				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "names", "ownerKey", "marked", "done", "task", "object"}).Draw(rt, "key")
+				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "objects", "ownerKey", "marked", "done", "task", "object"}).Draw(rt, "key")
 				if m[key] = value.Draw(rt, "value"); m[key] == nil {
 					delete(m, key)
 				}
@@ -108,8 +95,8 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 		}
 		return m
 	})
-	item := rapid.Custom(func(rt *rapid.T) any {
-		return map[string]any{"rule": rule.Draw(rt, "rule"), "path": path.Draw(rt, "path"), "from": rapid.SampledFrom([]string{"", "x"}).Draw(rt, "from")}
+	item := rapid.Custom(func(rt *rapid.T) map[string]any {
+		return enginetest.ItemOf(rule.Draw(rt, "rule"), path.Draw(rt, "path"), rapid.SampledFrom([]string{"", "x"}).Draw(rt, "from"))
 	})
 	gone := 0
 	round := func(rt *rapid.T) {
@@ -131,7 +118,8 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			}
 		}
 		for i := range 6 {
-			journal(t, f, fmt.Sprint("e", i), rapid.SliceOfN(step, 0, 2).Draw(rt, "then"), rapid.SliceOfN(item, 0, rapid.IntRange(0, 3).Draw(rt, "items")/3).Draw(rt, "next"))
+			f.SetTodo(t, fmt.Sprint("e", i), slices.Concat(rapid.SliceOfN(step, 0, 2).Draw(rt, "steps"),
+				rapid.SliceOfN(item, 0, rapid.IntRange(0, 3).Draw(rt, "items")/3).Draw(rt, "next"))...)
 		}
 		f.Run(t, "")
 		for file, owner := range files {
@@ -175,9 +163,8 @@ func TestReplayCountsAndShows(t *testing.T) {
 	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
 		t.Fatal(err)
 	}
-	journal(t, f, "e", []any{
-		names("crate", "crates/gone", true, "", "crates/gone/"), names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1"),
-	}, []any{map[string]any{"rule": "box", "path": "boxes/old", "from": ""}})
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
+		enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old", ""))
 	want := []string{"delete gs://bucket/files/a", "delete account p1", "delete boxes/old", "set gone/old"}
 	for i := range 5 {
 		want = append(want, fmt.Sprint("delete gs://bucket/crates/gone/", i))
@@ -221,9 +208,8 @@ func TestReplayIsTakenBack(t *testing.T) {
 	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
 		t.Fatal(err)
 	}
-	journal(t, f, "e", []any{
-		names("crate", "crates/gone", true, "", "crates/gone/"), names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1"),
-	}, nil)
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
+		enginetest.AccountOf("person", "people/p1"))
 	report := f.Run(t, "")
 	enginetest.WantReport(t, report, engine.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
@@ -246,7 +232,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
 		t.Fatal(err)
 	}
-	journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1")}, nil)
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.AccountOf("person", "people/p1"))
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/") { // they are written down, and gone for the first look
@@ -272,9 +258,9 @@ func TestAnEntryThatChangesAfterItWasCounted(t *testing.T) {
 	f := reachFunction(t)
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b", nil, []byte("x"))
-	journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a")}, nil)
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
 	f.Hooks.BeforeApply = func() {
-		journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a", "files/b")}, nil)
+		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"))
 	}
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "objects", []string{"files/a", "files/b"}, f.Objects(t))
@@ -333,7 +319,7 @@ func TestBeyondReach(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{})
 }
 
-// TestARuleThatTheJobDoesNotName fails: a later run could not read what the journal says of its items.
+// TestARuleThatTheJobDoesNotName fails: a later run could not read what is left to do of its items.
 func TestARuleThatTheJobDoesNotName(t *testing.T) {
 	job := ruleJob("boxes", boxes)
 	job.Rules = nil
@@ -348,7 +334,7 @@ func TestAnAccountWhoseDocumentCannotBeLookedUp(t *testing.T) {
 	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
 		t.Fatal(err)
 	}
-	journal(t, f, "e", []any{accountOf("person", "people/p1")}, nil)
+	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"))
 	looks := 0
 	f.Hooks.Dial = append(f.Hooks.Dial, streamed("BatchGetDocuments", func(n int) error {
 		if looks = n; n > 3 { // the job's own document, the entry, and the first look

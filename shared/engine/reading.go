@@ -25,7 +25,7 @@ func (r *run) begin(ctx context.Context, checkpoint string) *reading {
 		b.job = r.job.begin(ctx, b.planner)
 		return nil
 	})
-	b.left = r.beginReplay(ctx, b.planner)
+	b.left = r.beginTodos(ctx, b.planner)
 	b.pins = flow.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return r.readPins(ctx) })
 	return b
 }

@@ -93,6 +93,8 @@ type Report struct {
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
+	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
+	Also int `json:"-" firestore:"also,omitempty"`
 }
 
 // Undone says when a run was taken back.
@@ -185,6 +187,11 @@ func (r *Report) problem() string {
 	}
 	f := r.Failures[0]
 	return phrase(f.Action, f.Target) + ": " + f.Error
+}
+
+// counted returns how many actions the run did, as MAX_ACTIONS counts them.
+func (r *Report) counted() int {
+	return r.done() + r.Also
 }
 
 // left returns how many planned actions the run did not get to.

@@ -16,7 +16,7 @@ import (
 // twice, while planning and in the commit that changes them, with the same functions. Load and Gather only read; Judge and
 // Change are pure.
 type Rule[S any] struct {
-	// Name is how the journal refers to the rule; it is unique within a job.
+	// Name is how a Todo refers to the rule; it is unique within a job.
 	Name string
 	// Reach says what Change can ask for at most.
 	Reach Reach
@@ -100,20 +100,20 @@ type Change struct {
 	Before []tasks.Task
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
-	// Then is done after the commit, at least once: the journal remembers it.
+	// Then is done after the commit, at least once: a Todo remembers it.
 	Then []FollowUp
-	// Next are items that are done after the commit. The journal remembers them, because nothing else leads to them.
+	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
 	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
 	// finished. With Apart, no other item shares that commit.
 	Again string
 	Apart bool
 	From  string // handed to the next judgment
-	// Remember says that only the journal knows that the item continues, and from where: a later run judges it from From on.
-	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the journal's entry or ends it.
+	// Remember says that only a Todo knows that the item continues, and from where: a later run judges it from From on.
+	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the Todo or ends it.
 	Remember bool
 	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it. Its
-	// entry in the journal stays if Remember is set.
+	// Todo stays if Remember is set.
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
@@ -131,7 +131,7 @@ type Notice struct {
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
-// be repeated without harm. The journal remembers it with Absent, or else documents of the application do: then it is Recorded.
+// be repeated without harm. A Todo remembers it with Absent, or else documents of the application do: then it is Recorded.
 // A task must be.
 type FollowUp struct {
 	Object  ObjectDeletion
@@ -143,7 +143,7 @@ type FollowUp struct {
 	// interrupted one, the follow-up is left out.
 	Absent documents.Ref
 	// Recorded, if set, says that documents of the application also record the follow-up, so that a later run finds it through
-	// them. The journal does not remember it.
+	// them. No Todo remembers it.
 	Recorded *Recorded
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
-// ladder is a rule whose items take four commits of their own: nothing but the journal says how far they are, for they are
+// ladder is a rule whose items take four commits of their own: nothing but a Todo says how far they are, for they are
 // deleted by the first. Each step writes a document, the second deletes a file.
 var ladder = engine.Rule[engine.Subject]{
 	Name: "ladder", Group: 1, Load: engine.Itself,
@@ -46,9 +46,9 @@ var ladder = engine.Rule[engine.Subject]{
 	},
 }
 
-// TestWhatTheJournalRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
+// TestWhatATodoRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
 // nothing twice: each step creates a document, which would fail the second time.
-func TestWhatTheJournalRemembers(t *testing.T) {
+func TestWhatATodoRemembers(t *testing.T) {
 	for commits := range 4 {
 		t.Run(fmt.Sprint(commits), func(t *testing.T) {
 			f := ruleFunction(t, ruleJob("ladders", ladder))
@@ -77,7 +77,7 @@ func TestWhatTheJournalRemembers(t *testing.T) {
 			if commits == 0 {
 				enginetest.WantReport(t, first, engine.Completed, enginetest.Done("climb", 1))
 			} else {
-				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/journal")))
+				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 				f.Set(t, "ladders/a", map[string]any{"state": "old", "restored": true}) // is left to a later run
 				got := f.Run(t, "")
 				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
@@ -88,7 +88,7 @@ func TestWhatTheJournalRemembers(t *testing.T) {
 			} else {
 				enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 			}
-			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
 	}
 }

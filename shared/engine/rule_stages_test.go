@@ -82,7 +82,7 @@ func treeFunction(t *testing.T) *enginetest.Function {
 func TestTheWayBackFromWhatFirestoreRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		hopeless any
-		journal  int
+		todos    int
 		next     string // what the next run does
 	}{
 		"judged anew by the next run": {nil, 0, "fell tree"},
@@ -99,7 +99,7 @@ func TestTheWayBackFromWhatFirestoreRefuses(t *testing.T) {
 			enginetest.Want(t, "kept", map[string]int{"young": 1}, got.Kept)
 			enginetest.Want(t, "trees", []string{"hard", "young"}, ids(t, f, "trees"))
 			enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hard/marks"))
-			enginetest.Want(t, "journal", c.journal, len(ids(t, f, "cleanupJobs/testJob/journal")))
+			enginetest.Want(t, "todos", c.todos, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 			enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{c.next: {Planned: 1, Failed: 1}})
 		})
 	}
@@ -113,5 +113,5 @@ func TestAnItemThatEndsAsChanged(t *testing.T) {
 	enginetest.Want(t, "previewed", []string{"create trees/hollow/marks/a", "create trees/hollow/marks/b"}, preview.Plan[0].Writes)
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"fell tree": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hollow/marks"))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }

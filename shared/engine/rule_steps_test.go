@@ -242,7 +242,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete person": {Planned: 2}})
 	enginetest.Want(t, "kept", map[string]int{"stays": 1, "account stays": 2}, got.Kept)
 	enginetest.Want(t, "notes", map[string]map[string]any{"p1": {"attempts": int64(1)}, "p2": {"attempts": int64(1)}}, f.Documents(t, "notes"))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 	enginetest.Want(t, "calls", 1, authentication.calls)
 
 	authentication.err = nil
@@ -280,7 +280,7 @@ var told = engine.Rule[engine.Subject]{
 	},
 }
 
-// TestANotedFollowUpThatFails is its item's failure, and no journal entry stays that would repeat it.
+// TestANotedFollowUpThatFails is its item's failure, and nothing stays to do that would repeat it.
 func TestANotedFollowUpThatFails(t *testing.T) {
 	f := ruleFunction(t, ruleJob("things", told))
 	if f.Tasks() == nil {
@@ -296,7 +296,7 @@ func TestANotedFollowUpThatFails(t *testing.T) {
 	})
 	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
 	enginetest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestCheckpointAfterEach: each document that a pass considered has a checkpoint of its own, from which the next run goes on.
@@ -480,44 +480,45 @@ func TestARuleOfAWorker(t *testing.T) {
 		enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
 		enginetest.Want(t, "kept", map[string]int{c.reason: 1}, got.Kept)
 	}
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testWorker/cleanupTodo")))
 }
 
-// TestAnUnusableJournalEntryIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
+// TestAnUnusableTodoIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
 // of the run goes on.
-func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
+func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 1, 0, old)
 	f.Set(t, "things/t", map[string]any{"state": "old"})
 	with := func(key string, value any) map[string]any {
-		m := names("box", "boxes/gone", false, "", "files/a")
+		m := enginetest.StepOf("box", "boxes/gone", false, "", "files/a")
 		m[key] = value
 		return m
 	}
-	all := map[string]any{
-		"whole-bucket": with("names", []any{"/"}), "no-folder": names("box", "boxes/gone", true, "", "files/"), "nothing": map[string]any{},
-		"no-name": with("names", []any{}), "text": "delete all", "elsewhere": with("names", []any{"files/a", "secrets/a"}),
-		"dots": with("names", []any{"files/../secrets/a"}), "no-owner": with("names", []any{"photos/a"}), "no-absent": with("absent", ""),
+	all := map[string]map[string]any{
+		"whole-bucket": with("objects", []any{"/"}), "no-folder": enginetest.StepOf("box", "boxes/gone", true, "", "files/"), "nothing": {},
+		"no-name": with("objects", []any{}), "elsewhere": with("objects", []any{"files/a", "secrets/a"}), "text": with("objects", "files/a"),
+		"dots": with("objects", []any{"files/../secrets/a"}), "no-owner": with("objects", []any{"photos/a"}), "no-absent": with("absent", ""),
 		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
-		"account": accountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
-		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1),
+		"account": enginetest.AccountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
+		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1), "both": with("account", true),
+		"item": enginetest.ItemOf("box", "things/t", ""), "item-rule": enginetest.ItemOf("crate", "boxes/old000", ""),
+		"item-more": {"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
 	}
-	for name, then := range all {
-		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}})
+	for name, stored := range all {
+		f.SetTodo(t, name, stored)
 	}
-	for name, item := range map[string]any{
-		"item":      map[string]any{"rule": "box", "path": "things/t", "from": ""},
-		"item-rule": map[string]any{"rule": "crate", "path": "boxes/old000", "from": ""}, "item-more": map[string]any{"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
-	} {
-		all[name] = item
-		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "next": []any{item}})
-	}
+	all["no-data"] = nil
+	f.Set(t, "cleanupJobs/testJob/cleanupTodo/no-data", map[string]any{"task": "", "data": "delete all"})
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b/c", nil, []byte("x"))
 	f.Put(t, "secrets/a", nil, []byte("x"))
 	for _, p := range f.Run(t, `{"dryRun":true}`).Plan {
-		if p.Action != "delete box" && (len(p.Writes) != 1 || !strings.HasPrefix(p.Writes[0], "nothing: ") || !strings.Contains(p.Writes[0], "look at it and delete it")) {
+		if p.Action != "delete box" && (len(p.Writes) == 0 || !strings.HasPrefix(p.Writes[0], "nothing: ") || !strings.Contains(p.Writes[0], "look at it and delete it")) {
 			t.Errorf("the preview of %s: %v", p.Target, p.Writes)
+		}
+		if strings.HasSuffix(p.Target, "/elsewhere") { // for whoever has to do it by hand
+			bucket := "left to do: delete gs://" + f.Bucket
+			enginetest.Want(t, "listed", []string{bucket + "/files/a", bucket + "/secrets/a"}, p.Writes[1:])
 		}
 	}
 	got := f.Run(t, "")
@@ -531,7 +532,7 @@ func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
 	}
 	enginetest.Want(t, "objects", []string{"files/a", "files/b/c", "secrets/a"}, f.Objects(t))
 	enginetest.Want(t, "things", []string{"t"}, ids(t, f, "things"))
-	enginetest.Want(t, "journal", len(all), len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", len(all), len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {

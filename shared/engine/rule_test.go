@@ -130,13 +130,15 @@ func TestItemsShareCommits(t *testing.T) {
 	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, ids(t, f, "boxes"))
 	enginetest.Want(t, "things left", 4, len(ids(t, f, "things")))
 	enginetest.Want(t, "boxes recorded", 60, len(ids(t, f, "gone")))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 func TestLostAnswersOfGroups(t *testing.T) {
-	for lost := 2; lost <= 4; lost++ {
-		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+	for i := range 6 {
+		lost, days := 2+i/2, []string{"7", "0"}[i%2]
+		t.Run(fmt.Sprintf("%d, %s days", lost, days), func(t *testing.T) {
 			f := boxFunction(t)
+			f.Env["UNDO_DAYS"] = days
 			setBoxes(t, f, "old", 30, 2, old)
 			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 				if err := send(); err != nil || n != lost {
@@ -146,7 +148,7 @@ func TestLostAnswersOfGroups(t *testing.T) {
 			})
 			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 30))
 			enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
 	}
 }
@@ -179,7 +181,7 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 			}
 			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
 			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
-			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
 	}
 }
@@ -192,7 +194,7 @@ func TestOneWithManyChildren(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 21))
 	enginetest.Want(t, "things left", 0, len(ids(t, f, "things")))
 	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestInvalidMeanwhile: an item that cannot be judged any more when it is committed is named in the log.
@@ -241,7 +243,7 @@ func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 func TestPreviewShowsWhatIsWritten(t *testing.T) {
@@ -266,7 +268,7 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	enginetest.Want(t, "things", before, f.Documents(t, "things"))
 }
 
-// TestManyFilesOfOneDocument has a box whose id is long and which names many files: what the journal remembers of them takes
+// TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes
 // no more room than they did in the box.
 func TestManyFilesOfOneDocument(t *testing.T) {
 	f := boxFunction(t)
@@ -288,8 +290,8 @@ func TestManyFilesOfOneDocument(t *testing.T) {
 		})
 	}
 	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete box": {Planned: 2, Failed: 2}})
-	for id, entry := range f.Documents(t, "cleanupJobs/testJob/journal") {
-		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
+	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
+		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
 			t.Errorf("%d bytes are remembered", size)
 		}
 	}
@@ -297,23 +299,6 @@ func TestManyFilesOfOneDocument(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
 	slices.Sort(kept)
 	enginetest.Want(t, "objects", kept, f.Objects(t))
-}
-
-// TestEntriesThatNothingFollows are what a killed run leaves of commits that nothing is to follow.
-func TestEntriesThatNothingFollows(t *testing.T) {
-	f := boxFunction(t)
-	for i := range 25 { // more than one commit forgets
-		f.Set(t, fmt.Sprintf("cleanupJobs/testJob/journal/e%02d", i), map[string]any{"open": false, "task": ""})
-	}
-	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed || len(got.Plan) != 0 {
-		t.Errorf("preview %s %v, want nothing to do", got.Status, got.Plan)
-	}
-	enginetest.Want(t, "journal after a preview", 25, len(ids(t, f, "cleanupJobs/testJob/journal")))
-	if n := f.Request.Count("Commit"); n != 0 {
-		t.Errorf("a preview sent %d commits", n)
-	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
-	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
 
 // roundTripper disturbs the requests to Cloud Storage.

@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -40,10 +40,9 @@ type run struct {
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
 	next      tasks.Writer     // of no use in one that does not continue by itself
 	gathered  gathered
-	journal   journal
-	ahead     keptAhead    // of the window that is being applied
-	undo      atomic.Int64 // entries of the undo log
-	pins      undo.Pins    // what every job keeps
+	runlog    *runlog.Log // what its commits leave
+	saved     together    // what the window deletes first, if that was saved for undo already
+	pins      undo.Pins   // what every job keeps
 	meter     *usage.Meter
 
 	scheduled bool   // Cloud Scheduler said which time the run is for
@@ -178,12 +177,12 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 		return
 	case !r.report.DryRun:
 		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
-		err := r.forget(ctx)
+		err := r.runlog.Close(ctx, r.records)
 		switch {
-		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for them
-			r.failed(ctx, journalOf(r.job.Name), "delete entries of the journal", err)
-		case err != nil: // nothing is left to do of what they hold
-			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal; the next run does: "+err.Error())
+		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
+			r.failed(ctx, runlog.TodosOf(r.job.Name), "delete what is done", err)
+		case err != nil: // nothing is left to do of it
+			r.log.WarnContext(ctx, r.job.Name+" could not delete from "+runlog.TodosOf(r.job.Name)+" what is done; the next run does: "+err.Error())
 		}
 	}
 	r.unfinished = outOfTime
@@ -209,8 +208,8 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
 		return nil
 	case r.part == nil:
-		// What is deleted first is written down meanwhile. Whoever deletes it gets the error of that.
-		return flow.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
+		// What is deleted first is saved for undo meanwhile. Whoever deletes it gets the error of that.
+		return flow.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.saveFirst(ctx, p.actions) })[0]
 	}
 	for {
 		all, judged := p.lookups()
@@ -279,7 +278,7 @@ func (r *run) planner(checkpoint string) *Planner {
 		run:        r,
 		checkpoint: checkpoint,
 		invalid:    map[string]int{},
-		replayed:   map[documents.Ref]bool{},
+		pending:    map[documents.Ref]bool{},
 	}
 }
 

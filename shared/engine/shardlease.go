@@ -176,7 +176,7 @@ func (sh *shard) end(r *Report, checkpoint string, through bool) {
 	}
 	sum.add(r)
 	sh.Sum = sum
-	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.done(), 0, ""
+	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.counted(), 0, ""
 	sh.lookedUp()
 	if sh.Position, sh.Through = checkpoint, through; through {
 		sh.Position = sh.Begin // from where it is tried again if something failed

@@ -223,7 +223,7 @@ type fromTransaction struct {
 }
 
 func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: newGotten(), left: &left, whole: r.keepsUndo()}
+	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: newGotten(), left: &left, whole: r.savesForUndo()}
 }
 
 // Run implements [Source].

@@ -128,7 +128,7 @@ func TestStoppedBetweenCommitsOfOneItem(t *testing.T) {
 	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("file", 1))
 }
 
-// TestStoppedInFollowUps: what was to follow a commit is left to the journal, and the next run does it.
+// TestStoppedInFollowUps: what was to follow a commit is left to do, and the next run does it.
 func TestStoppedInFollowUps(t *testing.T) {
 	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
 	s.Set(t, "things/a", map[string]any{"left": 1})
@@ -141,8 +141,8 @@ func TestStoppedInFollowUps(t *testing.T) {
 		return err
 	}))
 	s.stopped(t, s.Run(t, ""))
-	if entries := s.Documents(t, "cleanupJobs/testJob/journal"); len(entries) != 1 || len(s.Objects(t)) != 1 {
-		t.Fatalf("journal %v, objects %v; want what follows left to do", entries, s.Objects(t))
+	if entries := s.Documents(t, "cleanupJobs/testJob/cleanupTodo"); len(entries) != 1 || len(s.Objects(t)) != 1 {
+		t.Fatalf("todos %v, objects %v; want what follows left to do", entries, s.Objects(t))
 	}
 	s.ahead.Add(3600)
 	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))

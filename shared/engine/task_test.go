@@ -187,11 +187,12 @@ func TestStopAfter(t *testing.T) {
 	}
 }
 
-// TestWorkerWhoseJournalStays is denied the end of its journal entry, of which nobody but another call for the same task would know:
-// so it fails, and that call forgets it.
-func TestWorkerWhoseJournalStays(t *testing.T) {
-	f := newFunction(t, touchJob(touched))
+// TestWorkerWhoseTodoStays is denied the end of what it had to do, of which nobody but another call for the same task would know: so it
+// fails, and that call finishes it.
+func TestWorkerWhoseTodoStays(t *testing.T) {
+	f := ruleFunction(t, touchJob(filed))
 	const task = `{"color":"red","thing":"t1"}`
+	f.Set(t, "things/t1", map[string]any{"left": 1})
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 2 { // the first is the thing's
 			return status.Error(codes.PermissionDenied, "not now")
@@ -199,10 +200,11 @@ func TestWorkerWhoseJournalStays(t *testing.T) {
 		return send()
 	})
 	got := f.Run(t, task)
-	if got.Status != engine.Failed || got.Actions["paint thing"].Done != 1 || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 1 {
-		t.Errorf("%s, %v, failures %v", got.Status, got.Actions, got.Failures)
-	}
-	if got := f.Run(t, task); got.Status != engine.Completed || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 0 {
-		t.Errorf("again: %s, failures %v", got.Status, got.Failures)
-	}
+	enginetest.Want(t, "status", engine.Failed, got.Status)
+	enginetest.Want(t, "done", 1, got.Actions["file"].Done)
+	enginetest.Want(t, "todos", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
+	enginetest.WantReport(t, f.Run(t, `{"color":"blue","thing":"t1"}`), engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "todos after another task", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
+	enginetest.WantReport(t, f.Run(t, task), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "todos in the end", 0, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
 }

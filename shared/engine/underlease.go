@@ -134,7 +134,7 @@ func (r *run) did() *acted {
 	if !r.reserved {
 		return nil
 	}
-	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.done()}
+	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.counted()}
 }
 
 // unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.

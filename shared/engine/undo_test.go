@@ -15,7 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
 // cutOff lets the first message of the first stream of a method arrive, and then breaks the stream.
@@ -51,13 +51,13 @@ func TestDeletionsAreKeptManyTogether(t *testing.T) {
 	f.Hooks.Dial = append(f.Hooks.Dial, cutOff("BatchGetDocuments"))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete thing", n))
-	entries := f.Documents(t, undo.Collection(got.RunID))
+	entries := f.Documents(t, runlog.DoneOf(got.RunID))
 	if len(entries) != 3 || got.Usage.FirestoreWrites > 3+10 {
 		t.Errorf("%d entries, usage %+v; want 3 entries, and a few writes besides", len(entries), got.Usage)
 	}
 	kept := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		records, err := undo.Unpack([][]byte{entries[name]["data"].([]byte)})
+		records, err := runlog.Unpack([][]byte{entries[name]["data"].([]byte)})
 		if err != nil {
 			t.Fatal(err)
 		}

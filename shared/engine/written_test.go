@@ -21,7 +21,7 @@ func TestWrittenLinesFitCloudLogging(t *testing.T) {
 	for i := range 1000 {
 		writes = append(writes, documents.Written{Op: "delete", Path: fmt.Sprintf("things/%04d%s", i, strings.Repeat("\x01<", 500))})
 	}
-	writes = append(writes, documents.Written{Op: "set", Path: "cleanupJobs/testJob/journal/x"}, documents.Written{Op: "set", Path: "cleanupRuns/x"},
+	writes = append(writes, documents.Written{Op: "set", Path: "cleanupJobs/testJob/cleanupTodo/x"}, documents.Written{Op: "set", Path: "cleanupRuns/x"},
 		documents.Written{Op: "update", Path: "cleanupJobsToo/x", Unsure: true})
 	r.wroteDocuments(t.Context(), writes)
 	r.wroteDocuments(t.Context(), writes[1000:1002]) // nothing but our own records: no line

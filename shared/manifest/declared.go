@@ -136,8 +136,4 @@ func (e *Entry) derive() {
 		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: group, FieldPath: field, Indexes: []OverrideIndex{}})
 	}
 	bare("cleanupUndo", "*")
-	if !r.Plain() {
-		bare("journal", "next")
-		bare("journal", "then")
-	}
 }

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
 		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "collectionGroup is missing"},
 		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
-		{"override without indexes", `"fieldPath": "then", "indexes": []`, `"fieldPath": "then"`, "a field override lacks"},
+		{"override without indexes", `"fieldPath": "messages", "indexes": []`, `"fieldPath": "messages"`, "a field override lacks"},
 		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is not a valid minute (0 to 59)`},
 		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is not a valid hour`},
 		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is not a valid day of the month`},

@@ -95,8 +95,8 @@ run "only_what_is_needed_where_it_is_needed" {
   }
   assert {
     condition = toset([for o in google_firestore_field.override : "${o.database} ${o.collection}"]) == toset([
-      "(default) cleanupUndo", "support archivedInquiries", "support cleanupUndo", "support earlier", "support journal", "ghost cleanupUndo", "ghost journal",
-      "gitlab cleanupUndo", "gitlab journal",
+      "(default) cleanupUndo", "support archivedInquiries", "support cleanupUndo", "support earlier", "ghost cleanupUndo",
+      "gitlab cleanupUndo",
     ])
     error_message = "fields are exempted in a database that does not have them"
   }

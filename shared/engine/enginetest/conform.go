@@ -160,7 +160,7 @@ func Changes(before, after map[string]any) map[string]bool {
 // maxRuns is how many runs may be needed until nothing is due, including one that finds nothing.
 const maxRuns = 4
 
-// end runs the job until nothing is planned, and returns the state then. No journal may be left.
+// end runs the job until nothing is planned, and returns the state then. Nothing may be left to do.
 func (tr *trial) end(most int) map[string]any {
 	tr.Helper()
 	for range most {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine"
 )
 
@@ -52,12 +53,12 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 		}))
 }
 
-// kindOf returns the collections of some writes, how each is written and which fields are set. It leaves out the journal.
+// kindOf returns the collections of some writes, how each is written and which fields are set. It leaves out what is still to be done.
 func kindOf(writes []*firestorepb.Write) string {
 	var kinds []string
 	for _, w := range writes {
 		parts := strings.Split(nameOf(w), "/")
-		if parts[len(parts)-2] == "journal" {
+		if parts[len(parts)-2] == collections.Todo {
 			continue
 		}
 		kind := fmt.Sprintf("%s %T", parts[len(parts)-2], w.GetOperation())

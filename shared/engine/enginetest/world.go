@@ -60,7 +60,7 @@ func (w World) Changed(path string, fields map[string]any) World {
 }
 
 // Is compares the world with all documents of the function's project, and objects with those of its bucket. The reports,
-// leases and undo logs of runs do not count. What the journal or an earlier version remembers does.
+// leases and undo logs of runs do not count. What is still to be done, and what an earlier version remembers, does.
 func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	t.Helper()
 	found := World{}

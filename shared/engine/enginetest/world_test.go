@@ -49,9 +49,9 @@ func TestWorld(t *testing.T) {
 	differ("a field", after, "posts/a", "posts/b")
 	f.Set(t, "boxes/a", map[string]any{"n": int64(5)})
 	after.Is(t, f, "posts/a", "posts/b")
-	f.Set(t, "cleanupJobs/testJob/journal/x", map[string]any{})
-	differ("an entry of the journal", after, "posts/a", "posts/b")
-	f.Delete(t, "cleanupJobs/testJob/journal/x")
+	f.Set(t, "cleanupJobs/testJob/cleanupTodo/x", map[string]any{})
+	differ("a Todo", after, "posts/a", "posts/b")
+	f.Delete(t, "cleanupJobs/testJob/cleanupTodo/x")
 	f.Delete(t, "boxes/gone/things/x")
 	after.Without("boxes/gone/things/x").Is(t, f, "posts/a", "posts/b")
 	for name, change := range map[string]func(){"changed": func() { before.Changed("boxes/d", nil) },

@@ -81,7 +81,7 @@ func Read(t testing.TB, p *backendstest.Project) World {
 	w := NewWorld()
 	for _, d := range p.All(t) {
 		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-		unfinished := strings.HasPrefix(path, collections.Jobs+"/") && d.Ref.Parent.ID == "journal"
+		unfinished := strings.HasPrefix(path, collections.Jobs+"/") && d.Ref.Parent.ID == collections.Todo
 		if unfinished || !collections.IsRecord(path) {
 			w.Documents[path] = d.Data()
 		}

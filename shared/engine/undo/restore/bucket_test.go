@@ -156,7 +156,11 @@ type laterStream struct {
 func (s laterStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if answer, ok := m.(*firestorepb.RunQueryResponse); ok && strings.Contains(answer.GetDocument().GetName(), "/cleanupUndo/") {
-		answer.Document.UpdateTime = timestamppb.New(answer.GetDocument().GetUpdateTime().AsTime().Add(s.by))
+		d := answer.GetDocument()
+		d.UpdateTime = timestamppb.New(d.GetUpdateTime().AsTime().Add(s.by))
+		d.Fields["at"] = &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{
+			TimestampValue: timestamppb.New(d.GetFields()["at"].GetTimestampValue().AsTime().Add(s.by)),
+		}}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -191,30 +192,28 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// begin keeps what the run has left to do from being done: the journal's entries of the run go.
+// begin keeps what the run has left to do from being done: its Todos go.
 func (u *undoing) begin(ctx context.Context) error {
-	open, err := u.all(ctx, documents.Query{
-		Collection: u.record() + "/journal", Where: []documents.Filter{{Field: "runId", Op: "==", Value: u.runID}}, Select: documents.NameOnly,
-	})
+	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
+		return fmt.Errorf("read what the run has left to do: %w", err)
 	}
-	if len(open) > 0 && u.partial() {
+	if len(todos) > 0 && u.partial() {
 		return ErrUnfinished
 	}
 	if err := u.fromTheBeginning(ctx, u.job); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(open, pace.MaxBatch) {
-		writes := make([]documents.Write, len(some))
+	for some := range slices.Chunk(todos, pace.MaxBatch) {
+		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
-			writes[i] = documents.Write{Op: documents.Delete, Ref: d.Ref()}
+			refs[i] = d.Ref()
 		}
-		if err := u.DB.Wait(ctx, len(writes)); err != nil {
+		if err := u.DB.Wait(ctx, len(refs)); err != nil {
 			return err
 		}
-		if err := u.DB.Put(ctx, writes); err != nil {
-			return fmt.Errorf("delete %d entries of the journal, of %s on: %w", len(some), some[0].Path, err)
+		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
+			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
 	return nil

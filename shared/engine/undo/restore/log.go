@@ -3,99 +3,44 @@ package restore
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// entry is what one commit left in the log: the paths of its parts, and when it was written.
-type entry struct {
-	parts []string
-	at    time.Time
+// doneBy returns what a run did, in the order in which it was done. The error is [ErrNoLog] where there is nothing.
+func (p Project) doneBy(ctx context.Context, runID string) ([]runlog.Done, error) {
+	all, err := runlog.List(ctx, p.DB.Reader, runID)
+	if err == nil && len(all) == 0 {
+		err = ErrNoLog
+	}
+	return all, err
 }
 
-// entriesOf returns a run's entries in the order in which they were written. The records themselves are read later, an entry at a
-// time.
-func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
-	found, err := p.all(ctx, documents.Query{Collection: undo.Collection(runID), Select: []string{"expireAt"}})
-	if err != nil {
-		return nil, fmt.Errorf("read the undo log: %w", err)
-	}
-	byName := map[string]*entry{}
-	var all []*entry
-	for _, d := range found {
-		if expires, ok := d.Data["expireAt"].(time.Time); ok && !d.ReadTime.Before(expires) {
-			continue // Firestore deletes it within a day
-		}
-		name, _, _ := strings.Cut(d.ID(), "-") // the entry's number, and which part of it
-		e := byName[name]
-		if e == nil {
-			e = &entry{at: d.UpdateTime}
-			byName[name], all = e, append(all, e)
-		}
-		e.parts = append(e.parts, d.Path)
-	}
-	if len(all) == 0 {
-		return nil, ErrNoLog
-	}
-	slices.SortStableFunc(all, func(a, b *entry) int { return a.at.Compare(b.at) })
-	entries := make([]entry, len(all))
-	for i, e := range all {
-		entries[i] = *e
-	}
-	return entries, nil
-}
-
-// read returns an entry's records.
-func (p Project) read(ctx context.Context, e entry) ([]undo.Record, error) {
-	slices.Sort(e.parts)
-	found, err := p.DB.GetAll(ctx, e.parts)
-	if err != nil {
-		return nil, fmt.Errorf("read the undo log: %w", err)
-	}
-	var packed [][]byte
-	for _, path := range e.parts {
-		d := found[path]
-		data, _ := d.Data["data"].([]byte)
-		packed = append(packed, data)
-		if n, _ := d.Data["parts"].(int64); n != int64(len(found)) {
-			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", path, len(found), n)
-		}
-	}
-	records, err := undo.Unpack(packed)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.parts[0], err)
-	}
-	return records, nil
-}
-
-// entries calls f with the records of each entry, in order. It reads the next one meanwhile.
-func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []undo.Record) error) error {
-	type log struct {
-		entry
+// eachDone calls f with the records of each commit, in order. It reads the next ones meanwhile.
+func (u *undoing) eachDone(ctx context.Context, f func(context.Context, runlog.Done, []undo.Record) error) error {
+	type read struct {
+		runlog.Done
 		records []undo.Record
 	}
-	ahead := make(chan log)
+	ahead := make(chan read)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(ahead)
-		for _, e := range u.log {
+		for _, done := range u.log {
 			if u.Apply {
 				if err := u.stillOurs(ctx); err != nil {
 					return err
 				}
 			}
-			records, err := u.read(ctx, e)
+			records, err := done.Records(ctx, u.DB.Reader)
 			if err != nil {
 				return err
 			}
 			select {
-			case ahead <- log{e, u.within(records)}:
+			case ahead <- read{done, u.within(records)}:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -104,7 +49,7 @@ func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []
 	})
 	g.Go(func() error {
 		for l := range ahead {
-			if err := f(ctx, l.entry, l.records); err != nil {
+			if err := f(ctx, l.Done, l.records); err != nil {
 				return err
 			}
 		}
@@ -119,7 +64,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	u.writes, u.stayed = map[string]int{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	named := map[string]bool{} // of Only
-	err = u.entries(ctx, func(_ context.Context, _ entry, records []undo.Record) error {
+	err = u.eachDone(ctx, func(_ context.Context, _ runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
 			u.match(r)
@@ -150,7 +95,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 func (u *undoing) takeBack(ctx context.Context) error {
 	open := map[string][]undo.Write{}
 	done := 0
-	err := u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
+	err := u.eachDone(ctx, func(ctx context.Context, d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, len(u.log))
 		}
@@ -176,7 +121,7 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		if err := u.documents(ctx, changes); err != nil {
 			return err
 		}
-		if err := u.objects(ctx, objects, e.at); err != nil {
+		if err := u.objects(ctx, objects, d.At); err != nil {
 			return err
 		}
 		return u.accounts(ctx, accounts)

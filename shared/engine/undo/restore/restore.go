@@ -22,6 +22,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -78,11 +79,11 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err != nil && !errors.Is(err, ErrNoReport) {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	entries, noLog := p.entriesOf(ctx, runID)
+	done, noLog := p.doneBy(ctx, runID)
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each,
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
 		canHave: p.Jobs[job].CanHaveDone()}
 	if !o.Apply {
@@ -116,7 +117,7 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
-	log        []entry
+	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
 	stayed     map[string]bool       // targets that the run wrote down and then did not delete
 	matched    map[string]bool       // documents that Where means

@@ -28,6 +28,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -486,16 +487,16 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 func TestUnfinished(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	entry := "cleanupJobs/testJob/journal/" + report.RunID + "-000099"
-	w.Set(t, entry, map[string]any{"runId": report.RunID, "open": true})
-	other := "cleanupJobs/testJob/journal/another-000001"
-	w.Set(t, other, map[string]any{"runId": "another", "open": true})
+	entry := "cleanupJobs/testJob/cleanupTodo/" + report.RunID + "-000099"
+	w.Set(t, entry, map[string]any{"run": report.RunID})
+	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
+	w.Set(t, other, map[string]any{"run": "another"})
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}}, nil)
 	if !errors.Is(err, restore.ErrUnfinished) || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
-	enginetest.Want(t, "journal", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/journal"))))
+	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
 // TestOff: with UNDO_DAYS=0 nothing is kept.
@@ -503,7 +504,7 @@ func TestOff(t *testing.T) {
 	w := newWorld(t)
 	w.Env["UNDO_DAYS"] = "0"
 	report := w.run(t)
-	if kept := w.Documents(t, undo.Collection(report.RunID)); len(kept) != 0 {
+	if kept := w.Documents(t, runlog.DoneOf(report.RunID)); len(kept) != 0 {
 		t.Errorf("%d entries", len(kept))
 	}
 	if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil); !errors.Is(err, restore.ErrNoLog) {
@@ -557,6 +558,31 @@ func update(field string, value any) []firestore.Update {
 	return []firestore.Update{{Path: field, Value: value}}
 }
 
+// TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed later, as by a
+// move to another database, changes nothing.
+func TestOrderOfTheLog(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	count := func(n int64) undo.Fields {
+		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+	}
+	at := time.Now().Add(-time.Hour)
+	for n := int64(2); n >= 0; n-- { // the last that happened is written first
+		packed, err := runlog.Pack([]undo.Record{{Write: &undo.Write{
+			Op: documents.Update, Path: "friends/z", Found: true, Before: count(10 + n), After: count(11 + n),
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, fmt.Sprintf("%s/%06d-00", runlog.DoneOf(report.RunID), 900+2*n%3), map[string]any{
+			"data": packed[0], "parts": 1, "records": 1, "at": at.Add(time.Duration(n) * time.Second),
+		})
+	}
+	w.Set(t, "friends/z", map[string]any{"count": int64(13)})
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"friends/z"}})
+	enginetest.Want(t, "count", any(int64(10)), w.Documents(t, "friends")["z"]["count"])
+}
+
 // TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of the job
 // can have done. It says what it left out, and the rest comes back.
 func TestForgedRecords(t *testing.T) {
@@ -568,18 +594,18 @@ func TestForgedRecords(t *testing.T) {
 		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: admin, After: undo.Fields{}}}
 	}
 	forged := map[string]undo.Record{
-		"admins/attacker":                       deleted("admins/attacker"),
-		"friends/attacker":                      deleted("friends/attacker"), // the job changes friends, and deletes none
-		"users/attacker/roles/r":                deleted("users/attacker/roles/r"),
-		"drafts/changed":                        changed(documents.Update, "drafts/changed"), // the job only deletes drafts
-		"drafts/set":                            changed(documents.Set, "drafts/set"),
-		"cleanupJobs/testJob/journal/attackers": deleted("cleanupJobs/testJob/journal/attackers"),
-		"cleanupJobs/testJob":                   changed(documents.Set, "cleanupJobs/testJob"),
-		"cleanupRuns/r/cleanupUndo/attackers":   deleted("cleanupRuns/r/cleanupUndo/attackers"),
-		"authDeletionRetries/u":                 deleted("authDeletionRetries/u"),
-		"gs://bucket/secrets/":                  {Object: &undo.Object{Name: "secrets/", Folder: true}},
-		"gs://bucket/users/":                    {Object: &undo.Object{Name: "users/", Folder: true}},
-		"gs://bucket/users/a/b/":                {Object: &undo.Object{Name: "users/a/b/", Folder: true}},
+		"admins/attacker":        deleted("admins/attacker"),
+		"friends/attacker":       deleted("friends/attacker"), // the job changes friends, and deletes none
+		"users/attacker/roles/r": deleted("users/attacker/roles/r"),
+		"drafts/changed":         changed(documents.Update, "drafts/changed"), // the job only deletes drafts
+		"drafts/set":             changed(documents.Set, "drafts/set"),
+		"cleanupJobs/testJob/cleanupTodo/attackers": deleted("cleanupJobs/testJob/cleanupTodo/attackers"),
+		"cleanupJobs/testJob":                       changed(documents.Set, "cleanupJobs/testJob"),
+		"cleanupRuns/r/cleanupUndo/attackers":       deleted("cleanupRuns/r/cleanupUndo/attackers"),
+		"authDeletionRetries/u":                     deleted("authDeletionRetries/u"),
+		"gs://bucket/secrets/":                      {Object: &undo.Object{Name: "secrets/", Folder: true}},
+		"gs://bucket/users/":                        {Object: &undo.Object{Name: "users/", Folder: true}},
+		"gs://bucket/users/a/b/":                    {Object: &undo.Object{Name: "users/a/b/", Folder: true}},
 	}
 	w := newWorld(t)
 	report := w.run(t)
@@ -587,11 +613,11 @@ func TestForgedRecords(t *testing.T) {
 	for _, r := range forged {
 		records = append(records, r)
 	}
-	packed, err := undo.Pack(records)
+	packed, err := runlog.Pack(records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Set(t, undo.EntryOf(report.RunID, 999_999, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": len(records)})
+	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{"data": packed[0], "parts": 1, "records": len(records)})
 	for _, path := range []string{"drafts/changed", "drafts/set"} {
 		w.Set(t, path, map[string]any{})
 	}
@@ -625,12 +651,12 @@ func TestForgedRecords(t *testing.T) {
 // that deletes no accounts.
 func TestForgedRuns(t *testing.T) {
 	w := newWorld(t)
-	packed, err := undo.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
+	packed, err := runlog.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const id = "testJob-20260101T000000Z-0123abcd"
-	w.Set(t, undo.EntryOf(id, 1, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": 1})
+	w.Set(t, runlog.DoneOf(id)+"/000001-00", map[string]any{"data": packed[0], "parts": 1, "records": 1})
 	tries := func(want error, o restore.Options) {
 		t.Helper()
 		o.Apply = true

@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -20,26 +22,75 @@ import (
 // finishKind is what the report calls it to do what an interrupted run has left to do.
 const finishKind = "finish interrupted action"
 
-// entryPage is how many entries of the journal are held at once: each may be as large as a document.
-const entryPage = 20
+// todoOf returns what is still to be done once changes by a rule are committed: follow-ups that no document of the application
+// records, and the items that are judged next. Objects that differ in nothing but their names are one step.
+func (r *run) todoOf(rule AnyRule, changes []Change) runlog.Todo {
+	todo := runlog.Todo{Shard: r.shard(), Task: r.taskID()}
+	var last FollowUp
+	for _, c := range changes {
+		for _, f := range c.Then {
+			n := len(todo.Steps)
+			step := runlog.Step{Rule: rule.name(), Absent: f.Absent, Account: f.Account != ""}
+			switch {
+			case f.Recorded != nil:
+				continue
+			case n > 0 && f.joins(last):
+				todo.Steps[n-1].Objects = append(todo.Steps[n-1].Objects, f.Object.Name)
+				continue
+			case !step.Account:
+				step.Objects, step.Folder = []string{f.Object.Name}, f.Object.Folder
+				step.OwnerKey, step.Marked = f.Object.OwnerKey, f.Object.Marked
+			}
+			todo.Steps, last = append(todo.Steps, step), f
+		}
+		for _, item := range c.Next {
+			todo.Next = append(todo.Next, runlog.Item{Rule: item.Rule.name(), Ref: item.Ref, From: item.From})
+		}
+	}
+	return todo
+}
 
-// beginReplay begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
+// joins reports whether a follow-up deletes an object, and differs from another in nothing but its name.
+func (f FollowUp) joins(other FollowUp) bool {
+	other.Object.Name = f.Object.Name
+	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
+}
+
+// taskID identifies a worker's task; "" for a job.
+func (r *run) taskID() string {
+	if r.job.Task == nil {
+		return ""
+	}
+	var parts []string
+	for _, field := range r.job.Task.Fields {
+		parts = append(parts, r.task[field])
+	}
+	return digest.Of(parts...)
+}
+
+// shard returns the number of the run's shard; 0 where it is of none.
+func (r *run) shard() int {
+	if r.part == nil {
+		return 0
+	}
+	return r.part.Number
+}
+
+// beginTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
 // its own task's alone, for others of its kind may be running.
-func (r *run) beginReplay(ctx context.Context, p *Planner) Reading {
+func (r *run) beginTodos(ctx context.Context, p *Planner) Reading {
 	if !slices.ContainsFunc(r.job.Rules, func(rule AnyRule) bool { return !rule.deletes() }) && r.job.Task == nil {
 		return Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
 	}
-	q := documents.Query{
-		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}},
-		Select: []string{"open", "then", "next", "shard"}, PageSize: entryPage,
-	}
-	entries := flow.Begin(ctx, 1,
-		func(ctx context.Context) iter.Seq2[documents.Page, error] { return p.Documents.Pages(ctx, q, "") },
+	todos := flow.Begin(ctx, 1,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] {
+			return p.Documents.Pages(ctx, runlog.PendingOf(r.job.Name, r.taskID()), "")
+		},
 		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
-	return Reading{Stop: entries.Stop, Plan: func() error {
-		return entries.Each(func(page documents.Page, _ struct{}) error {
+	return Reading{Stop: todos.Stop, Plan: func() error {
+		return todos.Each(func(page documents.Page, _ struct{}) error {
 			for _, d := range page.Documents {
-				if err := r.planEntry(ctx, p, d); err != nil {
+				if err := r.planTodo(ctx, p, d); err != nil {
 					return err
 				}
 			}
@@ -48,43 +99,38 @@ func (r *run) beginReplay(ctx context.Context, p *Planner) Reading {
 	}}
 }
 
-// planEntry proposes what an entry of the journal holds, if it is the run's to do. Each object, account and item in it counts
-// as an action. Items that it continues are not proposed again.
-func (r *run) planEntry(ctx context.Context, p *Planner, d documents.Document) error {
-	if !r.concerns(d) {
+// planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
+// action. Items that it continues are not proposed again.
+func (r *run) planTodo(ctx context.Context, p *Planner, d documents.Document) error {
+	todo, err := r.readTodo(d)
+	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
+	if r.part != nil && todo.shard%r.part.Shards != r.part.Number {
 		return nil
 	}
-	if d.Data["open"] == false {
-		r.journal.finished(d.Ref())
-		return nil
-	}
-	a := Action{
-		Kind: finishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
-		Effect: replayed{ref: d.Ref(), at: d.UpdateTime},
-	}
-	e, err := r.parseEntry(d)
+	a := Action{Kind: finishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
 	if err == nil {
-		for _, item := range e.next {
-			p.replayed[item.Ref] = true
+		for _, item := range todo.next {
+			p.pending[item.Ref] = true
 		}
-		if a.also, err = r.countLeft(ctx, p, e, d.UpdateTime); err != nil {
+		if a.also, err = r.countTodo(ctx, p, todo); err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
 		}
 	}
 	if r.report.DryRun {
-		if a.Writes, a.More, err = r.foreseeEntry(ctx, e, d.UpdateTime, err); err != nil {
+		if a.Writes, a.More, err = r.foreseeTodo(ctx, todo, err); err != nil {
 			return fmt.Errorf("work out what is left to do of %s: %w", d.Path, err)
 		}
 	}
+	a.Effect = pendingTodo{ref: d.Ref(), updated: d.UpdateTime, also: a.also}
 	p.left += 1 + a.also
 	return p.Propose(ctx, a)
 }
 
-// countLeft returns as how many actions more than one an entry counts. It looks into folders, no further than a safety limit
+// countTodo returns as how many actions more than one a todo counts. It looks into folders, no further than a safety limit
 // allows.
-func (r *run) countLeft(ctx context.Context, p *Planner, e entry, at time.Time) (also int, err error) {
-	n := len(e.next)
-	for _, f := range e.then {
+func (r *run) countTodo(ctx context.Context, p *Planner, todo todo) (also int, err error) {
+	n := len(todo.next)
+	for _, f := range todo.then {
 		if !f.Object.Folder {
 			n++
 			continue
@@ -94,7 +140,7 @@ func (r *run) countLeft(ctx context.Context, p *Planner, e entry, at time.Time) 
 				return 0, err
 			}
 			for _, object := range page {
-				if f.Object.keep(object, at) == "" {
+				if f.Object.keep(object, todo.at) == "" {
 					n++
 				}
 			}
@@ -106,50 +152,44 @@ func (r *run) countLeft(ctx context.Context, p *Planner, e entry, at time.Time) 
 	return max(0, n-1), nil
 }
 
-// concerns reports whether an entry is the run's to replay. Those of other shards may be of runs that are under way. Where the job was
-// in more shards once, each takes those of some.
-func (r *run) concerns(entry documents.Document) bool {
-	if r.part == nil {
-		return true
-	}
-	shard, _ := entry.Data["shard"].(int64)
-	return int(shard)%r.part.Shards == r.part.Number
+// pendingTodo does what an earlier run left to do, if it is still what was planned.
+type pendingTodo struct {
+	ref     documents.Ref
+	updated time.Time
+	also    int // see [Action]
 }
 
-// replayed does what an entry of an earlier run holds, if it is still the one that was planned.
-type replayed struct {
-	ref documents.Ref
-	at  time.Time
-}
-
-// replay does what an entry of an earlier run holds, and forgets the entry.
-func (r *run) replay(ctx context.Context, left replayed) error {
-	d, found, err := r.documents.Get(ctx, left.ref.Path())
+// doTodo does what an earlier run left to do.
+func (r *run) doTodo(ctx context.Context, planned pendingTodo) error {
+	d, found, err := r.documents.Get(ctx, planned.ref.Path())
 	switch {
 	case err != nil:
 		return err
-	case !found, !d.UpdateTime.Equal(left.at): // what it holds now was neither counted nor shown
+	case !found, !d.UpdateTime.Equal(planned.updated): // what it holds now was neither counted nor shown
 		return ErrChanged
 	}
-	e, err := r.parseEntry(d)
-	if err != nil {
-		return fmt.Errorf("%s: %w", d.Path, err)
-	}
-	then, err := r.stillAbsent(ctx, e.then)
+	todo, err := r.readTodo(d)
 	if err != nil {
 		return err
 	}
-	err = r.replayFollowUps(ctx, then, d.UpdateTime)
+	then, err := r.stillAbsent(ctx, todo.then)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.report.Also += planned.also // even if only some of it gets done
+	r.mu.Unlock()
+	err = r.doFollowUps(ctx, then, todo.at)
 	if err == nil || isHeld(err) {
-		next := works(e.next)
+		next := works(todo.next)
 		if len(next) == 1 && next[0].Rule.group() == 1 && err == nil {
-			next[0].entry = left.ref // its next commit takes over
+			next[0].todo = planned.ref // its next commit takes over
 		}
-		err = cmp.Or(r.children(ctx, &work{Item: Item{Ref: left.ref}}, next), err)
+		err = cmp.Or(r.children(ctx, &work{Item: Item{Ref: planned.ref}}, next), err)
 	}
 	switch {
 	case err == nil:
-		r.journal.finished(left.ref)
+		r.runlog.Over(planned.ref)
 	case isHeld(err): // which is counted, and no failure
 		return errLater
 	}
@@ -192,26 +232,26 @@ func (r *run) stillAbsent(ctx context.Context, all []FollowUp) (still []FollowUp
 	return still, nil
 }
 
-// replayFollowUps deletes accounts and objects of an entry. at is when the entry was written. It goes on after a failure, which
+// doFollowUps deletes accounts and objects that an earlier run left to delete. at is when its commit was. It goes on after a failure, which
 // it returns in the end; whether something is held, only if nothing failed.
-func (r *run) replayFollowUps(ctx context.Context, all []FollowUp, at time.Time) (failed error) {
-	var accounts []pending
+func (r *run) doFollowUps(ctx context.Context, all []FollowUp, at time.Time) (failed error) {
+	var accounts []ongoing
 	var named []FollowUp
 	for _, f := range all {
 		switch {
 		case f.Account != "":
 			of := &work{Item: Item{Ref: f.Absent}, kind: finishKind, reason: goneBecause(f)}
-			accounts = append(accounts, pending{FollowUp: f, of: of})
+			accounts = append(accounts, ongoing{FollowUp: f, of: of})
 		case f.Object.Folder:
-			failed = worse(failed, r.replayFolder(ctx, f, at))
+			failed = worse(failed, r.deleteFolder(ctx, f, at))
 		default:
 			named = append(named, f)
 		}
 	}
-	failed = worse(failed, r.replayAccounts(ctx, accounts))
+	failed = worse(failed, r.deleteAgain(ctx, accounts))
 	for some := range slices.Chunk(named, maxObjects) {
 		found, err := r.lookAt(ctx, some)
-		failed = worse(failed, cmp.Or(err, r.deleteLed(ctx, found, at)))
+		failed = worse(failed, cmp.Or(err, r.deleteFollowing(ctx, found, at)))
 	}
 	return failed
 }
@@ -226,8 +266,8 @@ func worse(a, b error) error {
 
 func goneBecause(f FollowUp) string { return f.Absent.Path() + " is deleted" }
 
-// replayAccounts deletes accounts, having looked again whether their documents are still absent, after the undo log has them.
-func (r *run) replayAccounts(ctx context.Context, all []pending) (failed error) {
+// deleteAgain deletes accounts, having looked again whether their documents are still absent, after the undo log has them.
+func (r *run) deleteAgain(ctx context.Context, all []ongoing) (failed error) {
 	which := make([]int, len(all))
 	for i := range all {
 		all[i].again, which[i] = true, i
@@ -268,8 +308,8 @@ func (r *run) lookAt(ctx context.Context, all []FollowUp) ([]led, error) {
 	return found, err
 }
 
-// replayFolder deletes the objects of a folder.
-func (r *run) replayFolder(ctx context.Context, f FollowUp, at time.Time) (failed error) {
+// deleteFolder deletes the objects of a folder.
+func (r *run) deleteFolder(ctx context.Context, f FollowUp, at time.Time) (failed error) {
 	for page, err := range r.objects.Pages(ctx, f.Object.Name, objects.Names{}) {
 		if err != nil {
 			return err
@@ -279,15 +319,15 @@ func (r *run) replayFolder(ctx context.Context, f FollowUp, at time.Time) (faile
 			for i, object := range some {
 				found[i] = led{object, f}
 			}
-			failed = worse(failed, r.deleteLed(ctx, found, at))
+			failed = worse(failed, r.deleteFollowing(ctx, found, at))
 		}
 	}
 	return failed
 }
 
-// deleteLed deletes objects as a plan's actions would: the undo log has them before, and right before the deletion it is asked
+// deleteFollowing deletes objects as a plan's actions would: the undo log has them before, and right before the deletion it is asked
 // whether the document that led to them is still absent. It looks again at what has changed meanwhile.
-func (r *run) deleteLed(ctx context.Context, all []led, at time.Time) (failed error) {
+func (r *run) deleteFollowing(ctx context.Context, all []led, at time.Time) (failed error) {
 	logged := map[objects.Deletion]bool{}
 	for range maxLooks {
 		var due []led
@@ -308,7 +348,7 @@ func (r *run) deleteLed(ctx context.Context, all []led, at time.Time) (failed er
 		if err := r.checkTime(); err != nil || len(due) == 0 {
 			return cmp.Or(err, failed)
 		}
-		if err := r.keepObjects(ctx, unlogged); err != nil {
+		if err := r.saveObjects(ctx, unlogged); err != nil {
 			return err
 		}
 		deletions := make([]DeleteObject, len(due))

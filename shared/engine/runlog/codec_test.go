@@ -1,0 +1,144 @@
+package runlog
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
+
+func someRecords(t testing.TB) []undo.Record {
+	t.Helper()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	var all []undo.Record
+	for _, w := range []struct {
+		documents.Write
+		before map[string]any
+	}{
+		{documents.Write{Op: documents.Delete, Ref: ref("a")}, map[string]any{"x": "y", "list": []any{int64(1), nil}}},
+		{documents.Write{Op: documents.Delete, Ref: ref("missing")}, nil},
+		{documents.Write{Op: documents.Update, Ref: ref("b"), Data: map[string]any{"at": at, "gone": documents.DeleteField}}, map[string]any{}},
+		{documents.Write{Op: documents.Create, Ref: ref("c"), Data: map[string]any{"x": 1.5}}, nil},
+	} {
+		r, err := undo.Of(w.Write, documents.Document{Path: w.Ref.Path(), Data: w.before}, w.before != nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return append(all, undo.Record{Item: "things/a"}, undo.Record{Object: &undo.Object{Name: "posts/ü", Generation: 1 << 60}},
+		undo.Record{Object: &undo.Object{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p"}},
+		undo.Record{Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
+}
+
+func TestPack(t *testing.T) {
+	want := someRecords(t)
+	entries, err := Pack(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Unpack(entries)
+	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if w := got[2].Write; !w.Found || len(w.Before) > 0 || !slices.Equal(w.Removed, []string{"gone"}) {
+		t.Errorf("an empty document that loses a field is %+v", w)
+	}
+}
+
+// TestPackWhatIsLarge: what does not compress is divided, and no part is missed.
+func TestPackWhatIsLarge(t *testing.T) {
+	noise := rand.NewChaCha8([32]byte{1})
+	large := make([]byte, 1<<20-200)
+	if _, err := noise.Read(large); err != nil {
+		t.Fatal(err)
+	}
+	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := Pack([]undo.Record{r, r})
+	if err != nil || len(entries) < 2 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		if len(e) > MaxPart {
+			t.Errorf("an entry of %d bytes", len(e))
+		}
+	}
+	if got, err := Unpack(entries); err != nil || len(got) != 2 || !bytes.Equal(got[1].Write.Before["x"].GetBytesValue(), large) {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+	for name, broken := range map[string][][]byte{
+		"none": nil, "without the last": entries[:len(entries)-1], "in another order": {entries[1], entries[0]}, "no log": {[]byte("x")},
+	} {
+		if got, err := Unpack(broken); err == nil || got != nil {
+			t.Errorf("%s: %d records, %v", name, len(got), err)
+		}
+	}
+	small, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := Pack(slices.Repeat([]undo.Record{small}, 400)); err != nil || len(entries) != 1 {
+		t.Errorf("400 small documents take %d entries, %v", len(entries), err)
+	}
+}
+
+// TestPackTooMuch: what could not be read again is not packed, and fewer items have a chance.
+func TestPackTooMuch(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	var records []undo.Record
+	for range maxPlain >> 20 {
+		records = append(records, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "a/b", Found: true, Before: undo.Fields{"f": text(large)}}})
+	}
+	if _, err := Pack(records); !errors.Is(err, documents.ErrTooMuch) {
+		t.Errorf("%v, want that it is too much", err)
+	}
+	if entries, err := Pack(records[1:]); err != nil {
+		t.Error(err)
+	} else if got, err := Unpack(entries); err != nil || len(got) != len(records)-1 {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
+func TestWhatCannotBeKept(t *testing.T) {
+	_, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
+	if err == nil || !strings.Contains(err.Error(), "things/a") || !strings.Contains(err.Error(), "odd") {
+		t.Error(err)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	entries, err := Pack(someRecords(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(entries[0])
+	f.Add([]byte("\x1f\x8b"))
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		records, err := Unpack([][]byte{entry})
+		if err != nil {
+			return
+		}
+		again, err := Pack(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Unpack(again); err != nil || !cmp.Equal(records, got, protocmp.Transform(), cmpopts.EquateEmpty()) {
+			t.Errorf("again %+v, %v", got, err)
+		}
+	})
+}

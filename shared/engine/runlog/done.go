@@ -1,0 +1,69 @@
+package runlog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Done is what one commit did, or what was to be deleted without one.
+type Done struct {
+	At    time.Time // when it was written
+	parts []string  // the paths of its documents
+}
+
+// List returns what a run did, in the order in which it was done. The records are read later, a commit's at a time.
+func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) {
+	byName := map[string]*Done{}
+	q := documents.Query{Collection: DoneOf(run), Select: []string{"at", "expireAt", "records"}}
+	for page, err := range db.Pages(ctx, q, "") {
+		if err != nil {
+			return nil, fmt.Errorf("read the undo log: %w", err)
+		}
+		for _, d := range page.Documents {
+			expires, ok := d.Data["expireAt"].(time.Time)
+			if ok && !d.ReadTime.Before(expires) || d.Data["records"] == int64(0) {
+				continue // Firestore deletes it within a day; or nothing was saved for undo
+			}
+			name := d.Path[:strings.LastIndexByte(d.Path, '-')+1] // without the number of the part
+			if byName[name] == nil {
+				byName[name] = &Done{At: timeOf(d)}
+			}
+			byName[name].parts = append(byName[name].parts, d.Path)
+		}
+	}
+	all := make([]Done, 0, len(byName))
+	for _, d := range byName {
+		all = append(all, *d)
+	}
+	slices.SortFunc(all, func(a, b Done) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.parts[0], b.parts[0])) })
+	return all, nil
+}
+
+// Records returns what the commit did.
+func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, error) {
+	found, err := db.GetAll(ctx, d.parts)
+	if err != nil {
+		return nil, fmt.Errorf("read the undo log: %w", err)
+	}
+	var packed [][]byte
+	for _, path := range d.parts {
+		part := found[path]
+		data, _ := part.Data["data"].([]byte)
+		packed = append(packed, data)
+		if n, _ := part.Data["parts"].(int64); n != int64(len(found)) {
+			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", path, len(found), n)
+		}
+	}
+	records, err := Unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.parts[0], err)
+	}
+	return records, nil
+}

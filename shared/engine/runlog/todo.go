@@ -1,0 +1,127 @@
+package runlog
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Todo is what follows a commit and is not done yet. What it has no field for nobody can forge: writes, tasks, an account of
+// another name. It is there until all of it is done.
+type Todo struct {
+	Shard int    // which of the run's shards left it; 0 where there are none
+	Task  string // the worker's task; empty of a job
+	Steps []Step
+	Next  []Item
+
+	At time.Time // when it was written, of one that was read
+}
+
+// Step is something outside of Firestore: an account, or objects that have all but their names in common. Names are stored once,
+// so that they take no more room than in the document that named them.
+type Step struct {
+	Rule    string        // that asks for it
+	Absent  documents.Ref // the item, which is gone; if it is back, the step is left out
+	Account bool          // the one whose uid is the item's id
+	Objects []string
+	// Folder says that each of Objects is a folder; OwnerKey is the key of metadata in which an object names its owner, the
+	// item's id; with Marked, one without it stays.
+	Folder   bool
+	OwnerKey string
+	Marked   bool
+}
+
+// Item is something to judge next.
+type Item struct {
+	Rule string
+	Ref  documents.Ref
+	From string // what the rule is told
+}
+
+// PendingOf is the query for what is left to do of a job, or of a worker's task. Each document may be large.
+func PendingOf(job, task string) documents.Query {
+	return documents.Query{Collection: TodosOf(job), Where: []documents.Filter{{Field: "task", Op: "==", Value: task}}, PageSize: 20}
+}
+
+// PendingOfRun is the query for the names of what is left to do of a run.
+func PendingOfRun(job, run string) documents.Query {
+	return documents.Query{Collection: TodosOf(job), Where: []documents.Filter{{Field: "run", Op: "==", Value: run}}, Select: documents.NameOnly}
+}
+
+// Empty reports whether nothing follows.
+func (t Todo) Empty() bool { return len(t.Steps)+len(t.Next) == 0 }
+
+func (t Todo) packed() ([]byte, error) {
+	var all []undo.Fields
+	for _, s := range t.Steps {
+		all = append(all, s.fields())
+	}
+	for _, item := range t.Next {
+		all = append(all, item.fields())
+	}
+	parts, err := PackFields(all)
+	if err == nil && len(parts) > 1 {
+		err = fmt.Errorf("what follows the commit takes %d documents: %w", len(parts), documents.ErrTooMuch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parts[0], nil
+}
+
+// ReadTodo reads what a commit left to do. It refuses whatever it would not have written itself; whether the job's rules can have
+// asked for it, it does not know.
+func ReadTodo(d documents.Document) (t Todo, err error) {
+	shard, _ := d.Data["shard"].(int64)
+	t.Shard, t.At = int(shard), timeOf(d)
+	t.Task, _ = d.Data["task"].(string)
+	data, _ := d.Data["data"].([]byte)
+	all, err := UnpackFields([][]byte{data})
+	if err != nil {
+		return t, err
+	}
+	for _, f := range all {
+		if f[pathKey] != nil {
+			ref, err := documents.RefOf(f[pathKey].GetStringValue())
+			item := Item{Rule: f[ruleKey].GetStringValue(), Ref: ref, From: f[fromKey].GetStringValue()}
+			if err != nil || !same(item.fields(), f) {
+				return t, fmt.Errorf("%w: it holds what is no item", errDamaged)
+			}
+			t.Next = append(t.Next, item)
+			continue
+		}
+		ref, err := documents.RefOf(f[absentKey].GetStringValue())
+		s := Step{
+			Rule: f[ruleKey].GetStringValue(), Absent: ref, Account: f[accountKey].GetBooleanValue(), Folder: f[folderKey].GetBooleanValue(),
+			OwnerKey: f[ownerKeyKey].GetStringValue(), Marked: f[markedKey].GetBooleanValue(),
+		}
+		for _, name := range f[objectsKey].GetArrayValue().GetValues() {
+			s.Objects = append(s.Objects, name.GetStringValue())
+		}
+		if err != nil || s.Account == (len(s.Objects) > 0) || !same(s.fields(), f) {
+			return t, fmt.Errorf("%w: it holds what is no step", errDamaged)
+		}
+		t.Steps = append(t.Steps, s)
+	}
+	return t, nil
+}
+
+// The names of what a Todo holds.
+const ruleKey, absentKey, objectsKey, markedKey, fromKey = "rule", "absent", "objects", "marked", "from"
+
+func (s Step) fields() undo.Fields {
+	return undo.Fields{
+		ruleKey: text(s.Rule), absentKey: text(s.Absent.Path()), accountKey: truth(s.Account), objectsKey: texts(s.Objects),
+		folderKey: truth(s.Folder), ownerKeyKey: text(s.OwnerKey), markedKey: truth(s.Marked),
+	}
+}
+
+func (i Item) fields() undo.Fields {
+	return undo.Fields{ruleKey: text(i.Rule), pathKey: text(i.Ref.Path()), fromKey: text(i.From)}
+}
+
+func same(a, b undo.Fields) bool { return proto.Equal(mapValue(a), mapValue(b)) }

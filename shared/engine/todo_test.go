@@ -1,0 +1,204 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// writesOf returns what a commit writes, by collection: "set cleanupUndo", "delete cleanupTodo".
+func writesOf(r *firestorepb.CommitRequest) map[string]int {
+	all := map[string]int{}
+	for _, w := range r.GetWrites() {
+		op, name := "set ", w.GetUpdate().GetName()
+		if w.GetDelete() != "" {
+			op, name = "delete ", w.GetDelete()
+		}
+		parts := strings.Split(name, "/")
+		all[op+parts[len(parts)-2]]++
+	}
+	return all
+}
+
+// TestACommitThatNothingFollows writes one document to the log, and deletes none of it. Nothing is left to do after it, however the run
+// ends. With UNDO_DAYS=0 that document is needed until the commit's answer is there: the run deletes it, and one that a killed run
+// leaves holds nothing, counts for nobody and expires.
+func TestACommitThatNothingFollows(t *testing.T) {
+	for _, days := range []string{"7", "0"} {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s days, killed %t", days, killed), func(t *testing.T) {
+				f := fatesFunction(t, "do", "do")
+				f.Env["UNDO_DAYS"] = days
+				var commits []map[string]int
+				f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+					writes := writesOf(r)
+					if writes["set cleanupUndo"]+writes["delete cleanupUndo"]+writes["set cleanupTodo"] > 0 {
+						commits = append(commits, writes)
+					}
+					if err := send(); err != nil || !killed || writes["set cleanupUndo"] == 0 {
+						return err
+					}
+					panic("the process ends here")
+				})
+				got := f.Run(t, "")
+				if killed {
+					enginetest.Want(t, "status", engine.Failed, got.Status)
+				} else {
+					enginetest.WantReport(t, got, engine.Completed, enginetest.Done("do", 2))
+				}
+				want := []map[string]int{{"set cleanupUndo": 1, "delete things": 2}}
+				if days == "0" && !killed {
+					want = append(want, map[string]int{"delete cleanupUndo": 1})
+				}
+				enginetest.Want(t, "commits", want, commits)
+				left := f.Documents(t, runlog.DoneOf(got.RunID))
+				wantLeft := 1
+				if days == "0" && !killed {
+					wantLeft = 0
+				}
+				enginetest.Want(t, "done", wantLeft, len(left))
+				for _, done := range left {
+					if days == "0" && (done["records"] != int64(0) || done["expireAt"] == nil) {
+						t.Errorf("with UNDO_DAYS=0 there stays %v", done)
+					}
+				}
+				enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+				err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
+				if wantErr := map[string]error{"0": restore.ErrNoLog}[days]; !errors.Is(err, wantErr) {
+					t.Errorf("contents: %v, want %v", err, wantErr)
+				}
+				killed = false
+				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+			})
+		}
+	}
+}
+
+// TestLostAnswersTold loses the answer to each commit of a run in turn, with an undo log and without: each action is done once, and
+// counts as done. counted is of a document that each commit changes, so that doing it again shows.
+func TestLostAnswersTold(t *testing.T) {
+	counted := told
+	counted.Change = func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		n, _ := s.Data["n"].(int64)
+		return engine.Change{
+			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
+			Then: []engine.FollowUp{{
+				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
+				Recorded: &engine.Recorded{Done: []documents.Write{{Op: documents.Create, Ref: note, Data: map[string]any{"n": int64(1)}}}},
+			}},
+		}
+	}
+	counted.Reach = engine.Reach{Items: "things", Writes: []string{"things", "notes"}}
+	for _, days := range []string{"7", "0"} {
+		for lost := 1; lost <= 2; lost++ { // the commit, and that of what is recorded after its follow-up
+			t.Run(fmt.Sprintf("%s days, answer %d", days, lost), func(t *testing.T) {
+				f := ruleFunction(t, ruleJob("things", counted))
+				if f.Tasks() == nil {
+					t.Skip("only the embedded Cloud Tasks takes these tasks")
+				}
+				f.Env["UNDO_DAYS"] = days
+				f.Set(t, "things/a", map[string]any{"n": int64(0)})
+				n := 0
+				f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+					writes := writesOf(r)
+					if err := send(); err != nil || writes["set things"]+writes["set notes"] == 0 {
+						return err
+					}
+					if n++; n == lost {
+						return status.Error(codes.Unavailable, "the connection broke")
+					}
+					return nil
+				})
+				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("tell", 1))
+				enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
+				enginetest.Want(t, "notes", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "notes"))
+				enginetest.Want(t, "commits that took effect", 2, n)
+				enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+			})
+		}
+	}
+}
+
+// TestWhatWasLeftCountsForTheLimit: each object that an interrupted run left counts for MAX_ACTIONS of what is done for one time, also
+// in the next run for that time.
+func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
+	f := boxFunction(t)
+	f.Now = start
+	f.Env["MAX_ACTIONS"] = "6"
+	var files []any
+	for i := range 5 {
+		files = append(files, fmt.Sprint("files/", i))
+		f.Put(t, fmt.Sprint("files/", i), nil, []byte("x"))
+	}
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", files...))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	setBoxes(t, f, "old", 2, 0, old)
+	got := f.Run(t, "")
+	enginetest.Want(t, "status with 7", engine.Aborted, got.Status)
+	if !strings.Contains(got.Failures[0].Error, "counting 5 that runs of the same time have done or may have") {
+		t.Errorf("failures %+v", got.Failures)
+	}
+	f.Env["MAX_ACTIONS"] = "7"
+	f.Now = start.AddDate(0, 0, 1) // an aborted run is not planned again for its time
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 2))
+}
+
+// TestDoneTodoOfACommitThatIsRefused: a commit takes along the end of a Todo that is done. If it is refused, the Todo goes nevertheless.
+func TestDoneTodoOfACommitThatIsRefused(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", filed))
+	f.Set(t, "things/a", map[string]any{"left": 3})
+	took := false
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		writes := writesOf(r)
+		if writes["delete cleanupTodo"] == 1 && writes["set cleanupTodo"] == 1 {
+			took = true
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return send()
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"file": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "took it along", true, took)
+	enginetest.Want(t, "things", map[string]map[string]any{"a": {"left": int64(2)}}, f.Documents(t, "things"))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+}
+
+// TestTodosOfShards: each shard does what it left itself, for what others left may be of runs that are under way. Where the job was in
+// more shards once, each takes what some of those left.
+func TestTodosOfShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Job.Rules = append(s.Job.Rules, fates)
+	for name, shard := range map[string]int{"a": 0, "b": 1, "c": shards + 1, "d": shards + 1} {
+		s.Set(t, "things/z"+name, map[string]any{"fate": "do"})
+		s.SetTodo(t, name, enginetest.ItemOf("fate", "things/z"+name, ""))
+		if _, err := s.Firestore(t).Doc("cleanupJobs/testJob/cleanupTodo/"+name).Update(t.Context(), []firestore.Update{{Path: "shard", Value: shard}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.call(t, "")
+	enginetest.Want(t, "tasks", shards, s.deliver(t))
+	got := s.whole(t)
+	var done []int
+	for _, shard := range got.Shards {
+		done = append(done, shard.Done)
+	}
+	enginetest.Want(t, "finished", engine.Counts{Planned: 4, Done: 4}, got.Actions["finish interrupted action"])
+	enginetest.Want(t, "done by each shard, with ten things each", []int{11, 13, 10, 10}, done)
+	enginetest.Want(t, "todos", 0, len(ids(t, s.Function, "cleanupJobs/testJob/cleanupTodo")))
+}
