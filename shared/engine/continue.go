@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
@@ -17,14 +18,6 @@ import (
 
 // continuesHeader names the run that a task continues.
 const continuesHeader = "Firesweep-Continues"
-
-// Continuation is what a run knows of the runs that it continues.
-type Continuation struct {
-	RunID string    `json:"runId" firestore:"runId"` // the last of them
-	Began time.Time `json:"began" firestore:"began"` // when the first of them started
-	Runs  int       `json:"runs" firestore:"runs"`   // how many they are
-	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have; they count for MAX_ACTIONS
-}
 
 // queueHeader is on each request of Cloud Tasks, which sets it whatever the task says.
 const queueHeader = "X-CloudTasks-QueueName"
@@ -63,7 +56,7 @@ func (e *overtakenError) Error() string {
 
 // continuation returns what the run knows of the runs that it continues, nil if it continues none. The error is an
 // [*overtakenError] if there is nothing to continue.
-func (r *run) continuation(last *Report) (*Continuation, error) {
+func (r *run) continuation(last *Report) (*report.Continuation, error) {
 	if r.continues == "" {
 		return nil, nil
 	}
@@ -77,7 +70,7 @@ func (r *run) continuation(last *Report) (*Continuation, error) {
 	if last.RunID != r.continues && !tried || last.Stopped || last.Status != Partial && last.Status != Failed {
 		return nil, gone
 	}
-	next := Continuation{RunID: last.RunID, Began: last.StartedAt, Runs: 1, Done: last.done()}
+	next := report.Continuation{RunID: last.RunID, Began: last.StartedAt, Runs: 1, Done: last.Done()}
 	if c != nil {
 		next.Began, next.Runs, next.Done = c.Began, c.Runs+1, c.Done+next.Done
 	}
@@ -85,14 +78,6 @@ func (r *run) continuation(last *Report) (*Continuation, error) {
 		next.RunID = r.continues
 	}
 	return &next, nil
-}
-
-// done returns how many actions the run did.
-func (r *Report) done() (n int) {
-	for _, c := range r.Actions {
-		n += c.Done
-	}
-	return n
 }
 
 // willContinue reports whether the ended run hands over what is left. If not, it returns the reason, if somebody should know it.
@@ -108,7 +93,7 @@ func (r *run) willContinue() (ok bool, why string) {
 		began = c.Began
 	}
 	switch {
-	case r.checkpoint == r.beganAt && r.report.done() == 0:
+	case r.checkpoint == r.beganAt && r.report.Done() == 0:
 		return false, "it made no progress: it did nothing, and its checkpoint has not moved"
 	case !r.clock().Before(began.Add(r.config.ContinueFor)):
 		return false, fmt.Sprintf("it has continued since %s, and CONTINUE_FOR allows no longer", began.Format(time.RFC3339))
@@ -124,7 +109,7 @@ func (r *run) continueInTask(ctx context.Context) error {
 	}
 	headers := map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID}
 	if r.part != nil {
-		headers[shardHeader] = r.part.header()
+		headers[shardHeader] = headerOf(*r.part)
 	}
 	return r.next.Enqueue(ctx, tasks.Task{
 		Key: []string{"continue", r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin, Headers: headers,

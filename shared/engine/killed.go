@@ -16,14 +16,6 @@ import (
 // begunField is the field of a lease in which the run says of itself what its report begins with.
 const begunField = "begun"
 
-// begun returns what a report says from the beginning of its run on.
-func (r *Report) begun() Report {
-	return Report{
-		Job: r.Job, RunID: r.RunID, Force: r.Force, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
-		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
-	}
-}
-
 // endOfRunID is what a run's id ends with, after its job's name: when it started, and what tells it from others.
 var endOfRunID = regexp.MustCompile(`^-(\d{8}T\d{6}Z)-[0-9a-f]{8}$`)
 

@@ -159,7 +159,7 @@ func (l lease) finish(
 		report.Continued = report.Continued && held
 		if held {
 			end = map[string]any{
-				"lease": nil, "position": checkpoint, "lastReport": report, monthField: monthOf(doc, l.clock()).plus(report),
+				"lease": nil, "position": checkpoint, "lastReport": report, monthField: plus(monthOf(doc, l.clock()), report),
 			}
 			if a := did(); a != nil {
 				end[actedField] = *a
@@ -230,21 +230,12 @@ func (l lease) reserve(ctx context.Context, taken documents.Document, a acted) (
 	return left, err
 }
 
-// storedRun is cleanupRuns/{runId}.
-type storedRun struct {
-	Report
-	ExpireAt time.Time `firestore:"expireAt"`
-}
-
-// Stored returns what cleanupRuns/{runId} holds of a report.
-func (r *Report) Stored() any { return storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)} }
-
 // stored returns the document that keeps a report, by its path; none for none.
 func stored(r *Report) map[string]any {
 	if r == nil {
 		return nil
 	}
-	return map[string]any{"cleanupRuns/" + r.RunID: r.Stored()}
+	return r.Document()
 }
 
 // of returns who holds the lease and until when; nobody if holder is empty.

@@ -5,18 +5,10 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // monthField is the field of cleanupJobs/{job} that holds a [Month].
 const monthField = "month"
-
-// Month is what a job's runs have used in a calendar month, in UTC. Previews and killed runs are not in it.
-type Month struct {
-	Of    string      `json:"of" firestore:"of"` // such as 2026-11
-	Runs  int         `json:"runs" firestore:"runs"`
-	Usage usage.Usage `json:"usage" firestore:"usage"`
-}
 
 // monthOf returns the month that a job's record tells of, if it is that of now. Nothing is decided by it, so a record that cannot be
 // read begins anew.
@@ -31,7 +23,7 @@ func monthOf(doc documents.Document, now time.Time) Month {
 }
 
 // plus adds a run.
-func (m Month) plus(r *Report) Month {
+func plus(m Month, r *Report) Month {
 	m.Runs++
 	m.Usage = m.Usage.Plus(r.Usage)
 	return m

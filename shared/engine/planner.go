@@ -158,7 +158,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 		p.Fail(ctx, a.Target, a.Kind, err)
 		return nil
 	}
-	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
+	p.run.report.Count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
 		p.run.list(p.withWrites(a))
 	}

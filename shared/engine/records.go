@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Record is what cleanupJobs/{job} says of a job's runs.
@@ -63,18 +62,11 @@ func (r Record) TooLong(cfg config.Config, job string, timeout time.Duration, no
 }
 
 // ReportOf reads the report that cleanupRuns/{runId} holds.
-func ReportOf(doc documents.Document) (*Report, error) {
-	// The report has the same field names in JSON, which reads them leniently.
-	text, err := json.Marshal(doc.Data)
-	if err != nil {
-		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
-	}
-	var r Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
-	}
-	if r.RunID == "" {
-		return nil, fmt.Errorf("read report %s: it has no runId", doc.Path)
-	}
-	return &r, nil
-}
+//
+//go:fix inline
+func ReportOf(doc documents.Document) (*Report, error) { return report.Of(doc) }
+
+// RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
+//
+//go:fix inline
+const RunRetention = report.RunRetention

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
@@ -38,7 +39,7 @@ type request struct {
 	force  bool
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
-	part   *Part             // of a split run; nil: of none
+	part   *report.Part      // of a split run; nil: of none
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to

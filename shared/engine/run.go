@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/inorder"
@@ -46,10 +47,10 @@ type run struct {
 	pins      undo.Pins    // what every job keeps
 	meter     *usage.Meter
 
-	scheduled bool   // Cloud Scheduler said which time the run is for
-	continues string // the id of the run that this one continues; empty: none
-	part      *Part  // of a split run; nil: of none
-	url       string // the function's own
+	scheduled bool         // Cloud Scheduler said which time the run is for
+	continues string       // the id of the run that this one continues; empty: none
+	part      *report.Part // of a split run; nil: of none
+	url       string       // the function's own
 	timeout   time.Duration
 	listsAll  bool      // a preview lists its plan whole
 	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
@@ -237,13 +238,10 @@ func (r *run) abort() {
 	r.report.Status = Aborted
 	var limits []Failure
 	for _, text := range r.tripped {
-		limits = append(limits, Failure{Target: r.job.Name, Action: checkLimits, Error: clip(text, maxLimitText)})
+		limits = append(limits, Failure{Target: r.job.Name, Action: report.CheckLimits, Error: clip(text, report.MaxLimitText)})
 	}
 	r.report.Failures = append(limits, r.report.Failures...)
 }
-
-// checkLimits is the action of a failure that names a safety limit.
-const checkLimits = "check safety limits"
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
 // In either case the run's checkpoint is the one to continue from.
@@ -311,7 +309,7 @@ func (r *run) complete(writes int) *Report {
 	case r.failures > 0:
 		r.report.Status = Failed
 	case r.unfinished && r.job.Task != nil:
-		r.report.fail(r.job.Name, "do the task", ErrOutOfTime)
+		r.report.Fail(r.job.Name, "do the task", ErrOutOfTime)
 		r.report.Status = Failed
 	case r.unfinished:
 		r.report.Status = Partial

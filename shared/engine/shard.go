@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,24 +49,6 @@ type shard struct {
 	Last    Report             `json:"last" firestore:"last"`   // of the last of them, without what only people read; or the seed
 	Sum     Report             `json:"sum" firestore:"sum"`     // of all of them
 	Stays   string             `json:"stays" firestore:"stays"` // why no run continues it at once, if somebody should know
-}
-
-// Shard says in a report how one part of a split run stands.
-type Shard struct {
-	RunID   string `json:"runId,omitempty" firestore:"runId,omitempty"`   // its last run, for the log; none yet if empty
-	Status  Status `json:"status,omitempty" firestore:"status,omitempty"` // of that run
-	Runs    int    `json:"runs" firestore:"runs"`
-	Scanned int    `json:"scanned" firestore:"scanned"`
-	Done    int    `json:"done" firestore:"done"`           // actions
-	Through bool   `json:"through" firestore:"through"`     // its range was gone through to the end
-	Left    bool   `json:"left" firestore:"left,omitempty"` // only the next scheduled run continues it
-}
-
-// Part says in the report of a shard's run what it is a part of.
-type Part struct {
-	Of     string `json:"of" firestore:"of"`         // the run that was split
-	Number int    `json:"number" firestore:"number"` // from 0 on
-	Shards int    `json:"shards" firestore:"shards"` // how many there are
 }
 
 // splitOf reads the field; nil if there is none. An error says that it is not one that this program wrote.
@@ -184,8 +165,8 @@ func (s *split) report(now time.Time) *Report {
 	r.DurationMs = now.Sub(r.StartedAt).Milliseconds()
 	statuses := map[Status]bool{}
 	for _, sh := range s.Shards {
-		r.add(&sh.Sum)
-		sum := Shard{Runs: sh.Runs, Scanned: sh.Sum.Scanned, Done: sh.Sum.done(), Through: sh.Through}
+		r.Add(&sh.Sum)
+		sum := Shard{Runs: sh.Runs, Scanned: sh.Sum.Scanned, Done: sh.Sum.Done(), Through: sh.Through}
 		if sh.Runs > 0 {
 			sum.RunID, sum.Status, sum.Left = sh.Last.RunID, sh.Last.Status, !sh.Last.Continued && !sh.Through
 			statuses[sh.Last.Status] = true
@@ -213,35 +194,4 @@ func (s *split) report(now time.Time) *Report {
 		r.PartialRuns = 0
 	}
 	return &r
-}
-
-// add adds what another run did to a report. Failures are those of both, safety limits first, up to as many as a report holds.
-func (r *Report) add(other *Report) {
-	r.Scanned += other.Scanned
-	for kind, c := range other.Actions {
-		r.count(kind, func(sum *Counts) {
-			sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
-		})
-	}
-	for reason, n := range other.Kept {
-		r.Kept[reason] += n
-	}
-	for _, collection := range other.NotCounted {
-		if !slices.Contains(r.NotCounted, collection) {
-			r.NotCounted = append(r.NotCounted, collection)
-		}
-	}
-	failures := slices.Concat(r.Failures, other.Failures)
-	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(a.rank(), b.rank()) })
-	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
-	r.Failures = failures[:min(maxFailures, len(failures))]
-	r.Usage = r.Usage.Plus(other.Usage)
-}
-
-// rank puts the failures that name a safety limit first.
-func (f Failure) rank() int {
-	if f.Action == checkLimits {
-		return 0
-	}
-	return 1
 }

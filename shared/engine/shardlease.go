@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // shardLease is a run's exclusive right to one shard.
 type shardLease struct {
 	lease
-	part Part
+	part report.Part
 }
 
 // of returns the split run and this shard of it. The error is an [*overtakenError] if another run has come since, and a [*heldError] if
@@ -120,7 +121,7 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 		default:
 			held = true
 			report := complete(2)
-			month = month.plus(report)
+			month = plus(month, report)
 			sh.end(report, checkpoint, through)
 			sh.Stays = stays()
 		}
@@ -174,9 +175,9 @@ func (sh *shard) end(r *Report, checkpoint string, through bool) {
 	if sum.Kept == nil {
 		sum.Kept = map[string]int{}
 	}
-	sum.add(r)
+	sum.Add(r)
 	sh.Sum = sum
-	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.done(), 0, ""
+	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.Done(), 0, ""
 	sh.lookedUp()
 	if sh.Position, sh.Through = checkpoint, through; through {
 		sh.Position = sh.Begin // from where it is tried again if something failed

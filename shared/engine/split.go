@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
@@ -17,15 +18,15 @@ import (
 const shardHeader = "Firesweep-Shard"
 
 // partOf reads the header; nil if it is not there. continues is the run that the task continues.
-func partOf(h http.Header, job, continues string) (*Part, error) {
+func partOf(h http.Header, job, continues string) (*report.Part, error) {
 	text := h.Get(shardHeader)
 	if text == "" {
 		return nil, nil
 	}
-	var p Part
+	var p report.Part
 	n, err := fmt.Sscanf(text, "%d/%d %s", &p.Number, &p.Shards, &p.Of)
 	switch {
-	case err != nil || n != 3 || p.Number < 0 || p.Number >= p.Shards || text != p.header() || !isRunOf(p.Of, job):
+	case err != nil || n != 3 || p.Number < 0 || p.Number >= p.Shards || text != headerOf(p) || !isRunOf(p.Of, job):
 		return nil, fmt.Errorf("header %s is %q, which is not a shard of a run of %s", shardHeader, clip(text, maxQuoted), job)
 	case continues == "":
 		return nil, fmt.Errorf("header %s needs header %s, which is missing", shardHeader, continuesHeader)
@@ -33,7 +34,7 @@ func partOf(h http.Header, job, continues string) (*Part, error) {
 	return &p, nil
 }
 
-func (p Part) header() string {
+func headerOf(p report.Part) string {
 	return strconv.Itoa(p.Number) + "/" + strconv.Itoa(p.Shards) + " " + p.Of
 }
 
@@ -119,11 +120,11 @@ func (r *run) handOut(ctx context.Context, of string, now time.Time, shards int,
 		if skip(n) {
 			continue
 		}
-		part := Part{Of: of, Number: n, Shards: shards}
+		part := report.Part{Of: of, Number: n, Shards: shards}
 		errs = append(errs, r.next.Enqueue(ctx, tasks.Task{
 			Key: []string{"shard", of, strconv.Itoa(n), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
 			Headers: map[string]string{
-				nowHeader: now.Format(time.RFC3339Nano), continuesHeader: of, shardHeader: part.header(),
+				nowHeader: now.Format(time.RFC3339Nano), continuesHeader: of, shardHeader: headerOf(part),
 			},
 		}))
 	}

@@ -20,7 +20,7 @@ func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 		return
 	}
 	var message string
-	switch left := report.left(); {
+	switch left := report.Left(); {
 	case stays != "":
 		message = fmt.Sprintf("%s does not keep up, and does not continue by itself: %s; %d planned actions left: "+
 			"run it more often (Terraform: schedules), give it more time (timeouts) or let it continue for longer (continue_for)", r.job.Name, stays, left)
@@ -31,7 +31,7 @@ func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 	default:
 		return
 	}
-	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.left()))
+	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.Left()))
 }
 
 // why says why a run ended partial.
@@ -56,8 +56,8 @@ func (r *run) logEnd(ctx context.Context) {
 		r.logSummary(ctx, r.report)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("shard %d of %d: %s", r.part.Number, r.part.Shards, r.report.summary(r.why(r.report))),
-		slog.Any("shardReport", r.report.forLog()))
+	r.log.InfoContext(ctx, fmt.Sprintf("shard %d of %d: %s", r.part.Number, r.part.Shards, r.report.Summary(r.why(r.report))),
+		slog.Any("shardReport", r.report.ForLog()))
 	if r.whole != nil {
 		r.logBehind(ctx, r.whole, r.wholeStays)
 		r.logSummary(ctx, r.whole)
@@ -65,9 +65,9 @@ func (r *run) logEnd(ctx context.Context) {
 }
 
 func (r *run) logSummary(ctx context.Context, report *Report) {
-	message := report.summary(r.why(report))
-	attributes := []any{slog.Any("report", report.forLog())}
-	problem := report.problem()
+	message := report.Summary(r.why(report))
+	attributes := []any{slog.Any("report", report.ForLog())}
+	problem := report.Problem()
 	if problem != "" {
 		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
 	}

@@ -134,7 +134,7 @@ func (r *run) did() *acted {
 	if !r.reserved {
 		return nil
 	}
-	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.done()}
+	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.Done()}
 }
 
 // unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
@@ -184,5 +184,5 @@ func (r *run) retries(last *Report) bool {
 
 func (r *run) lease() lease {
 	return lease{writer: r.records, config: r.config, job: r.job.Name, runID: r.report.RunID, clock: r.clock,
-		length: r.timeout + leaseMargin, begun: r.report.begun()}
+		length: r.timeout + leaseMargin, begun: r.report.Begun()}
 }
