@@ -112,7 +112,7 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
-	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	out, _, code := o.run(t, "plan", "cleanExpiredComped", "cleanupReports")
 	if code != exitFailed {
 		t.Errorf("exit code %d, want 1", code)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -301,7 +302,7 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 
 // whoTriesAgain says who tries again what failed.
 func (r *run) whoTriesAgain(err error) string {
-	var foreign *recordError
+	var foreign *state.ForeignError
 	switch {
 	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"

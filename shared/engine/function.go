@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -135,7 +134,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	req, err := parseRequest(w, r, f.Job.Task, earlier != "")
+	req, err := parseRequest(w, r, f.Job.Task, earlier != nil)
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -155,11 +154,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wall := f.Clock()
-	if req.part, err = partOf(r.Header, f.Job.Name, earlier); err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
-	}
-	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || earlier != "", wall, cfg.Emulators.Any())
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -173,8 +168,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
+	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	run.scheduled, run.continues, run.url = scheduled, earlier, addressOf(r, cfg)
 	report := run.execute(r.Context())
 	respond(w, report.HTTPStatus(), report)
 }
@@ -193,14 +188,6 @@ func addressOf(r *http.Request, cfg config.Config) string {
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
-	shards := 1 // that share what Google's services take
-	if req.part != nil {
-		shards = req.part.Shards
-	}
-	var pace documents.Pace = documents.NewShareOfRate(shards)
-	if f.Hooks.Pace != nil {
-		pace = f.Hooks.Pace()
-	}
 	stopAfter := f.Timeout - stopMargin(f.Timeout)
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
@@ -212,7 +199,6 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		job:    f.Job,
 		task:   req.task,
-		part:   req.part,
 		config: cfg,
 		clock:  f.Clock,
 		hooks:  f.Hooks,
@@ -220,7 +206,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
 			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
-		documents: c.documents.Writer(pace),
+		scheduled: req.scheduled,
+		continues: req.continues,
+		url:       req.url,
+		clients:   c,
+		logTo:     log,
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		ownStop:   f.StopAfter > 0,
@@ -232,12 +222,10 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
-			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{}, Part: req.part,
+			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}
 	r.log = log.With(logging.Labels(r.labels()...))
-	r.records = r.documents // before it tells what it writes: the log is about what is the user's
-	r.documents.Written = r.wroteDocuments
 	if c.accounts != nil {
 		r.accounts = c.accounts.Writer()
 		r.accounts.Written = r.deletedAccounts
@@ -248,20 +236,12 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if c.next != nil {
 		r.next = c.next.Writer()
 	}
-	if c.objects != nil {
-		r.objects = c.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), storageBurst/shards)})
-		r.objects.Written = r.deletedObject
-	}
 	return r
 }
 
-// labels find the log lines of a run. The lines of a shard's runs also have the labels of the run that was split.
+// labels find the log lines of a run.
 func (r *run) labels() []slog.Attr {
-	labels := []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
-	if r.part != nil {
-		labels = append(labels, slog.String("shard", strconv.Itoa(r.part.Number)), slog.String("shardRunId", r.report.RunID))
-	}
-	return labels
+	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 }
 
 // open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].

@@ -64,10 +64,7 @@ func (r *run) taskID() string {
 
 // shard returns the number of the run's shard; 0 where it is of none.
 func (r *run) shard() int {
-	if r.part == nil {
-		return 0
-	}
-	return r.part.Number
+	return r.number()
 }
 
 // entryOf returns what is written of a commit's changes, which are of one rule.

@@ -71,7 +71,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	}
 	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
-	r.preview(ctx)
+	r.perform(ctx)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}

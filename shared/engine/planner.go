@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -46,6 +47,7 @@ type Planner struct {
 	remembered  proposed
 	named       int // documents read to name those that cannot be judged
 	tripped     error
+	outOfTime   bool                   // planning ended before all was planned
 	replayed    map[documents.Ref]bool // items that a replay of the journal continues
 	next        func(undone []documents.Ref) string
 	counts      []func()       // what the counts that are under way come to
@@ -135,7 +137,7 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 // conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
 // another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
-	addLookups(p.section.lookups, map[string]Lookups{kind: {Asked: asked, Missing: missing}})
+	state.AddLookups(p.section.lookups, map[string]Lookups{kind: {Asked: asked, Missing: missing}})
 }
 
 // Warn says in the report and in the log what is doubtful about the run as a whole.

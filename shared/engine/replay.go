@@ -109,11 +109,11 @@ func (r *run) countLeft(ctx context.Context, p *Planner, e entry, at time.Time) 
 // concerns reports whether an entry is the run's to replay. Those of other shards may be of runs that are under way. Where the job was
 // in more shards once, each takes those of some.
 func (r *run) concerns(entry documents.Document) bool {
-	if r.part == nil {
+	if r.report.Part == nil {
 		return true
 	}
 	shard, _ := entry.Data["shard"].(int64)
-	return int(shard)%r.part.Shards == r.part.Number
+	return int(shard)%r.report.Part.Shards == r.report.Part.Number
 }
 
 // replayed does what an entry of an earlier run holds, if it is still the one that was planned.

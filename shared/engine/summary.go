@@ -48,19 +48,26 @@ func (r *run) why(report *Report) string {
 	return "out of time after " + duration
 }
 
-// logEnd logs the line of a run's end. A shard's run has one of its own, which no alert or chart is made from; the last of all shards
+// logEnd logs the line of a call's end. That of a task's call is one that no alert or chart is made from; the last of all calls of a run
 // logs that of the whole.
 func (r *run) logEnd(ctx context.Context) {
-	if r.part == nil {
+	part := r.report.Part
+	if part == nil {
 		r.logBehind(ctx, r.report, r.stays)
 		r.logSummary(ctx, r.report)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("shard %d of %d: %s", r.part.Number, r.part.Shards, r.report.Summary(r.why(r.report))),
-		slog.Any("shardReport", r.report.ForLog()))
-	if r.whole != nil {
-		r.logBehind(ctx, r.whole, r.wholeStays)
-		r.logSummary(ctx, r.whole)
+	text := r.report.Summary(r.why(r.report))
+	if r.saved.Divided() {
+		text = fmt.Sprintf("shard %d of %d: %s", part.Number, part.Shards, text)
+	} else {
+		text = "continued: " + text
+	}
+	r.log.InfoContext(ctx, text, slog.Any("shardReport", r.report.ForLog()))
+	if r.leased && r.saved.Settled() {
+		whole := r.saved.Report()
+		r.logBehind(ctx, whole, r.saved.Why())
+		r.logSummary(ctx, whole)
 	}
 }
 

@@ -170,8 +170,8 @@ func TestContinue(t *testing.T) {
 	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, checkpoints); diff != "" {
 		t.Errorf("checkpoints (-want +got):\n%s", diff)
 	}
-	if job(t, f)["position"] != "+++" {
-		t.Errorf("a preview changed the checkpoint to %v", job(t, f)["position"])
+	if enginetest.Checkpoint(job(t, f)) != "+++" {
+		t.Errorf("a preview changed the checkpoint to %v", enginetest.Checkpoint(job(t, f)))
 	}
 }
 

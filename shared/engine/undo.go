@@ -27,10 +27,10 @@ func (r *run) nextUndo() int { return int(r.undo.Add(1)) }
 
 // undoEntry returns the name of part i of the run's entry n.
 func (r *run) undoEntry(n, i int) documents.Ref {
-	if r.part == nil {
+	if r.continues == nil {
 		return undo.EntryOf(r.report.RunID, n, i)
 	}
-	return undo.ShardEntryOf(r.part.Of, r.report.RunID, n, i)
+	return undo.ShardEntryOf(r.id(), r.report.RunID, n, i)
 }
 
 // undoEntries returns the writes that keep records as entry n, none for none.

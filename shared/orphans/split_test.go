@@ -192,7 +192,7 @@ func TestSplitsWhatIsLeft(t *testing.T) {
 	f.PutMany(t, 3000, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("files/u/%04d", i), map[string]string{"is": "kept"}
 	})
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":0,"after":"files/u/0899"}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"target":0,"after":"files/u/0899"}`))
 	got := run(t, f)
 	if len(got.Shards) != 2 || got.Shards[0].Scanned != 1050 || got.Shards[1].Scanned != 1050 {
 		t.Errorf("of 2,100 objects: %+v", got.Shards)
@@ -224,7 +224,7 @@ func TestPassesThatAreLeftOut(t *testing.T) {
 	enginetest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
 
 	f.Env["ORPHANS"] = "others"
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":2,"after":"a"}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"target":2,"after":"a"}`))
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{}) // it went on behind the only one
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 }

@@ -86,10 +86,8 @@ type Report struct {
 	Failures  []Failure `json:"failures" firestore:"failures"`
 	Plan      []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
-	// Continues says which runs this one continues, in a task of Cloud Tasks; nil if none. Continued says that another run
-	// continues this one at once.
-	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
-	Continued bool          `json:"continued,omitempty" firestore:"continued,omitempty"`
+	// Continued says that the run goes on at once, in a task of Cloud Tasks.
+	Continued bool `json:"continued,omitempty" firestore:"continued,omitempty"`
 	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:
 	// what it did is in the report of the whole, and nowhere else.
 	Shards []Shard `json:"shards,omitempty" firestore:"shards,omitempty"`
@@ -236,7 +234,7 @@ func (r *Report) Add(other *Report) {
 	}
 	r.NotCounted = union(r.NotCounted, other.NotCounted)
 	r.Warnings = union(r.Warnings, other.Warnings)
-	failures := slices.Concat([]Failure{}, r.Failures, other.Failures)
+	failures := append(append([]Failure{}, r.Failures...), other.Failures...)
 	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(a.rank(), b.rank()) })
 	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
 	r.Failures = failures[:min(maxFailures, len(failures))]

@@ -1,7 +1,5 @@
 package report
 
-import "time"
-
 // Shard says in a report how one part of a split run stands.
 type Shard struct {
 	RunID   string `json:"runId,omitempty" firestore:"runId,omitempty"`   // its last call, for the log; none yet if empty
@@ -18,12 +16,4 @@ type Part struct {
 	Of     string `json:"of" firestore:"of"`         // the run
 	Number int    `json:"number" firestore:"number"` // of its shard, from 0 on
 	Shards int    `json:"shards" firestore:"shards"` // how many there are
-}
-
-// Continuation is what a run knows of the runs that it continues.
-type Continuation struct {
-	RunID string    `json:"runId" firestore:"runId"` // the last of them
-	Began time.Time `json:"began" firestore:"began"` // when the first of them started
-	Runs  int       `json:"runs" firestore:"runs"`   // how many they are
-	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have; they count for MAX_ACTIONS
 }
