@@ -35,6 +35,11 @@ const (
 // storagePace spaces the writes of a run to Cloud Storage.
 type storagePace struct{ limiter *rate.Limiter }
 
+// newStoragePace returns the pace of one of so many calls that write at the same time.
+func newStoragePace(calls int) storagePace {
+	return storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(calls), storageBurst/calls)}
+}
+
 // WaitN implements [objects.Pace]. More than a burst is more than one.
 func (p storagePace) WaitN(ctx context.Context, n int) error {
 	for burst := p.limiter.Burst(); n > 0; n -= burst {
@@ -71,7 +76,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of [documents.Rate]; calls of Authentication have none then
+	Pace        func(calls int) documents.Pace            // of one of so many calls at once, instead of [documents.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 }
 

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -38,6 +36,9 @@ func (r *run) number() int {
 	}
 	return 0
 }
+
+// goesOn reports whether the call goes on where an earlier one of its run ended.
+func (r *run) goesOn() bool { return r.continues != nil && r.beganAt != r.bounds.Begin }
 
 func (r *run) recordPath() string { return state.Path(r.job.Name) }
 
@@ -124,13 +125,13 @@ func (r *run) from(known state.Known) {
 func (r *run) share(calls int) {
 	var pace documents.Pace = documents.NewShareOfRate(calls)
 	if r.hooks.Pace != nil {
-		pace = r.hooks.Pace()
+		pace = r.hooks.Pace(calls)
 	}
 	r.records = r.clients.documents.Writer(pace) // which does not tell what it writes: the log is about what is the user's
 	r.documents = r.records
 	r.documents.Written = r.wroteDocuments
 	if r.clients.objects != nil {
-		r.objects = r.clients.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(calls), storageBurst/calls)})
+		r.objects = r.clients.objects.Writer(newStoragePace(calls))
 		r.objects.Written = r.deletedObject
 	}
 }

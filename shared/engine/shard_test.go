@@ -156,6 +156,49 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestRatesAreDividedByShards: all shards together write no faster than one run.
+func TestRatesAreDividedByShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	var calls []int
+	pace := s.Hooks.Pace
+	s.Hooks.Pace = func(n int) documents.Pace {
+		calls = append(calls, n)
+		return pace(n)
+	}
+	s.call(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "calls at once, of the run that splits and of its shards", []int{1, shards, shards, shards, shards}, calls)
+	for calls, want := range map[int]float64{1: 1000, shards: 250} {
+		perSecond, burst := engine.StorageRate(calls)
+		enginetest.Want(t, "writes a second to Cloud Storage", want, perSecond)
+		enginetest.Want(t, "of which together", 100/calls, burst)
+	}
+}
+
+// TestJournalOfShards: each shard does what shards of its number left, or those of more shards once, and a run that is not split all.
+func TestJournalOfShards(t *testing.T) {
+	t.Parallel()
+	for split, want := range map[bool]map[string]bool{true: {"1": true, "5": true}, false: {"0": true, "1": true, "2": true, "3": true, "5": true}} {
+		s := newSharded(t).seeded(t)
+		for _, shard := range []int{0, 1, 2, 3, 5} {
+			s.Set(t, fmt.Sprint("cleanupJobs/testJob/journal/", shard), map[string]any{"task": "", "open": false, "shard": shard})
+		}
+		s.Job.Rules = append(s.Job.Rules, filed)
+		if split {
+			s.call(t, "")
+			s.call(t, "", s.shardTask(s.whole(t).RunID, 1)...)
+		} else {
+			s.Env["SHARDS"] = "1"
+			s.call(t, "")
+		}
+		left := s.Documents(t, "cleanupJobs/testJob/journal")
+		for _, shard := range []string{"0", "1", "2", "3", "5"} {
+			enginetest.Want(t, fmt.Sprintf("split %t: entry of shard %s is left", split, shard), !want[shard], left[shard] != nil)
+		}
+	}
+}
+
 // TestShardsAreTakenBackAsOne: there is one undo log, and none while a shard is under way.
 func TestShardsAreTakenBackAsOne(t *testing.T) {
 	t.Parallel()
