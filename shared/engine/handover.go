@@ -14,7 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// A run that is out of time hands what is left to its own function through Cloud Tasks (CONTINUE_FOR), so that a pass over any size
+// A run that is out of time hands what is left to its own function through Cloud Tasks (CONTINUE_FOR), so that a pass over any
+// size
 // ends the same night. A job that looks through very much may be split (SHARDS): its scheduled run divides the names into
 // ranges and hands out each. A task says which range of which run it continues, after which call, and nothing that decides. If
 // another run comes first, such as the next scheduled one, the task ends as skipped: so nothing is done twice, however often
@@ -31,7 +32,8 @@ const taskMargin = 30 * time.Second
 
 func headerOf(t state.Task) string { return t.Run + " " + strconv.Itoa(t.Range) + " " + t.Token }
 
-// continues returns what a request to a job continues; nil if it continues nothing, which no task may. A worker's request never does.
+// continues returns what a request to a job continues; nil if it continues nothing, which no task may. A worker's request never
+// does.
 func continues(h http.Header, j Job) (*state.Task, error) {
 	text := h.Get(continuesHeader)
 	switch {
@@ -45,14 +47,16 @@ func continues(h http.Header, j Job) (*state.Task, error) {
 	}
 	var t state.Task
 	n, err := fmt.Sscanf(text, "%s %d %s", &t.Run, &t.Range, &t.Token)
-	if err != nil || n != 3 || t.Range < 0 || text != headerOf(t) || !state.IsRunOf(t.Run, j.Name) || !state.IsRunOf(t.Token, j.Name) {
+	ours := state.IsRunOf(t.Run, j.Name) && state.IsRunOf(t.Token, j.Name)
+	if err != nil || n != 3 || t.Range < 0 || text != headerOf(t) || !ours {
 		return nil, fmt.Errorf("header %s is %q, which is not a run of %s, the number of a range, and a call of the run",
 			continuesHeader, clip(text, maxQuoted), j.Name)
 	}
 	return &t, nil
 }
 
-// split finds the ranges that the run hands out; none if it does all by itself. What an earlier split run did not get to comes before
+// split finds the ranges that the run hands out; none if it does all by itself. What an earlier split run did not get to comes
+// before
 // all else, as a checkpoint does.
 func (r *run) split(ctx context.Context) {
 	switch {
@@ -78,8 +82,8 @@ func (r *run) tellOfShards(ctx context.Context, of string, left int) {
 	case r.saved.Divided():
 		r.log.InfoContext(ctx, fmt.Sprintf("%s continues the %d shards that run %s left", r.job.Name, left, of))
 	case r.config.ContinueFor == 0:
-		r.log.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, and without CONTINUE_FOR none can be handed over",
-			r.job.Name, of, left))
+		r.log.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, "+
+			"and without CONTINUE_FOR none can be handed over", r.job.Name, of, left))
 	}
 }
 
@@ -94,8 +98,8 @@ func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 	case len(ranges) < 2, r.stop.told.Load():
 		return nil, nil
 	case outOfTime:
-		r.log.WarnContext(ctx, r.job.Name+" had no time to find out how much there is: the last shard goes through all that was not looked at, "+
-			"and may take much longer than the others; give the job more time (Terraform: timeouts)")
+		r.log.WarnContext(ctx, r.job.Name+" had no time to find out how much there is: the last shard goes through "+
+			"all that was not looked at, and may take much longer than the others; give the job more time (Terraform: timeouts)")
 	}
 	if len(ranges) > r.config.Shards {
 		return nil, fmt.Errorf("the job made %d ranges, but at most %d are allowed", len(ranges), r.config.Shards)
@@ -130,7 +134,8 @@ func (r *run) willContinue() (ok bool, why string) {
 	return true, ""
 }
 
-// continueInTasks hands what is left to Cloud Tasks. It is called after the release, which the task's call needs. If it fails, or the
+// continueInTasks hands what is left to Cloud Tasks. It is called after the release, which the task's call needs. If it fails,
+// or the
 // process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) continueInTasks(ctx context.Context) {
 	if !r.report.Continued {
@@ -158,7 +163,8 @@ func (r *run) handOut(ctx context.Context, run string, number int, after string)
 	})
 }
 
-// handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or could
+// handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or
+// could
 // not reach Cloud Tasks. One that had been handed out ends where the other has come before it.
 func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
 	if len(e.Waiting) == 0 || r.continues != nil || r.next == (tasks.Writer{}) {
@@ -173,6 +179,6 @@ func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
 		r.failed(ctx, r.job.Name, "hand over shards", err)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("%s handed over %d shards of run %s again: they had not begun", r.job.Name, len(e.Waiting), e.Holder),
-		slog.String("run", e.Holder), slog.Int("shards", len(e.Waiting)))
+	r.log.InfoContext(ctx, fmt.Sprintf("%s handed over %d shards of run %s again: they had not begun", r.job.Name, len(e.Waiting),
+		e.Holder), slog.String("run", e.Holder), slog.Int("shards", len(e.Waiting)))
 }

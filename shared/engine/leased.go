@@ -17,7 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
-// A run is one or more calls of its function, and its state is in cleanupJobs/{job}. A call acquires what it works on, reserves the
+// A run is one or more calls of its function, and its state is in cleanupJobs/{job}. A call acquires what it works on, reserves
+// the
 // actions that it may do, and releases what it acquired with its report. A worker does none of that, for it has one task; nor
 // does a preview, which writes nothing.
 
@@ -88,8 +89,8 @@ func (r *run) acquire(ctx context.Context) error {
 	r.leased = true
 	r.from(known)
 	if overtaken != nil && overtaken.Status == Killed {
-		r.log.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: firesweep show %s lists what it did",
-			r.job.Name, overtaken.RunID, overtaken.RunID), slog.String("killed", overtaken.RunID))
+		r.log.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
+			"firesweep show %s lists what it did", r.job.Name, overtaken.RunID, overtaken.RunID), slog.String("killed", overtaken.RunID))
 	}
 	if left := before.Remaining(); left > 0 && r.continues == nil {
 		r.tellOfShards(ctx, before.Run, left)
@@ -161,8 +162,8 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *Report) {
 		if ended.Report.Stopped {
 			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}
-		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, and this is a retry of it; %s",
-			r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
+		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, "+
+			"and this is a retry of it; %s", r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
 		return ended.Report
 	case errors.As(err, &leased):
 		r.report.Status = Skipped
@@ -195,7 +196,8 @@ func (r *run) saveAlone(ctx context.Context) {
 	}
 }
 
-// reserve counts the planned actions as done before the first of them, for the call may be killed. So MAX_ACTIONS holds for all calls of
+// reserve counts the planned actions as done before the first of them, for the call may be killed. So MAX_ACTIONS holds for all
+// calls of
 // a run, and for those at work at once; so do the limits on missing ids.
 func (r *run) reserve(ctx context.Context, p *Planner) error {
 	all, judged := p.lookups()
@@ -205,7 +207,8 @@ func (r *run) reserve(ctx context.Context, p *Planner) error {
 		return nil
 	case alone:
 		// What is deleted first is written down meanwhile. Whoever deletes it gets the error of that.
-		return inorder.All(func() error { return r.reserveOf(ctx, p.planned, all, nil) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
+		reserve := func() error { return r.reserveOf(ctx, p.planned, all, nil) }
+		return inorder.All(reserve, func() error { return r.keepFirst(ctx, p.actions) })[0]
 	}
 	for {
 		err := r.reserveOf(ctx, p.planned, all, judged)
@@ -290,8 +293,8 @@ func (r *run) giveBack(s State) (State, error) {
 	if len(r.ranges) > 0 {
 		return s.Split(r.report, r.ranges, r.clock())
 	}
-	g := state.Release{Who: r.report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through, Report: r.report, Why: r.stays,
-		Now: r.clock()}
+	g := state.Release{Who: r.report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
+		Report: r.report, Why: r.stays, Now: r.clock()}
 	if r.continues != nil {
 		g.Token = r.continues.Token
 	}

@@ -20,7 +20,8 @@ type Range = state.Bounds
 // Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
 type Lookups = state.Lookups
 
-// StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes it. No
+// StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
+// it. No
 // run begins until then. cfg says where the database is.
 func StateOf(cfg config.Config, job string, doc documents.Document) (State, error) {
 	return state.Of(cfg, job, doc)
@@ -45,7 +46,8 @@ var ErrNotUnderWay = errors.New("the run is not under way any more")
 // Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. The error is
 // [ErrNotUnderWay] where the run has ended.
 func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string, now time.Time) error {
-	_, err := state.Store{Writer: w, Config: cfg, Job: job}.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+	store := state.Store{Writer: w, Config: cfg, Job: job}
+	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
 		if s.UnderWay(now) != runID || s.Run != runID {
 			return s, nil, ErrNotUnderWay
 		}

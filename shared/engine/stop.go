@@ -64,8 +64,8 @@ func (r *run) lookForStop(ctx context.Context) bool {
 		return true
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
-		r.log.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, set it to the string %s",
-			r.job.Name, r.recordPath(), r.id()))
+		r.log.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
+			"set it to the string %s", r.job.Name, r.recordPath(), r.id()))
 	}
 	return false
 }

@@ -29,7 +29,8 @@ const (
 	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
 )
 
-// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is continued
+// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is
+// continued
 // at once they need not, whatever failed: they would meet the run that continues it.
 func (r *Report) HTTPStatus() int {
 	switch r.Status {
@@ -226,7 +227,9 @@ func (r *Report) Add(other *Report) {
 	}
 	for kind, c := range other.Actions {
 		r.Count(kind, func(sum *Counts) {
-			sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
+			*sum = Counts{
+				Planned: sum.Planned + c.Planned, Done: sum.Done + c.Done, Changed: sum.Changed + c.Changed, Failed: sum.Failed + c.Failed,
+			}
 		})
 	}
 	for reason, n := range other.Kept {

@@ -7,7 +7,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Margin is how much longer than its function's timeout a call's lease lasts, so that it can only expire on one that is dead. It is
+// Margin is how much longer than its function's timeout a call's lease lasts, so that it can only expire on one that is dead.
+// It is
 // also how far clocks may differ.
 const Margin = time.Minute
 
@@ -37,7 +38,8 @@ type LeasedError struct {
 
 func (e *LeasedError) Error() string {
 	if e.Ranges > 0 {
-		return fmt.Sprintf("run %s is under way in shards, and the last of their leases ends at %s", e.Holder, e.Until.Format(time.RFC3339))
+		return fmt.Sprintf("run %s is under way in shards, and the last of their leases ends at %s",
+			e.Holder, e.Until.Format(time.RFC3339))
 	}
 	return fmt.Sprintf("run %s holds the lease until %s", e.Holder, e.Until.Format(time.RFC3339))
 }
@@ -46,8 +48,8 @@ func (e *LeasedError) Error() string {
 type TooLongError struct{ LeasedError }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older deployment is still under way",
-		report.Clip(e.Holder, 64), e.Until.Format(time.RFC3339))
+	return fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+		"a clock was wrong, or an older deployment is still under way", report.Clip(e.Holder, 64), e.Until.Format(time.RFC3339))
 }
 
 // An OvertakenError says that what a task was to continue is not there to continue any more.

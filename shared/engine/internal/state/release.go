@@ -8,7 +8,9 @@ import (
 
 // Reserve says that the holder of range i may do n actions after these lookups, if check has nothing against it. It is given what
 // counts against the limits besides: the actions, and the lookups of all ranges. The error is that of check, or a [*LostError].
-func (s State) Reserve(who string, i, n int, looking map[string]Lookups, check func(spent int, looked map[string]Lookups) error) (State, error) {
+func (s State) Reserve(
+	who string, i, n int, looking map[string]Lookups, check func(spent int, looked map[string]Lookups) error,
+) (State, error) {
 	s = s.normal()
 	if i >= len(s.Ranges) || s.Ranges[i].Holder != who {
 		return s, &LostError{s.lastID()}
@@ -53,7 +55,8 @@ func (s State) Release(g Release) (State, error) {
 	r.Holder, r.Until = "", time.Time{}
 	r.Position, r.Through = g.Position, g.Through
 	r.Ended = Ended{
-		Run: g.Who, Token: g.Token, Calls: r.Ended.Calls + 1, Status: g.Report.Status, Stopped: g.Report.Stopped, Next: g.Report.Continued,
+		Run: g.Who, Token: g.Token, Calls: r.Ended.Calls + 1, Status: g.Report.Status, Stopped: g.Report.Stopped,
+		Next: g.Report.Continued,
 		Left: !g.Report.Stopped && (g.Report.Status == report.Partial || g.Report.Status == report.Failed), Why: g.Why,
 	}
 	s.Ranges[g.Range] = r

@@ -40,7 +40,7 @@ type Range struct {
 	Holder   string             `json:"holder" firestore:"holder"`     // the call, or undo, that has it; empty: none
 	Until    time.Time          `json:"until" firestore:"until"`       // when the holder is dead
 	Reserved int                `json:"reserved" firestore:"reserved"` // actions that the holder may do
-	Done     int                `json:"done" firestore:"done"`         // by earlier calls; by one that was killed, what it had reserved
+	Done     int                `json:"done" firestore:"done"`         // by earlier calls; or reserved by one that was killed
 	Looking  map[string]Lookups `json:"looking" firestore:"looking"`   // ids that the holder looked up, by kind
 	Looked   map[string]Lookups `json:"looked" firestore:"looked"`     // those of earlier calls
 	Ended    Ended              `json:"ended" firestore:"ended"`
@@ -161,7 +161,8 @@ func (s State) holds(who string) bool {
 	return len(s.Ranges) > 0 && !slices.ContainsFunc(s.Ranges, func(r Range) bool { return r.Holder != who })
 }
 
-// Spent returns how many actions count against the run's limit: those of the runs before it for the same now, and what its ranges did
+// Spent returns how many actions count against the run's limit: those of the runs before it for the same now, and what its
+// ranges did
 // or reserved, but for what is reserved in one of them. but is -1 for none.
 func (s State) Spent(but int) int {
 	n := s.Earlier

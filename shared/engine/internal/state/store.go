@@ -36,7 +36,8 @@ type Known struct {
 	at time.Time
 }
 
-// A ForeignError says that the job's document holds what no run of the function wrote. It will not go away by itself: a person must
+// A ForeignError says that the job's document holds what no run of the function wrote. It will not go away by itself: a person
+// must
 // delete it.
 type ForeignError struct{ what, wayOut string }
 
@@ -47,7 +48,8 @@ func (e *ForeignError) Error() string {
 // Path returns the path of a job's document.
 func Path(job string) string { return collections.Jobs + "/" + job }
 
-// Change makes a transition, and makes it anew where somebody else was quicker. f gets the state and when it was read, by Firestore's
+// Change makes a transition, and makes it anew where somebody else was quicker. f gets the state and when it was read, by
+// Firestore's
 // clock, and returns the next one and further documents for the same commit. known is what is known to be stored, which saves a
 // read unless it has changed; nil: nothing is. Change returns what it leaves. The error is that of f, or a [*ForeignError].
 func (st Store) Change(
@@ -57,7 +59,9 @@ func (st Store) Change(
 	if known != nil {
 		d = documents.Document{Path: Path(st.Job), UpdateTime: known.at}
 	}
-	at, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), d, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+	at, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), d, func(d documents.Document, _ bool) (
+		fields, also map[string]any, err error,
+	) {
 		var before State
 		if known != nil && !known.at.IsZero() && d.UpdateTime.Equal(known.at) {
 			before = known.State

@@ -59,7 +59,8 @@ func (s State) Why() string {
 	return ""
 }
 
-// Killed returns the report of a run that was killed, as who takes its ranges saves it; nil if none was. What the killed call did is
+// Killed returns the report of a run that was killed, as who takes its ranges saves it; nil if none was. What the killed call
+// did is
 // not known from it, but from the run's undo log.
 func (s State) Killed(now time.Time) *report.Report {
 	holder, until := s.Holder()
@@ -73,7 +74,8 @@ func (s State) Killed(now time.Time) *report.Report {
 	return r
 }
 
-// Overtaken returns the report of the run that the ranges belong to, as it stands once another one, or an undo, takes them; nil if it
+// Overtaken returns the report of the run that the ranges belong to, as it stands once another one, or an undo, takes them; nil
+// if it
 // stands already. It is to be saved.
 func (s State) Overtaken(by string, now time.Time) *report.Report {
 	switch {

@@ -20,7 +20,8 @@ func (p Project) store(job string) state.Store {
 // leaseID is as whom an undo holds the lease: the same when it is done again.
 func (u *undoing) leaseID() string { return undo.HolderPrefix + u.runID }
 
-// fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which it
+// fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which
+// it
 // would continue.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
@@ -32,7 +33,8 @@ func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	return nil
 }
 
-// free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the operator's may be
+// free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
+// operator's may be
 // minutes off.
 func (u *undoing) free(ctx context.Context) error {
 	s, now, err := u.store(u.job).Read(ctx)
@@ -93,7 +95,8 @@ func (u *undoing) othersFree(ctx context.Context) error {
 	return err
 }
 
-// lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins at the
+// lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins
+// at the
 // beginning, for what comes back may lie before the place from which it would continue.
 func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	if err := u.renew(ctx); err != nil {
@@ -110,7 +113,8 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	}, nil
 }
 
-// stillOurs returns an error unless this undo holds the lease and will for another minute. It is asked before whatever is written.
+// stillOurs returns an error unless this undo holds the lease and will for another minute. It is asked before whatever is
+// written.
 func (u *undoing) stillOurs(ctx context.Context) error {
 	u.leasing.Lock()
 	defer u.leasing.Unlock()
