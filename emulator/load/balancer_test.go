@@ -81,7 +81,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.free <- p
 }
 
-func isShard(r *http.Request) bool { return r.Header.Get("Firesweep-Shard") != "" }
+func isShard(r *http.Request) bool { return r.Header.Get("Firesweep-Continues") != "" }
 
 // doom has a process killed at a moment of the time that a shard's request takes, as long as kills are left, at every second request.
 // The function it returns is to be called when the request has ended, and returns false if the process has been killed.

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const job = "cleanupOrphanedMedia"
@@ -140,7 +141,7 @@ func (w world) killAt(t *testing.T, n int, now time.Time, took time.Duration, mo
 // expireLease checks that the dead run's lease keeps others out, and then puts its end in the past, which is to have waited.
 func (w world) expireLease(t *testing.T, now time.Time) {
 	t.Helper()
-	if w.Documents(t, "cleanupJobs")[job]["lease"] == nil {
+	if enginetest.Holder(w.Documents(t, "cleanupJobs")[job]) == "" {
 		t.Log("it had not taken its lease yet")
 		return
 	}
@@ -150,7 +151,7 @@ func (w world) expireLease(t *testing.T, now time.Time) {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
 	record := w.Documents(t, "cleanupJobs")[job]
-	record["lease"].(map[string]any)["expiresAt"] = time.Now().Add(-time.Second)
+	record["ranges"].([]any)[0].(map[string]any)["until"] = time.Now().Add(-time.Second)
 	w.Set(t, "cleanupJobs/"+job, record)
 }
 

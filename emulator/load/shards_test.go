@@ -179,22 +179,13 @@ func (s *sharded) expire(t *testing.T) {
 	if err != nil {
 		return // nobody has begun
 	}
-	past := time.Now().Add(-time.Second)
-	var ends []firestore.Update
-	if split, _ := d.Data()["split"].(map[string]any); split != nil {
-		for _, shard := range split["shards"].([]any) {
-			if shard := shard.(map[string]any); shard["holder"] != "" {
-				shard["until"] = past
-			}
+	ranges := d.Data()["ranges"].([]any)
+	for _, one := range ranges {
+		if one := one.(map[string]any); one["holder"] != "" {
+			one["until"] = time.Now().Add(-time.Second)
 		}
-		ends = append(ends, firestore.Update{Path: "split", Value: split})
 	}
-	if d.Data()["lease"] != nil {
-		ends = append(ends, firestore.Update{Path: "lease.expiresAt", Value: past})
-	}
-	if len(ends) == 0 {
-		return
-	}
+	ends := []firestore.Update{{Path: "ranges", Value: ranges}}
 	if _, err := ref.Update(t.Context(), ends, firestore.LastUpdateTime(d.UpdateTime)); err != nil {
 		t.Fatalf("expire the leases, while nobody is at work: %v", err)
 	}

@@ -135,14 +135,11 @@ func (s *server) record(ctx context.Context, j *job) {
 		if err != nil {
 			return fmt.Errorf("read the record of %s: %w", j.Name, err)
 		}
-		r := engine.RecordOf(cfg, j.Name, documents.Document{Data: d.Data(), UpdateTime: d.UpdateTime})
-		j.Last = reportedOf(r.Last)
-		if r.Holder != "" && time.Now().Before(r.Until) {
-			j.UnderWay = r.Holder
+		state, err := engine.StateOf(cfg, j.Name, documents.Document{Data: d.Data()})
+		if err != nil {
+			j.Problem = err.Error()
 		}
-		if r.Err != nil {
-			j.Problem = r.Err.Error()
-		}
+		j.Last, j.UnderWay = reportedOf(state.Last), state.Leased(time.Now())
 		pinned, err := p.Pinned(ctx)
 		j.Pinned = slices.ContainsFunc(pinned, func(one undo.Pinned) bool { return strings.HasPrefix(one.RunID, j.Name+"-") })
 		return err

@@ -229,9 +229,8 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value   // the http.HandlerFunc of the worker's process
-	address string         // of the worker, or of the job that goes on by itself
-	last    *engine.Report // of the run that went on last; nil if none did
+	serve   atomic.Value // the http.HandlerFunc of the worker's process
+	address string       // of the worker, or of the job that goes on by itself
 	// tasksFirst says that tasks which fail come again before the next scheduled run does.
 	tasksFirst bool
 	clock      time.Duration // how far the clock is ahead of the machine's
@@ -319,15 +318,11 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 	}
 }
 
-// run runs the job once and delivers the tasks that are there. It returns the report of the last run of the job, or of all its shards.
+// run runs the job once and delivers the tasks that are there. It returns the report of the run, of which each task's call is a part.
 func (w *world) run(t *testing.T, steps *Steps) *engine.Report {
 	t.Helper()
 	report := w.runJob(t, steps)
-	w.last = nil
 	w.deliver(t, steps)
-	if w.shards == 0 {
-		return cmp.Or(w.last, report)
-	}
 	if data, saved := w.Documents(t, "cleanupRuns")[report.RunID]; saved {
 		whole, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + report.RunID, Data: data})
 		if err != nil {
@@ -376,8 +371,8 @@ func (w *world) goOn(t *testing.T, steps *Steps, rw http.ResponseWriter, r *http
 	t.Helper()
 	f, answer := w.start(t, w.job, steps), httptest.NewRecorder()
 	f.serving(r.Context(), t, steps, func(ctx context.Context) { f.ServeHTTP(answer, r.WithContext(ctx)) })
-	w.last = new(engine.Report)
-	if err := json.Unmarshal(answer.Body.Bytes(), w.last); err != nil || w.last.RunID == "" {
+	var report engine.Report
+	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		t.Errorf("answer %d %s: not a report", answer.Code, answer.Body)
 	}
 	rw.WriteHeader(answer.Code)

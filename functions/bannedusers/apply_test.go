@@ -222,7 +222,7 @@ func TestManyRetries(t *testing.T) {
 	}))
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
 	enginetest.WantReport(t, f.Run(t, ""), engine.Partial, counts(retry, engine.Counts{Planned: 500}))
-	if checkpoint := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; checkpoint != `[{"text":"r0499"}]` {
+	if checkpoint := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]); checkpoint != `[{"text":"r0499"}]` {
 		t.Errorf("checkpoint %v", checkpoint)
 	}
 	f.beforeCall = nil

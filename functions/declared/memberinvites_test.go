@@ -132,7 +132,7 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 		got := f.Run(t, "")
 		status, wall = got.Status, wall.Add(24*time.Hour)
 		read += got.Kept[keptAccepted]
-		checkpoint, _ := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"].(string)
+		checkpoint := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"])
 		if status == engine.Partial != strings.HasPrefix(checkpoint, "m") || strings.Contains(checkpoint, "secret") {
 			t.Fatalf("a run that is %s saved the checkpoint %q", status, checkpoint)
 		}
@@ -151,7 +151,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 			f.Set(t, "members/a", invite("a", old))
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
-			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": checkpoint})
+			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From(checkpoint))
 			if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions[action].Done != 1 {
 				t.Errorf("report %+v, want one done", got)
 			}
@@ -184,7 +184,7 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(action, 3))
 
 	// A run that was out of time goes on behind the accepted one.
-	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": "accepted"})
+	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From("accepted"))
 	f.Set(t, "members/last", invite("\U0010FFFF", old))
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(action, 1))
 }

@@ -33,7 +33,7 @@ func TestGoesOnBehindItsCheckpoint(t *testing.T) {
 	for _, id := range []string{"u1", "u2", "u3"} {
 		w.placeholder(t, id, false)
 	}
-	w.Set(t, "cleanupJobs/cleanupPlaceholderUsers", map[string]any{"position": `[{"text":"d-u2"}]`})
+	w.Set(t, "cleanupJobs/cleanupPlaceholderUsers", enginetest.From(`[{"text":"d-u2"}]`))
 	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
 	enginetest.Want(t, "the one before it", detail("u2"), w.Documents(t, details)["d-u2"])
 }

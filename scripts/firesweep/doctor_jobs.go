@@ -42,7 +42,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(record.Err, record.TooLong(p.configs[job.Name], job.Name, timeout, now)); err != nil {
+	if err := errors.Join(record.Err, record.TooLongFor(p.configs[job.Name], job.Name, timeout, now)); err != nil {
 		f.add(levelProblem, job.Name, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}

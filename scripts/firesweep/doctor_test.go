@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -426,14 +427,11 @@ func TestDoctorOfRecords(t *testing.T) {
 	}{
 		{"success", nil, late, levelFine, "The last success was 2026-01-10 15:00 UTC"},
 		{"no run in time", nil, late.Add(time.Second), levelProblem, "It did not run in time."},
-		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem,
-			"Its last run was killed: Run r ended without a report"},
-		{"under way", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.Add(7 * time.Minute)}}, now, levelFine,
-			"The last success was"},
-		{"stuck lease", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.AddDate(100, 0, 0)}}, now, levelProblem,
-			"longer than any run may"},
-		{"foreign lease", map[string]any{"lease": 7}, now, levelProblem, "No run can begin: the field lease"},
-		{"foreign position", map[string]any{"position": 7}, now, levelProblem, "No run can begin: the field position"},
+		{"killed", enginetest.Leased("cleanupReports-r", now), now, levelProblem, "Its last run was killed: Run cleanupReports-r ended without a report"},
+		{"under way", enginetest.Leased("cleanupReports-r", now.Add(7*time.Minute)), now, levelFine, "The last success was"},
+		{"stuck lease", enginetest.Leased("cleanupReports-r", now.AddDate(100, 0, 0)), now, levelProblem, "longer than any run may"},
+		{"foreign run", map[string]any{"run": 7}, now, levelProblem, "No run can begin: the field run"},
+		{"foreign ranges", map[string]any{"ranges": 7}, now, levelProblem, "No run can begin: the field ranges"},
 	} {
 		changed := maps.Clone(record)
 		maps.Copy(changed, tt.change)
@@ -481,7 +479,7 @@ func TestDoctorSaysTheWorstFirst(t *testing.T) {
 	text := o.well(t, "doctor")
 	wantParts(t, text, fmt.Sprintf("%d unseen", len(scheduled())+1))
 	o.called(t, "cleanupReports", "")
-	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"lease": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	out, _, _ := o.run(t, "doctor")
 	if !strings.HasPrefix(out, "problem: cleanExpiredComped: ") || !strings.Contains(out, "\nfine: cleanupReports: ") {
 		t.Error(out)

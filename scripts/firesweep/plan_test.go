@@ -111,7 +111,7 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
-	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
 	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed",
 		"reports/old ")

@@ -141,7 +141,7 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	if st.Runs, err = s.newest(ctx, job, now, every, limit, record.Killed(now)); err != nil {
 		return st, err
 	}
-	st.Month = record.Month(now)
+	st.Month = record.Month.At(now)
 	last := st.last()
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
@@ -184,12 +184,12 @@ func (s *standing) byLastRun(last *engine.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func underWay(job string, record engine.Record) string {
+func underWay(job string, record record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
-	case record.Told:
+	case record.Told():
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 type standings struct{ Jobs []standing }
@@ -90,25 +91,23 @@ func TestHowAJobStands(t *testing.T) {
 	o.called(t, "cleanupReports", "")
 	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
 	late := now.Add(25*time.Hour + 300*time.Second) // a day, an hour's grace, and the timeout
+	undoing := enginetest.Leased("undo-r-1", now.Add(time.Minute))
+	undoing["run"] = ""
 	for _, tt := range []struct {
 		name          string
-		lease         any
+		lease         map[string]any // what the record says instead
 		now           time.Time
 		state, detail string
 	}{
 		{"has run", nil, late, stateFine, ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing,
-			"The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
-		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay,
-			"Run r-1 is under way."},
-		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled,
-			"Run r-1 ended without a report"},
-		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute),
-			stateKilled, "(undo-r-1) was interrupted"},
-		{"cannot run", "mine", now, stateBroken, "is not one that this program wrote"},
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
+		{"runs", enginetest.Leased("cleanupReports-1", now.Add(time.Minute)), now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way."},
+		{"was killed", enginetest.Leased("cleanupReports-1", now.Add(time.Minute)), now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report"},
+		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted"},
+		{"cannot run", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote"},
 	} {
 		changed := maps.Clone(record)
-		changed["lease"] = tt.lease
+		maps.Copy(changed, tt.lease)
 		o.Set(t, "cleanupJobs/cleanupReports", changed)
 		o.now = tt.now
 		s := o.standingOf(t, "cleanupReports")
@@ -179,8 +178,7 @@ func TestKilledRun(t *testing.T) {
 		o.reports(t)
 		killed := o.called(t, "cleanupReports", "") // what it did stands for what the killed run did
 		o.Delete(t, "cleanupRuns/"+killed.RunID)
-		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID,
-			"expiresAt": o.now.Add(6 * time.Minute)}})
+		o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased(killed.RunID, o.now.Add(6*time.Minute)))
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")

@@ -166,7 +166,7 @@ func didSomething(r *engine.Report) bool {
 // A noReportError says that a run has saved no report, or that it has expired.
 type noReportError struct {
 	job, runID string
-	record     engine.Record // of its job, where the run is under way; else zero
+	record     record // of its job, where the run is under way; else zero
 }
 
 func (e *noReportError) Error() string {
@@ -179,14 +179,14 @@ func (e *noReportError) Error() string {
 
 // noReport returns why a run has no report.
 func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, now time.Time) error {
-	record, err := s.record(ctx, job)
+	leased, err := s.record(ctx, job)
 	if err != nil {
 		return err
 	}
-	if record.Holder != runID || !now.Before(record.Until) {
-		record = engine.Record{}
+	if leased.Holder != runID || !now.Before(leased.Until) {
+		leased = record{}
 	}
-	return &noReportError{job.Name, runID, record}
+	return &noReportError{job.Name, runID, leased}
 }
 
 // find returns the report of a run by its id, its short id, or its job.

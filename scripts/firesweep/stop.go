@@ -67,7 +67,10 @@ type stopped struct {
 func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
 	s := newStore(getenv)
 	defer s.close()
-	record, err := a.awaitNext(ctx, s, job)
+	record, err := s.record(ctx, job)
+	if between := record.UnderWay(a.clock()); record.Holder == "" && between != "" {
+		record.Holder, record.Until = between, a.clock().Add(nextCallWithin)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -104,22 +107,8 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	return a.show(json, st, func(p *printer) { p.stopped(st) }, st.Report == nil)
 }
 
-// nextLooks is how often [app.awaitNext] looks for the next run, which Cloud Tasks calls within a second or two.
-const nextLooks = 10
-
-// awaitNext returns the job's record. If a run has just ended that continues at once, it waits a moment for the next one.
-func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record engine.Record, err error) {
-	for look := 1; ; look++ {
-		record, err = s.record(ctx, job)
-		between := err == nil && record.Err == nil && record.Holder == "" && record.Last != nil && record.Last.Continued
-		if !between || look == nextLooks {
-			return record, err
-		}
-		if err := a.sleep(ctx, lookEvery); err != nil {
-			return record, fmt.Errorf("wait for the run that continues %s: %w", record.Last.RunID, err)
-		}
-	}
-}
+// nextCallWithin is how long the next call of a run takes to come that continues at once: Cloud Tasks makes it within a second or two.
+const nextCallWithin = 20 * time.Second
 
 // notUnderWay returns the error for a job without a run to stop. last is the report of its last run, nil if it is not known.
 func notUnderWay(job string, last *engine.Report) error {
@@ -133,7 +122,7 @@ func notUnderWay(job string, last *engine.Report) error {
 // tellToStop tells the run to stop, if it still holds the lease.
 func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string) error {
 	err := a.on(ctx, job, getenv, func(p restore.Project) error {
-		return engine.Stop(ctx, p.DB, job.Name, runID, a.clock())
+		return engine.Stop(ctx, p.DB, p.Config, job.Name, runID, a.clock())
 	}, config.Firestore)
 	if err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
@@ -142,7 +131,7 @@ func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, 
 }
 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
-func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
+func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record record) (*engine.Report, error) {
 	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
 	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
 		return nil, err
@@ -154,7 +143,7 @@ func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, rec
 const answersWithin = 30 * time.Second
 
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
-func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
+func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record record) (*engine.Report, error) {
 	runID, until := record.Holder, record.Until
 	defer a.progress(ctx, a.waiting("the run to end", until))()
 	begun, guessed := a.clock(), false
@@ -171,13 +160,16 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 			return nil, fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
 		case record.Err != nil:
 			return nil, record.Err
-		case record.Holder != runID:
+		case record.Holder == runID:
+			until = record.Until
+		case record.UnderWay(a.clock()) != runID, !a.clock().Before(until):
 			report, found, err := s.run(ctx, job, runID, a.clock())
 			if err != nil || !found || report.Status == engine.Killed {
 				return nil, err
 			}
 			return report, nil
-		case !a.clock().Before(until):
+		}
+		if !a.clock().Before(until) {
 			return nil, nil
 		}
 		if err := a.sleep(ctx, lookEvery); err != nil {

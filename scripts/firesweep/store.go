@@ -51,16 +51,27 @@ func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, docu
 }
 
 // record reads cleanupJobs/{job}. The record of a job that never ran is empty.
-func (s *store) record(ctx context.Context, job manifest.Entry) (engine.Record, error) {
+func (s *store) record(ctx context.Context, job manifest.Entry) (record, error) {
 	cfg, db, err := s.of(ctx, job)
 	if err != nil {
-		return engine.Record{}, err
+		return record{}, err
 	}
 	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
 	if err != nil {
-		return engine.Record{}, err
+		return record{}, err
 	}
-	return engine.RecordOf(cfg, job.Name, doc), nil
+	state, err := engine.StateOf(cfg, job.Name, doc)
+	r := record{State: state, Err: err}
+	r.Holder, r.Until = state.Holder()
+	return r, nil
+}
+
+// record is what cleanupJobs/{job} says.
+type record struct {
+	engine.State
+	Holder string    // the run, or undo, that holds the lease; empty: none
+	Until  time.Time // when that ends
+	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
 }
 
 // killed returns the report of the run that was killed and that no other has followed yet, so that none is saved; nil if there is

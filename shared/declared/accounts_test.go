@@ -464,7 +464,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 				if !f.EmbeddedAuth() {
 					t.Skip("the Firebase Emulator Suite takes any text for a token")
 				}
-				f.Set(t, "cleanupJobs/cleanupThings", fields{"position": "of another time"})
+				f.Set(t, "cleanupJobs/cleanupThings", enginetest.From("of another time"))
 			}
 			late = false
 			got := f.Run(t, "")

@@ -162,7 +162,7 @@ func TestReadsAndCountsBesideTheLease(t *testing.T) {
 	})
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 1 {
-			f.Set(t, "cleanupJobs/cleanupThings", fields{"lease": fields{"runId": "cleanupThings-another", "expiresAt": time.Now().Add(30 * time.Second)}})
+			f.Set(t, "cleanupJobs/cleanupThings", enginetest.Leased("cleanupThings-another", time.Now().Add(30*time.Second)))
 		}
 		return send()
 	})

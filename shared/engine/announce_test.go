@@ -61,7 +61,7 @@ func TestAnnouncedLines(t *testing.T) {
 			return t.Context(), ""
 		}, done},
 		"skipped": {func(f *enginetest.Function) (context.Context, string) {
-			f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "other", "expiresAt": start.Add(time.Hour)}})
+			f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", start.Add(time.Hour)))
 			return t.Context(), ""
 		}, []string{}},
 		"no lease": {func(f *enginetest.Function) (context.Context, string) {
@@ -69,7 +69,7 @@ func TestAnnouncedLines(t *testing.T) {
 			return t.Context(), ""
 		}, []string{}},
 		"unusable checkpoint": {func(f *enginetest.Function) (context.Context, string) {
-			f.Set(t, "cleanupJobs/testJob", map[string]any{"position": "nonsense"})
+			f.Set(t, "cleanupJobs/testJob", enginetest.From("nonsense"))
 			return t.Context(), ""
 		}, done},
 		"out of time": {func(f *enginetest.Function) (context.Context, string) {

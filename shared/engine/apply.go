@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -33,8 +35,8 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		underWay = semaphore.NewWeighted(maxWeight)
 	)
 	unfinished = len(actions)
-	saved := r.saved
-	r.saved = together{}
+	saved := r.ahead
+	r.ahead = together{}
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -267,27 +269,27 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 	switch {
 	case err == nil:
 		r.mu.Lock()
-		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
+		r.report.Count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": done", attributes...)
+		r.log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": done", attributes...)
 	case errors.Is(err, ErrChanged):
 		r.mu.Lock()
-		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
+		r.report.Count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": left alone, it changed since it was judged", attributes...)
+		r.log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": left alone, it changed since it was judged", attributes...)
 	case errors.As(err, &held):
 		r.mu.Lock()
 		r.report.Kept[held.Reason]++
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+held.Reason, attributes...)
+		r.log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": kept, "+held.Reason, attributes...)
 	case errors.As(err, &pinned):
 		r.keep(pinned.reason)
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+pinned.Error(), attributes...)
+		r.log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": kept, "+pinned.Error(), attributes...)
 	case errors.Is(err, errLater):
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": not done yet, a later run continues it", attributes...)
+		r.log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": not done yet, a later run continues it", attributes...)
 	default:
 		r.mu.Lock()
-		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
+		r.report.Count(a.Kind, func(c *Counts) { c.Failed++ })
 		r.mu.Unlock()
 		r.failed(ctx, a.Target, a.Kind, err)
 	}
@@ -297,15 +299,15 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 func (r *run) failed(ctx context.Context, target, action string, err error) {
 	r.mu.Lock()
 	r.failures++
-	r.report.fail(target, action, err)
+	r.report.Fail(target, action, err)
 	r.mu.Unlock()
-	r.log.ErrorContext(ctx, phrase(action, target)+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
+	r.log.ErrorContext(ctx, report.Phrase(action, target)+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
 		slog.String("target", target), slog.String("action", action))
 }
 
 // whoTriesAgain says who tries again what failed.
 func (r *run) whoTriesAgain(err error) string {
-	var foreign *recordError
+	var foreign *state.ForeignError
 	switch {
 	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"

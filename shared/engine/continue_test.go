@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -103,6 +102,26 @@ func (s *slow) reports(t *testing.T) (all []map[string]any) {
 	return all
 }
 
+// report returns the report of the one run that was saved.
+func (s *slow) report(t *testing.T) *engine.Report {
+	t.Helper()
+	runs := s.Documents(t, "cleanupRuns")
+	if len(runs) != 1 {
+		t.Fatalf("%d runs are saved, want one", len(runs))
+	}
+	for id, data := range runs {
+		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	return nil
+}
+
+// task returns the header of the task that continues a run after a call.
+func task(run, after string) []string { return []string{"Firesweep-Continues", run + " 0 " + after} }
+
 func (s *slow) alerts(t *testing.T) []map[string]any {
 	t.Helper()
 	return slices.DeleteFunc(s.LogLines(t), func(line map[string]any) bool { return line["alert"] != "behind" })
@@ -120,30 +139,17 @@ func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	if rest := left(t, s.Function); len(rest) != 0 {
 		t.Errorf("%v left", rest)
 	}
-	reports := s.reports(t)
-	if len(reports) != 6 {
-		t.Fatalf("%d runs, want 6", len(reports))
-	}
-	for i, r := range reports {
-		last := i == len(reports)-1
-		want := map[string]any{"status": "partial", "continued": true, "now": start.Add(-time.Minute)}
-		if last {
-			want["status"], want["continued"] = "completed", nil
-		}
-		got := map[string]any{"status": r["status"], "continued": r["continued"], "now": r["now"]}
-		enginetest.Want(t, fmt.Sprint("run ", i), want, got)
-		var continues any
-		if i > 0 {
-			continues = map[string]any{
-				"runId": reports[i-1]["runId"], "began": reports[0]["startedAt"], "runs": int64(i), "done": int64(min(9, 2*i)),
-			}
-		}
-		enginetest.Want(t, fmt.Sprint("what run ", i, " goes on with"), continues, r["continues"])
-		handed := int64(1)
-		if last {
-			handed = 0
-		}
-		enginetest.Want(t, fmt.Sprint("tasks of run ", i), any(handed), r["usage"].(map[string]any)["tasks"])
+	report := s.report(t)
+	enginetest.WantReport(t, report, engine.Completed, enginetest.Done("delete thing", 9))
+	enginetest.Want(t, "scanned", 0, report.Scanned)
+	enginetest.Want(t, "continued", false, report.Continued)
+	enginetest.Want(t, "now", start.Add(-time.Minute), report.Now)
+	enginetest.Want(t, "tasks", int64(5), report.Usage.Tasks)
+	enginetest.Want(t, "undo logs", 1, len(enginetest.LoggedRuns(t, s.Firestore(t))))
+	summaries := s.Summaries(t)
+	enginetest.Want(t, "lines of the whole", 2, len(summaries)) // when it begins to continue, and at its end
+	if m := summaries[1]["message"].(string); !strings.HasPrefix(m, "testJob completed: delete thing 9 of 9") {
+		t.Errorf("summary %q", m)
 	}
 	if alerts := s.alerts(t); len(alerts) != 0 {
 		t.Errorf("somebody is told: %v", alerts)
@@ -162,7 +168,7 @@ func TestContinuesOnce(t *testing.T) {
 	s := newSlow(t, 9)
 	s.call(t, "")
 	first := s.reports(t)[0]["runId"].(string)
-	again := []string{"Firesweep-Continues", first, "Firesweep-Now", start.Format(time.RFC3339Nano)}
+	again := task(first, first)
 	s.call(t, "") // the next scheduled run is quicker than the task
 	if n := len(left(t, s.Function)); n != 5 {
 		t.Fatalf("%d left, want 5", n)
@@ -174,8 +180,8 @@ func TestContinuesOnce(t *testing.T) {
 		t.Errorf("%d tasks, %d left; want 5, 0", n, len(left(t, s.Function)))
 	}
 	seed(t, s.Function, 3)
-	for _, id := range []string{first, s.reports(t)[5]["runId"].(string), "testJob-none"} {
-		again[1] = id
+	for _, id := range []string{first, s.reports(t)[1]["runId"].(string), "testJob-none"} {
+		again := task(id, id)
 		if code := s.call(t, "", again...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
 			t.Errorf("%s: %d, %d left, want 200 and 3: the pass is over", id, code, len(left(t, s.Function)))
 		}
@@ -249,21 +255,18 @@ func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 		t.Fatalf("%d left", n)
 	}
 	reports := s.reports(t)
-	task := []string{"Firesweep-Continues", reports[0]["runId"].(string), "Firesweep-Now", start.Add(-time.Minute).Format(time.RFC3339Nano)}
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
+	first, second := reports[0]["runId"].(string), reports[1]["runId"].(string)
+	if code := s.call(t, "", task(first, first)...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
 		t.Fatalf("%d, %v left: the second run was none of the first's", code, left(t, s.Function))
 	}
-	task[1] = reports[1]["runId"].(string)
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 1 {
+	if code := s.call(t, "", task(second, second)...); code != http.StatusOK || len(left(t, s.Function)) != 1 {
 		t.Fatalf("%d, %v left", code, left(t, s.Function))
 	}
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 { // delivered once more
+	if code := s.call(t, "", task(second, second)...); code != http.StatusOK || len(left(t, s.Function)) != 0 { // delivered once more
 		t.Fatalf("%d, %v left", code, left(t, s.Function))
 	}
-	last := s.reports(t)[len(s.reports(t))-1]["continues"].(map[string]any)
-	if last["runs"] != int64(2) || last["done"] != int64(6) || last["runId"] != task[1] {
-		t.Errorf("it goes on with %v", last)
-	}
+	enginetest.Want(t, "runs", 2, len(s.reports(t)))
+	enginetest.Want(t, "the first continues", nil, s.reports(t)[0]["continued"])
 }
 
 // refuseFirst refuses the first n tasks.
@@ -322,7 +325,7 @@ func TestLimitHoldsForAllThatContinues(t *testing.T) {
 	if n != 1 || err == nil || !strings.Contains(err.Error(), "409") || len(left(t, s.Function)) != 5 { // the second is aborted
 		t.Errorf("%d tasks, %v, %d left", n, err, len(left(t, s.Function)))
 	}
-	last := s.reports(t)[2]
+	last := s.reports(t)[0]
 	problem := last["failures"].([]any)[0].(map[string]any)["error"].(string)
 	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, counting 4 that runs of the same time have done or may have: ") {
 		t.Errorf("%v: %s", last["status"], problem)
@@ -364,13 +367,14 @@ func TestATaskDecidesNothing(t *testing.T) {
 	s.Env["MAX_ACTIONS"] = "3"
 	s.call(t, "")
 	first := s.reports(t)[0]
-	forged := []string{"Firesweep-Continues", first["runId"].(string), "Firesweep-Now", "2000-01-01T00:00:00Z"}
+	id := first["runId"].(string)
+	forged := append(task(id, id), "Firesweep-Now", "2000-01-01T00:00:00Z", "X-CloudScheduler-ScheduleTime", "2000-01-01T00:00:00Z")
 	for _, body := range []string{`{"force":true}`, `{"dryRun":false}`, `{"lift":["empty:things"]}`, `{}`} {
 		enginetest.Want(t, "answer to "+body, http.StatusBadRequest, s.call(t, body, forged...))
 	}
 	enginetest.Want(t, "runs", 1, len(s.reports(t)))
 	enginetest.Want(t, "answer", http.StatusOK, s.call(t, "", forged...))
-	second := s.reports(t)[1]
+	second := s.reports(t)[0]
 	enginetest.Want(t, "now", first["now"], second["now"])
 	enginetest.Want(t, "forced", any(false), second["force"])
 }
@@ -453,18 +457,17 @@ func TestDoesNotGoOn(t *testing.T) {
 
 func TestRefusesWrongContinuations(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	for name, tt := range map[string]struct{ continues, now, say string }{
-		"another job's": {"otherJob-20260110T150000Z-00000000", start.Format(time.RFC3339), "is not a run of testJob"},
-		"too long":      {"testJob-" + strings.Repeat("x", 100), start.Format(time.RFC3339), "is not a run of testJob"},
-		"without now":   {"testJob-20260110T150000Z-00000000", "", "needs header Firesweep-Now, which is missing"},
-		"odd now":       {"testJob-20260110T150000Z-00000000", "yesterday", "is not an RFC 3339 time"},
+	const id = "testJob-20260110T150000Z-00000000"
+	for name, continues := range map[string]string{
+		"no range": id, "no call": id + " 0", "another job's": "otherJob-20260110T150000Z-00000000 0 " + id,
+		"another job's call": id + " 0 otherJob-20260110T150000Z-00000000", "too long": "testJob-" + strings.Repeat("x", 100) + " 0 " + id,
+		"a path": "testJob-x/y 0 " + id,
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(""))
-		r.Header.Set("Firesweep-Continues", tt.continues)
-		r.Header.Set("Firesweep-Now", tt.now)
+		r.Header.Set("Firesweep-Continues", continues)
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, r)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.say) {
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "is not a run of testJob") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -36,6 +34,11 @@ const (
 
 // storagePace spaces the writes of a run to Cloud Storage.
 type storagePace struct{ limiter *rate.Limiter }
+
+// newStoragePace returns the pace of one of so many calls that write at the same time.
+func newStoragePace(calls int) storagePace {
+	return storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(calls), storageBurst/calls)}
+}
 
 // WaitN implements [objects.Pace]. More than a burst is more than one.
 func (p storagePace) WaitN(ctx context.Context, n int) error {
@@ -73,7 +76,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of [pace.Rate]; calls of Authentication have none then
+	Pace        func(calls int) documents.Pace            // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 }
 
@@ -136,7 +139,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	req, err := parseRequest(w, r, f.Job.Task, earlier != "")
+	req, err := parseRequest(w, r, f.Job.Task, earlier != nil)
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -156,11 +159,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wall := f.Clock()
-	if req.part, err = partOf(r.Header, f.Job.Name, earlier); err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
-	}
-	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || earlier != "", wall, cfg.Emulators.Any())
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -174,8 +173,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
+	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	run.scheduled, run.continues, run.url = scheduled, earlier, addressOf(r, cfg)
 	report := run.execute(r.Context())
 	respond(w, report.HTTPStatus(), report)
 }
@@ -194,14 +193,6 @@ func addressOf(r *http.Request, cfg config.Config) string {
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
-	shards := 1 // that share what Google's services take
-	if req.part != nil {
-		shards = req.part.Shards
-	}
-	var writes documents.Pace = pace.NewShareOfRate(shards)
-	if f.Hooks.Pace != nil {
-		writes = f.Hooks.Pace()
-	}
 	stopAfter := f.Timeout - stopMargin(f.Timeout)
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
@@ -213,7 +204,6 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		job:    f.Job,
 		task:   req.task,
-		part:   req.part,
 		config: cfg,
 		clock:  f.Clock,
 		hooks:  f.Hooks,
@@ -221,7 +211,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
 			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
-		documents: c.documents.Writer(writes),
+		scheduled: req.scheduled,
+		continues: req.continues,
+		url:       req.url,
+		clients:   c,
+		logTo:     log,
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		ownStop:   f.StopAfter > 0,
@@ -233,13 +227,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
-			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{}, Part: req.part,
+			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}
 	r.log = log.With(logging.Labels(r.labels()...))
 	r.runlog = r.newLog()
-	r.records = r.documents // before it tells what it writes: the log is about what is the user's
-	r.documents.Written = r.wroteDocuments
 	if c.accounts != nil {
 		r.accounts = c.accounts.Writer()
 		r.accounts.Written = r.deletedAccounts
@@ -250,20 +242,12 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if c.next != nil {
 		r.next = c.next.Writer()
 	}
-	if c.objects != nil {
-		r.objects = c.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), storageBurst/shards)})
-		r.objects.Written = r.deletedObject
-	}
 	return r
 }
 
-// labels find the log lines of a run. The lines of a shard's runs also have the labels of the run that was split.
+// labels find the log lines of a run.
 func (r *run) labels() []slog.Attr {
-	labels := []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
-	if r.part != nil {
-		labels = append(labels, slog.String("shard", strconv.Itoa(r.part.Number)), slog.String("shardRunId", r.report.RunID))
-	}
-	return labels
+	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 }
 
 // open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].

@@ -78,7 +78,9 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
-		p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
+		if !p.run.goesOn() { // or else an earlier call of the run has counted them
+			p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
+		}
 		p.share(c, all(n), due(n))
 	})
 }

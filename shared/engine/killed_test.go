@@ -25,9 +25,8 @@ func TestKilledRunIsFound(t *testing.T) {
 	f.Reset(t)
 	f.Set(t, "cleanupJobs/testJob", record) // what a run leaves that is killed while it applies
 	f.Hooks.BeforeApply = nil
-	doc := documents.Document{Data: record}
 	wall = start.Add(f.Timeout + time.Minute)
-	if got := engine.KilledIn("testJob", doc, wall.Add(-time.Microsecond)); got != nil {
+	if got := stateOf(t, f).Killed(wall.Add(-time.Microsecond)); got != nil {
 		t.Errorf("it may still be under way, but its report is %+v", got)
 	}
 	commits := 0
@@ -57,33 +56,6 @@ func TestKilledRunIsFound(t *testing.T) {
 	})
 	if !said {
 		t.Error("no line says so")
-	}
-}
-
-// TestKilledIn: what is no lease of a run that is over is none of a killed run, and what stands in it names no other document.
-func TestKilledIn(t *testing.T) {
-	t.Parallel()
-	const id = "testJob-20260101T000000Z-0123abcd"
-	lease := func(runID string, more any) documents.Document {
-		return documents.Document{Data: map[string]any{"lease": map[string]any{"runId": runID, "expiresAt": start, "begun": more}}}
-	}
-	for name, doc := range map[string]documents.Document{
-		"none": {}, "given back": {Data: map[string]any{"lease": nil}}, "foreign": {Data: map[string]any{"lease": "mine"}},
-		"an undo's": lease("undo-"+id, nil), "another job's": lease("otherJob-20260101T000000Z-0123abcd", nil),
-		"a path": lease("testJob-20260101T000000Z-0123abcd/x/y", nil), "no time": lease("testJob-20269901T000000Z-0123abcd", nil),
-	} {
-		if got := engine.KilledIn("testJob", doc, start); got != nil {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-	for name, more := range map[string]any{
-		"nothing": nil, "a text": "x", "wrong types": map[string]any{"now": 7},
-		"another run": map[string]any{"runId": "testJob-20250101T000000Z-0123abcd", "startedAt": start.AddDate(9, 0, 0)},
-	} {
-		got := engine.KilledIn("testJob", lease(id, more), start)
-		if got == nil || got.RunID != id || got.Status != engine.Killed || !got.StartedAt.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
-			t.Errorf("%s: %+v", name, got)
-		}
 	}
 }
 

@@ -26,7 +26,7 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 		return err
 	}))
 	got := f.Run(t, "")
-	if got.Status != engine.Completed || job(t, f)["lease"] != nil || len(f.Documents(t, "cleanupRuns")) != 1 {
+	if got.Status != engine.Completed || enginetest.Holder(job(t, f)) != "" || len(f.Documents(t, "cleanupRuns")) != 1 {
 		t.Errorf("report %+v, job %v", got, job(t, f))
 	}
 	for _, line := range f.LogLines(t) {
@@ -47,15 +47,15 @@ func TestRequestsOfARunsEnds(t *testing.T) {
 // checkpoint; the report is saved.
 func TestLeaseLostBeforeTheLastCommit(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	theirs := map[string]any{"runId": "testJob-another", "expiresAt": start.Add(time.Hour)}
+	theirs := enginetest.Leased("testJob-another", start.Add(time.Hour))
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 2 { // the first took the lease
-			f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": theirs, "position": "theirs"})
+			f.Set(t, "cleanupJobs/testJob", theirs)
 		}
 		return send()
 	})
 	got := f.Run(t, "")
-	enginetest.Want(t, "record", map[string]any{"lease": theirs, "position": "theirs"}, job(t, f))
+	enginetest.Want(t, "record", theirs, job(t, f))
 	if saved := f.Documents(t, "cleanupRuns")[got.RunID]; got.Status != engine.Completed || saved["status"] != "completed" {
 		t.Errorf("%s, saved %v", got.Status, saved)
 	}
@@ -78,7 +78,7 @@ func TestMarkedRightBeforeTheLastCommit(t *testing.T) {
 		return send()
 	})
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
-	if _, marked := job(t, f)["stop"]; marked || job(t, f)["lease"] != nil {
+	if _, marked := job(t, f)["stop"]; marked || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("record %v", job(t, f))
 	}
 }

@@ -52,9 +52,6 @@ func byName(what, name string) string {
 // forced says how a limit on numbers and shares is lifted for one run.
 const forced = `run once with {"force":true}`
 
-// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
-type Lookups struct{ Asked, Missing int }
-
 // A LimitError says which safety limits a plan tripped, with the figures and how to lift them.
 type LimitError struct {
 	Tripped []string

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -18,8 +16,7 @@ func TestMonth(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Clock = func() time.Time { return f.Now }
 	month := func() engine.Month {
-		cfg := config.Config{Project: f.ID, Database: "(default)"}
-		return engine.RecordOf(cfg, "testJob", documents.Document{Data: job(t, f)}).Month(f.Now)
+		return stateOf(t, f).Month.At(f.Now)
 	}
 	seed(t, f, 3)
 	var used usage.Usage

@@ -67,7 +67,7 @@ func TestPass(t *testing.T) {
 	enginetest.Want(t, "seen by a new pass", []time.Time(nil), seen)
 
 	// What nobody of us wrote: the run begins at the beginning.
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"terms":"others","began":"2026-01-01T00:00:00Z","undone":["a/b/c"]}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"terms":"others","began":"2026-01-01T00:00:00Z","undone":["a/b/c"]}`))
 	f.Now = time.Time{}
 	if got := f.Run(t, ""); got.Status != engine.Completed || got.Kept["looked at"] != 7 {
 		t.Errorf("with a foreign checkpoint: %s, kept %v", got.Status, got.Kept)

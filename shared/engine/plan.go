@@ -71,7 +71,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	}
 	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
-	r.preview(ctx)
+	r.perform(ctx)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
@@ -81,7 +81,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (r *run) list(a Action) {
 	if !r.listsAll {
-		r.report.plan(a)
+		r.report.List(planned(a))
 		return
 	}
 	r.report.Plan = append(r.report.Plan, planned(a))

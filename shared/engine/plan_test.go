@@ -158,9 +158,8 @@ func TestRecords(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 1)
 	f.Run(t, "")
-	cfg := config.Config{Project: "p", Database: "(default)"}
-	record := engine.RecordOf(cfg, "testJob", documents.Document{Data: job(t, f)})
-	if record.Err != nil || record.Holder != "" || record.Last == nil || record.Last.Status != engine.Completed {
+	record := stateOf(t, f)
+	if record.Run == "" || record.Leased(start) != "" || record.Last == nil || record.Last.Status != engine.Completed {
 		t.Errorf("record %+v", record)
 	}
 	for id, data := range f.Documents(t, "cleanupRuns") {
@@ -170,19 +169,22 @@ func TestRecords(t *testing.T) {
 		}
 		enginetest.Want(t, "the saved report", record.Last, report)
 	}
-	held := func(until time.Time) documents.Document {
-		return documents.Document{Data: map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": until}}}
+	cfg := config.Config{Project: "p", Database: "(default)"}
+	tooLong := func(until time.Time) error {
+		s, err := engine.StateOf(cfg, "testJob", documents.Document{Data: enginetest.Leased("testJob-x", until)})
+		if holder, _ := s.Holder(); err != nil || holder != "testJob-x" {
+			t.Errorf("%q holds the lease, %v", holder, err)
+		}
+		return s.TooLongFor(cfg, "testJob", 5*time.Minute, start)
 	}
-	record = engine.RecordOf(cfg, "testJob", held(start.Add(7*time.Minute)))
-	if record.Holder != "r" || record.TooLong(cfg, "testJob", 5*time.Minute, start) != nil {
-		t.Errorf("a lease that a run may hold: %+v", record)
+	if err := tooLong(start.Add(7 * time.Minute)); err != nil {
+		t.Errorf("a lease that a run may hold: %v", err)
 	}
-	record = engine.RecordOf(cfg, "testJob", held(start.Add(7*time.Minute+time.Second)))
-	if err := record.TooLong(cfg, "testJob", 5*time.Minute, start); err == nil {
+	if err := tooLong(start.Add(7*time.Minute + time.Second)); err == nil {
 		t.Error("a lease that no run may hold is none")
 	}
-	for _, foreign := range []map[string]any{{"lease": "mine"}, {"position": 7}} {
-		if record := engine.RecordOf(cfg, "testJob", documents.Document{Data: foreign}); record.Err == nil {
+	for _, foreign := range []map[string]any{{"ranges": "mine"}, {"run": 7}} {
+		if _, err := engine.StateOf(cfg, "testJob", documents.Document{Data: foreign}); err == nil {
 			t.Errorf("%v counts as written by a run", foreign)
 		}
 	}

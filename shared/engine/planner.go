@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -47,6 +48,7 @@ type Planner struct {
 	named       int // documents read to name those that cannot be judged
 	tripped     error
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
+	outOfTime   bool                   // planning ended before all was planned
 	next        func(undone []documents.Ref) string
 	counts      []func()       // what the counts that are under way come to
 	counting    sync.WaitGroup // of those counts
@@ -135,7 +137,7 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 // conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
 // another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
-	addLookups(p.section.lookups, map[string]Lookups{kind: {Asked: asked, Missing: missing}})
+	state.AddLookups(p.section.lookups, map[string]Lookups{kind: {Asked: asked, Missing: missing}})
 }
 
 // Warn says in the report and in the log what is doubtful about the run as a whole.
@@ -158,7 +160,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 		p.Fail(ctx, a.Target, a.Kind, err)
 		return nil
 	}
-	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
+	p.run.report.Count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
 		p.run.list(p.withWrites(a))
 	}

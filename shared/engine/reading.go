@@ -8,8 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
-// reading is all that a run plans by, as it is being read: side by side, and beside the commit that takes the lease. It proposes
-// and reports nothing before plan. Stop it in the end.
+// reading is all that a run plans by, as it is being read side by side. It proposes and reports nothing before plan. Stop it in the end.
 type reading struct {
 	planner *Planner
 	left    Reading // what interrupted runs have left to do
@@ -48,11 +47,8 @@ func (b *reading) plan() error {
 	return b.job.Plan()
 }
 
-// stop ends the reading, if it has been begun.
+// stop ends the reading.
 func (b *reading) stop() {
-	if b == nil {
-		return
-	}
 	b.job.Stop()
 	b.planner.counting.Wait()
 	b.left.Stop()

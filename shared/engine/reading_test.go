@@ -34,28 +34,22 @@ func ahead(began, planned func(checkpoint string)) engine.Job {
 	}}
 }
 
-// TestReadsBesideTheLease: the commit that takes the lease is not answered before the things have been read, and nothing is
-// planned before it is.
-func TestReadsBesideTheLease(t *testing.T) {
-	read, leased := make(chan struct{}), make(chan struct{})
-	f := newFunction(t, ahead(func(string) { close(read) }, func(string) {
+// TestReadsAfterTheLease: nothing is read before the lease is taken, so that nothing is planned by what another run changes meanwhile.
+func TestReadsAfterTheLease(t *testing.T) {
+	leased := make(chan struct{})
+	isLeased := func(string) {
 		select {
 		case <-leased:
 		default:
-			t.Error("planned without a lease")
+			t.Error("read or planned without a lease")
 		}
-	}))
+	}
+	f := newFunction(t, ahead(isLeased, isLeased))
 	seed(t, f, 3)
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if n > 1 {
-			return send()
+		if n == 1 {
+			defer close(leased)
 		}
-		select {
-		case <-read:
-		case <-time.After(time.Minute):
-			t.Error("nothing is read while the lease is being taken")
-		}
-		defer close(leased)
 		return send()
 	})
 	got := enginetest.NewGolden(t, "read-ahead").Run(t, "three things are read once, and once for undoing", f, "", "")
@@ -63,8 +57,8 @@ func TestReadsBesideTheLease(t *testing.T) {
 	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
-// TestReadsAnewWhenTheRecordHasChanged: what was read beside a commit that failed, because somebody wrote to the job's record
-// meanwhile, is not planned by.
+// TestReadsAnewWhenTheRecordHasChanged: the commit that takes the lease fails where somebody wrote to the job's record meanwhile, and
+// what that says now decides.
 func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 	cursor, err := documents.Query{Collection: "things"}.After(documents.Document{Path: "things/t001"})
 	if err != nil {
@@ -77,23 +71,21 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 		left    []string
 	}{
 		"another run holds the lease": {
-			map[string]any{"lease": map[string]any{"runId": "testJob-another", "expiresAt": start.Add(time.Minute)}},
+			enginetest.Leased("testJob-another", start.Add(time.Minute)),
 			engine.Skipped, nil, []string{"t000", "t001", "t002"},
 		},
 		"another run has ended, partial": {
-			map[string]any{"lease": nil, "position": string(cursor)}, engine.Completed, []string{string(cursor)}, []string{"t000", "t001"},
+			enginetest.From(string(cursor)), engine.Completed, []string{string(cursor)}, []string{"t000", "t001"},
 		},
-		"a lease that no run wrote": {map[string]any{"lease": "x"}, engine.Failed, nil, []string{"t000", "t001", "t002"}},
+		"a lease that no run wrote": {map[string]any{"ranges": "x"}, engine.Failed, nil, []string{"t000", "t001", "t002"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			read := make(chan struct{}, 10)
 			var planned []string
-			f := newFunction(t, ahead(func(string) { read <- struct{}{} }, func(from string) { planned = append(planned, from) }))
+			f := newFunction(t, ahead(func(string) {}, func(from string) { planned = append(planned, from) }))
 			seed(t, f, 3)
 			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 				if n == 1 {
-					<-read
 					f.Set(t, "cleanupJobs/testJob", tt.record)
 				}
 				return send()
@@ -114,7 +106,7 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 func TestPanicWhileItBegins(t *testing.T) {
 	f := newFunction(t, engine.Job{Name: "testJob", Begin: func(context.Context, *engine.Planner) engine.Reading { panic("poisoned") }})
 	got := f.Run(t, "")
-	if got.Status != engine.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "poisoned") || job(t, f)["lease"] != nil {
+	if got.Status != engine.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "poisoned") || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("%s %v, record %v", got.Status, got.Failures, job(t, f))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 )
 
 // maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
@@ -22,7 +23,7 @@ const (
 	maxQuoted = 64
 )
 
-// nowHeader is the now of the run that handed a task over. Cloud Tasks ignores or replaces headers that Google uses itself,
+// nowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses itself,
 // by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
 const nowHeader = "Firesweep-Now"
 
@@ -38,7 +39,10 @@ type request struct {
 	force  bool
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
-	part   *Part             // of a split run; nil: of none
+
+	scheduled bool        // Cloud Scheduler said which time it is for
+	continues *state.Task // what a task continues; nil: nothing
+	url       string      // the function's own
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
@@ -219,12 +223,12 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	return &b, nil
 }
 
-// runTime returns the run's now: the schedule time if the header is there, else the wall clock. A task's now is that of the run
-// that handed it over. A time in the future is accepted only on emulators, for time travel.
-func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
+// runTime returns the run's now: the schedule time if the header is there, else the wall clock. A worker's now is that of the run
+// that handed its task over. A time in the future is accepted only on emulators, for time travel.
+func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader
-	if handedOver && h.Get(nowHeader) != "" {
+	if worker && h.Get(nowHeader) != "" {
 		name = nowHeader
 	}
 	if v := h.Get(name); v != "" {

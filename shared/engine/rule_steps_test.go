@@ -326,7 +326,7 @@ func TestCheckpointAfterEach(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Partial, map[string]engine.Counts{"tell": {Planned: 3}})
 	enginetest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
-	position, _ := f.Documents(t, "cleanupJobs")["testJob"]["position"].(string)
+	position := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"])
 	if !strings.Contains(position, `"cursor":"[{\"text\":\"t0\"}]"`) {
 		t.Errorf("position %s", position)
 	}

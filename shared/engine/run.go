@@ -14,9 +14,10 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -41,14 +42,13 @@ type run struct {
 	next      tasks.Writer     // of no use in one that does not continue by itself
 	gathered  gathered
 	runlog    *runlog.Log // what its commits leave
-	saved     together    // what the window deletes first, if that was saved for undo already
+	ahead     together    // what the window deletes first, if that was saved for undo already
 	pins      undo.Pins   // what every job keeps
 	meter     *usage.Meter
 
-	scheduled bool   // Cloud Scheduler said which time the run is for
-	continues string // the id of the run that this one continues; empty: none
-	part      *Part  // of a split run; nil: of none
-	url       string // the function's own
+	scheduled bool        // Cloud Scheduler said which time the run is for
+	continues *state.Task // what the call continues; nil: it begins a run
+	url       string      // the function's own
 	timeout   time.Duration
 	listsAll  bool      // a preview lists its plan whole
 	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
@@ -65,22 +65,19 @@ type run struct {
 	sizes    map[string]*groupSize // by rule
 	undone   []documents.Ref       // items that something became of, but not what was planned
 
-	beganAt    string   // the checkpoint that the run began at
+	beganAt    string   // the checkpoint that the call began at
 	checkpoint string   // to save for the next run
 	unfinished bool     // something was left for lack of time
 	through    bool     // all that there was to plan was planned and applied
 	tripped    []string // safety limits, of the run or of sections
 
-	locked      bool               // it holds its lease, or did
-	taken       documents.Document // cleanupJobs/{job}, as this run left it last
-	reserved    bool               // the record says how many actions the run may do
-	bounds      Range              // what a shard goes through
-	ranges      []Range            // that the run is split into; none: it does all itself
-	stays       string             // why what was left is not gone on with at once, if that is anybody's business
-	partialRuns int                // how many runs in a row before this one ended partial
-
-	whole      *Report // of a split run, all shards of which are at their end; nil: some are not
-	wholeStays string  // why what it left is not gone on with
+	clients *clients
+	logTo   *slog.Logger // without the run's labels
+	saved   state.Known  // cleanupJobs/{job}, as this call left it last
+	leased  bool         // it holds what it acquired, until it releases that
+	bounds  Range        // what it goes through
+	ranges  []Range      // that it hands out; none: it does all itself
+	stays   string       // why what was left is not continued at once, if somebody should know
 
 	closing func(Ending) string // the line that the job announced for the run's end, nil if none
 }
@@ -94,14 +91,49 @@ func newRunID(job string, at time.Time) string {
 	return fmt.Sprintf("%s-%s-%s", job, at.UTC().Format("20060102T150405Z"), hex.EncodeToString(random[:]))
 }
 
-// execute runs the job and returns its report, which is complete and saved unless the report says why not.
+// execute runs the job and returns the call's report, which is complete and saved unless the report says why not.
 func (r *run) execute(ctx context.Context) *Report {
 	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
 	// What has been begun may end even if the caller is gone; nothing may outlive the function.
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout-stopMargin(r.timeout)/3)
 	defer cancel()
+	if earlier := r.perform(work); earlier != nil {
+		return earlier
+	}
+	r.close(ctx)
+	r.logEnd(ctx)
+	return r.report
+}
 
+// perform is a call from its first request to its last. It returns the report of an earlier run if that stands for this one.
+func (r *run) perform(ctx context.Context) (earlier *Report) {
+	if err := r.acquire(ctx); err != nil {
+		return r.turnedAway(ctx, err)
+	}
+	r.logBegin(ctx)
+	r.split(ctx)
+	if r.mayPlan() {
+		p, err := r.plan(ctx)
+		if err == nil {
+			err = r.check(ctx, p)
+		}
+		if err == nil {
+			err = r.reserve(ctx, p)
+		}
+		if r.mayApply(ctx, err) {
+			r.applyAll(ctx, p)
+		}
+	}
+	r.release(ctx)
+	r.continueInTasks(ctx)
+	return nil
+}
+
+// maxLate is how old a run's now may be before the log says so: retries go on for hours, not for a day.
+const maxLate = 24 * time.Hour
+
+func (r *run) logBegin(ctx context.Context) {
 	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun), slog.Bool("force", r.report.Force),
 		slog.String("lift", strings.Join(r.report.Lift, ",")),
 		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
@@ -114,54 +146,51 @@ func (r *run) execute(ctx context.Context) *Report {
 		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
 	}
-	switch {
-	case r.job.Task != nil:
-		r.sweep(work, r.begin(work, ""))
-		r.complete(0)
-	case r.report.DryRun:
-		r.preview(work)
-	default:
-		if earlier := r.underLease(work); earlier != nil {
-			return earlier
-		}
-	}
-	r.close(ctx)
-	r.logEnd(ctx)
-	return r.report
 }
 
-// maxLate is how old a run's now may be before the log says so: retries go on for hours, not for a day.
-const maxLate = 24 * time.Hour
-
-// preview plans from where the next run would begin, and writes nothing.
-func (r *run) preview(ctx context.Context) {
-	l := r.lease()
-	doc, _, err := r.documents.Get(ctx, l.path())
-	if err == nil {
-		r.checkpoint, err = l.checkpointOf(doc)
-	}
-	if err != nil {
-		r.failed(ctx, l.path(), "read the checkpoint", err)
-	} else {
-		r.sweep(ctx, r.begin(ctx, r.checkpoint))
-	}
-	r.complete(0)
+// mayPlan reports whether there is anything to plan. If not, something is left.
+func (r *run) mayPlan() bool {
+	r.unfinished = len(r.ranges) > 0 || r.stop.told.Load()
+	return !r.unfinished && r.failures == 0
 }
 
-// sweep plans and, unless this is a preview, applies. begun is what it plans by.
-func (r *run) sweep(ctx context.Context, begun *reading) {
-	p := begun.planner
-	err := r.plan(begun)
+// plan plans. A checkpoint that is of no use is not used.
+func (r *run) plan(ctx context.Context) (*Planner, error) {
+	p, err := r.planFrom(ctx, r.checkpoint)
 	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
 		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		r.reset()
-		begun = r.begin(ctx, r.bounds.Begin)
-		p, err = begun.planner, r.plan(begun)
+		p, err = r.planFrom(ctx, r.bounds.Begin)
 	}
-	outOfTime := errors.Is(err, ErrOutOfTime)
-	if err == nil || outOfTime {
-		err = r.checkLimits(ctx, p)
+	if p.outOfTime = errors.Is(err, ErrOutOfTime); p.outOfTime {
+		return p, nil
 	}
+	return p, err
+}
+
+// planFrom has the job plan from a checkpoint on; its panic is the run's failure, not the process's.
+func (r *run) planFrom(ctx context.Context, checkpoint string) (p *Planner, err error) {
+	begun := r.begin(ctx, checkpoint)
+	p = begun.planner
+	defer guard.Recover(&err)
+	defer p.awaitCounts()
+	defer begun.stop()
+	if err = begun.plan(); p.tripped != nil {
+		return p, p.tripped
+	}
+	return p, err
+}
+
+// check drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be applied.
+func (r *run) check(ctx context.Context, p *Planner) error {
+	if err := p.judge(ctx); err != nil {
+		return err
+	}
+	return r.limits.Check(p.planned, nil)
+}
+
+// mayApply reports whether the plan is to be applied. It says in the report why not, and which safety limits tripped.
+func (r *run) mayApply(ctx context.Context, err error) bool {
 	var limit *LimitError
 	if errors.As(err, &limit) {
 		r.tripped = append(r.tripped, limit.Error())
@@ -169,13 +198,16 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 	if len(r.tripped) > 0 {
 		r.abort()
 	}
-	switch {
-	case limit != nil:
-		return
-	case err != nil:
+	if err != nil && limit == nil {
 		r.failed(ctx, r.job.Name, "plan", err)
-		return
-	case !r.report.DryRun:
+	}
+	return err == nil
+}
+
+// applyAll applies the plan, unless this is a preview. Then the call is through, unless it is out of time.
+func (r *run) applyAll(ctx context.Context, p *Planner) {
+	outOfTime := p.outOfTime
+	if !r.report.DryRun {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
 		err := r.runlog.Close(ctx, r.records)
 		switch {
@@ -195,54 +227,15 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 	}
 }
 
-// checkLimits drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be
-// applied.
-func (r *run) checkLimits(ctx context.Context, p *Planner) error {
-	if err := p.judge(ctx); err != nil {
-		return err
-	}
-	if err := r.limits.Check(p.planned, nil); err != nil {
-		return err
-	}
-	switch {
-	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
-		return nil
-	case r.part == nil:
-		// What is deleted first is saved for undo meanwhile. Whoever deletes it gets the error of that.
-		return flow.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.saveFirst(ctx, p.actions) })[0]
-	}
-	for {
-		all, judged := p.lookups()
-		if p.planned+len(all) == 0 {
-			return nil
-		}
-		err := r.shardLease().claim(ctx, p.planned, r.limits, all, judged)
-		var limit *LimitError
-		if !errors.As(err, &limit) || limit.actions || len(p.sections) == 1 {
-			return err
-		}
-		for i, kind := range limit.kinds { // of all shards together
-			for _, s := range p.sections {
-				if _, has := s.lookups[kind]; has && !s.dropped {
-					p.trip(s, limit.Tripped[i:i+1])
-				}
-			}
-		}
-	}
-}
-
 // abort says in the report which safety limits tripped, before all else that went wrong.
 func (r *run) abort() {
 	r.report.Status = Aborted
 	var limits []Failure
 	for _, text := range r.tripped {
-		limits = append(limits, Failure{Target: r.job.Name, Action: checkLimits, Error: clip(text, maxLimitText)})
+		limits = append(limits, Failure{Target: r.job.Name, Action: report.CheckLimits, Error: clip(text, report.MaxLimitText)})
 	}
 	r.report.Failures = append(limits, r.report.Failures...)
 }
-
-// checkLimits is the action of a failure that names a safety limit.
-const checkLimits = "check safety limits"
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
 // In either case the run's checkpoint is the one to continue from.
@@ -282,17 +275,6 @@ func (r *run) planner(checkpoint string) *Planner {
 	}
 }
 
-// plan has the job plan by what it has begun to read; its panic is the run's failure, not the process's.
-func (r *run) plan(begun *reading) (err error) {
-	defer guard.Recover(&err)
-	defer begun.planner.awaitCounts()
-	defer begun.stop()
-	if err = begun.plan(); begun.planner.tripped != nil {
-		return begun.planner.tripped
-	}
-	return err
-}
-
 // reset forgets what an abandoned plan reported.
 func (r *run) reset() {
 	r.report.Scanned, r.report.Actions, r.report.Kept, r.report.Plan = 0, map[string]Counts{}, map[string]int{}, nil
@@ -310,7 +292,7 @@ func (r *run) complete(writes int) *Report {
 	case r.failures > 0:
 		r.report.Status = Failed
 	case r.unfinished && r.job.Task != nil:
-		r.report.fail(r.job.Name, "do the task", ErrOutOfTime)
+		r.report.Fail(r.job.Name, "do the task", ErrOutOfTime)
 		r.report.Status = Failed
 	case r.unfinished:
 		r.report.Status = Partial
@@ -321,7 +303,7 @@ func (r *run) complete(writes int) *Report {
 		r.report.Continued, r.stays = r.willContinue()
 	}
 	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
-		r.report.PartialRuns = r.partialRuns + 1
+		r.report.PartialRuns = r.saved.Begun.PartialRuns + 1
 	}
 	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
 	r.report.Usage = r.meter.Usage()
@@ -357,7 +339,7 @@ func (r *run) planningTimeIsUp() bool {
 // known is what rules may know of the run.
 func (r *run) known() Run {
 	return Run{
-		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Started: r.report.StartedAt,
+		Job: r.job.Name, ID: r.id(), Now: r.report.Now, Started: r.report.StartedAt,
 		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config, Task: r.task,
 	}
 }

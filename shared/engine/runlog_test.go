@@ -152,7 +152,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	if f.Request.Count("RunQuery") != 0 || f.Request.Count("Commit") != 0 {
 		t.Errorf("the retry planned or wrote: %v", f.Request.Methods())
 	}
-	if runs := f.Documents(t, "cleanupRuns"); len(runs) != 1 || job(t, f)["lease"] != nil {
+	if runs := f.Documents(t, "cleanupRuns"); len(runs) != 1 || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("runs %v, job %v", runs, job(t, f))
 	}
 	summaries := f.Summaries(t)
@@ -337,10 +337,14 @@ func TestStopTimeReached(t *testing.T) {
 func TestLeaseThatNoRunCanHold(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]map[string]any{
-		"for a century":  {"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.AddDate(100, 0, 0)}},
-		"an hour":        {"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.Add(time.Hour)}},
-		"foreign":        {"lease": "mine"},
-		"wrong position": {"position": 7},
+		"for a century":  enginetest.Leased("testJob-x", start.AddDate(100, 0, 0)),
+		"an hour":        enginetest.Leased("testJob-x", start.Add(time.Hour)),
+		"foreign":        {"ranges": "mine"},
+		"no range":       {"ranges": []any{}},
+		"another's run":  {"run": "otherJob-x"},
+		"wrong position": {"ranges": []any{map[string]any{"position": 7}}},
+		"odd counts":     {"ranges": []any{map[string]any{"done": -1}}},
+		"odd limit":      {"earlier": -1},
 	} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 1)
@@ -380,7 +384,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 func TestLeaseOfAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.Add(f.Timeout + 2*time.Minute)}})
+	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-x", start.Add(f.Timeout+2*time.Minute)))
 	if got := f.Run(t, ""); got.Status != engine.Skipped {
 		t.Errorf("report %+v", got)
 	}
@@ -479,7 +483,7 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 		}
 		return send()
 	}))
-	if got := f.Run(t, ""); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 2, Failed: 2}) || job(t, f)["lease"] != nil {
+	if got := f.Run(t, ""); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 2, Failed: 2}) || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("report %+v, want the process alive and both failed", got)
 	}
 	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {

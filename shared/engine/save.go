@@ -28,7 +28,7 @@ func (r *run) newLog() *runlog.Log {
 	l := &runlog.Log{
 		Job: r.job.Name, Run: r.id(), Saves: r.savesForUndo(), Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays)) * 24 * time.Hour),
 	}
-	if r.part != nil {
+	if r.continues != nil {
 		l.By = digest.Of(r.report.RunID)[:16]
 	}
 	return l
@@ -119,8 +119,8 @@ func (r *run) togetherFrom(ctx context.Context, actions []Action, begin int) tog
 
 // saveFirst saves what is deleted first.
 func (r *run) saveFirst(ctx context.Context, actions []Action) error {
-	r.saved = r.togetherFrom(ctx, actions, 0)
-	return r.saved.save()
+	r.ahead = r.togetherFrom(ctx, actions, 0)
+	return r.ahead.save()
 }
 
 // saveDocuments saves whole documents that are to be deleted, and reads those that the plan does not hold. What has changed since

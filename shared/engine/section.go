@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 )
 
 // Section is a part of a plan that the safety limits judge by itself: one that trips a limit does nothing, and the others are
@@ -140,7 +141,7 @@ func (p *Planner) Unknown(err error) { p.section.unknown = errors.Join(p.section
 func (p *Planner) lookups() (all map[string]Lookups, judged []string) {
 	all = map[string]Lookups{}
 	for _, s := range p.sections {
-		addLookups(all, s.lookups)
+		state.AddLookups(all, s.lookups)
 		if !s.dropped {
 			judged = append(judged, sortedKeys(s.lookups)...)
 		}

@@ -76,7 +76,7 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 		}
 	}
 	enginetest.Want(t, "left", []string{"t000", "t001", "t002"}, left(t, f))
-	enginetest.Want(t, "the next run begins", any(""), job(t, f)["position"])
+	enginetest.Want(t, "the next run begins", "", enginetest.Checkpoint(job(t, f)))
 	f.Env["MAX_ACTIONS"] = "2"
 	if got := f.Run(t, ""); !strings.HasPrefix(got.Failures[0].Error, "MAX_ACTIONS: ") || len(left(t, f)) != 3 {
 		t.Errorf("three are planned where two may be: %v", got.Failures)
@@ -108,7 +108,7 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 5 || got.Continued {
 				t.Fatalf("%+v", got)
 			}
-			enginetest.Want(t, "position", any(tt.position), job(t, f)["position"])
+			enginetest.Want(t, "position", tt.position, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
 			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 2))
 			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 3 {

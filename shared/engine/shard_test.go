@@ -147,12 +147,32 @@ func TestShards(t *testing.T) {
 	if m := summaries[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: split into 4 shards after 0s, 0 planned actions left, which continues at once") {
 		t.Errorf("summary %q", m)
 	}
-	record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
-	if record.Holder != "" || record.Last == nil || record.Last.Status != engine.Completed {
+	record := stateOf(t, s.Function)
+	if record.Leased(s.Clock()) != "" || record.Last == nil || record.Last.Status != engine.Completed {
 		t.Errorf("the job's record: %+v", record)
 	}
 	if s.call(t, ""); s.deliver(t) != shards || len(s.Documents(t, "cleanupRuns")) != 2 {
 		t.Error("the next run does not split anew")
+	}
+}
+
+// TestRatesAreDividedByShards: all shards together write no faster than one run.
+func TestRatesAreDividedByShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	var calls []int
+	pace := s.Hooks.Pace
+	s.Hooks.Pace = func(n int) documents.Pace {
+		calls = append(calls, n)
+		return pace(n)
+	}
+	s.call(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "calls at once, of the run that splits and of its shards", []int{1, shards, shards, shards, shards}, calls)
+	for calls, want := range map[int]float64{1: 1000, shards: 250} {
+		perSecond, burst := engine.StorageRate(calls)
+		enginetest.Want(t, "writes a second to Cloud Storage", want, perSecond)
+		enginetest.Want(t, "of which together", 100/calls, burst)
 	}
 }
 
@@ -270,9 +290,7 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 
 // shardTask returns the headers of a shard's task.
 func (s *sharded) shardTask(run string, number int) []string {
-	return []string{
-		"Firesweep-Continues", run, "Firesweep-Now", start.Format(time.RFC3339Nano), "Firesweep-Shard", fmt.Sprintf("%d/%d %s", number, shards, run),
-	}
+	return []string{"Firesweep-Continues", fmt.Sprintf("%s %d %s", run, number, run)}
 }
 
 // TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task continues it.
@@ -408,11 +426,8 @@ func TestStopForAllShards(t *testing.T) {
 	var planned atomic.Int64
 	s.began = func(string) error {
 		if planned.Add(1) == 1 {
-			d := documents.Document{Data: job(t, s.Function)}
-			if record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", d); record.Holder != id {
-				t.Errorf("%q holds the job, want %s", record.Holder, id)
-			}
-			if err := engine.Stop(t.Context(), writerOf(t, s.Function), "testJob", id, s.Clock()); err != nil {
+			enginetest.Want(t, "holder", id, stateOf(t, s.Function).Leased(s.Clock()))
+			if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
 				t.Error(err)
 			}
 			s.seconds.Add(6)
@@ -515,7 +530,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
 	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-		if err := engine.Stop(ctx, writerOf(t, s.Function), "testJob", p.Run().ID, s.Clock()); err != nil {
+		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.Run().ID, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)
@@ -587,22 +602,17 @@ func TestRefusesWrongShards(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	id := s.whole(t).RunID
-	for _, header := range []string{"1", "4/4 " + id, "-1/4 " + id, "1/4", "1/4 other-run", "01/4 " + id, "1/4 testJob-" + strings.Repeat("x", 100), "1/4 " + id + " x"} {
-		task := s.shardTask(id, 1)
-		task[5] = header
-		if code := s.call(t, "", task...); code != http.StatusBadRequest {
+	for _, header := range []string{
+		"1", id, id + " 1", id + " -1 " + id, id + " 01 " + id, id + "  1 " + id, id + " x " + id, "other-run 1 " + id, id + " 1 other-run",
+		"testJob-" + strings.Repeat("x", 100) + " 1 " + id, id + " 1 testJob-a/b", id + " 1 " + id + " x",
+	} {
+		if code := s.call(t, "", "Firesweep-Continues", header); code != http.StatusBadRequest {
 			t.Errorf("%q: %d", header, code)
 		}
 	}
-	if code := s.call(t, "", s.shardTask(id, 1)[2:]...); code != http.StatusBadRequest {
-		t.Errorf("without the run: %d", code)
-	}
-	for _, task := range [][]string{s.shardTask("testJob-none", 1), s.shardTask(id, 1)} {
-		if task[1] == id {
-			task[1] = "testJob-none"
-		}
-		if code := s.call(t, "", task...); code != http.StatusOK {
-			t.Errorf("%v: %d, want that it is skipped", task, code)
+	for _, header := range []string{"testJob-none 1 " + id, id + " 1 testJob-none", fmt.Sprint(id, " ", shards, " ", id)} {
+		if code := s.call(t, "", "Firesweep-Continues", header); code != http.StatusOK {
+			t.Errorf("%q: %d, want that it is skipped", header, code)
 		}
 	}
 	if n := len(left(t, s.Function)); n != 40 {
@@ -613,21 +623,18 @@ func TestRefusesWrongShards(t *testing.T) {
 // TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
 func TestShardsOfAForeignRecord(t *testing.T) {
 	t.Parallel()
-	shards := func(fields map[string]any) map[string]any {
-		return map[string]any{"runId": "testJob-x", "shards": []any{fields}}
-	}
 	for _, foreign := range []any{
-		"x", map[string]any{}, map[string]any{"runId": 7}, map[string]any{"runId": "testJob-x", "shards": []any{}},
-		shards(map[string]any{"done": -1}), shards(map[string]any{"claimed": -1}),
-		shards(map[string]any{"looked": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": -9}}}),
-		map[string]any{"runId": "testJob-x", "shards": []any{map[string]any{}}, "earlier": -9},
+		"x", map[string]any{}, []any{}, []any{"x"}, []any{map[string]any{"holder": 7}}, []any{map[string]any{"done": -1}},
+		[]any{map[string]any{"reserved": -1}},
+		[]any{map[string]any{"looked": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": -9}}}},
+		[]any{map[string]any{"looking": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": 2}}}},
 	} {
 		s := newSharded(t).seeded(t)
-		s.Set(t, "cleanupJobs/testJob", map[string]any{"split": foreign})
+		s.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": foreign})
 		if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
 			t.Errorf("%v: %d", foreign, code)
 		}
-		if len(s.messages(t, "updateMask.fieldPaths=split")) == 0 {
+		if len(s.messages(t, "updateMask.fieldPaths=ranges")) == 0 {
 			t.Errorf("%v: the log does not say how to delete it", foreign)
 		}
 	}
@@ -661,8 +668,8 @@ func TestShardsBecomeOne(t *testing.T) {
 		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
 	}
 	seed(t, s.Function, 4)
-	if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 || job(t, s.Function)["split"] != nil {
-		t.Errorf("%v left, %v", left(t, s.Function), job(t, s.Function)["split"])
+	if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 || stateOf(t, s.Function).Divided() {
+		t.Errorf("%v left, %+v", left(t, s.Function), stateOf(t, s.Function).Ranges)
 	}
 	s.Env["SHARDS"] = "4"
 	seed(t, s.Function, 4)
@@ -680,7 +687,7 @@ func TestShardsBecomeOne(t *testing.T) {
 func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
-	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
+	s.Set(t, "cleanupJobs/testJob", enginetest.From("t005"))
 	s.call(t, "")
 	if s.deliver(t); len(left(t, s.Function)) != 5 {
 		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
@@ -730,33 +737,28 @@ func TestShardHeldForTooLong(t *testing.T) {
 		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
 			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
 		}
-		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=split") {
+		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=ranges") {
 			t.Errorf("%s: the log does not say how to go on: %v", what, m)
 		}
 	}
 	cfg := config.Config{Project: s.ID, Database: "(default)"}
-	record := engine.RecordOf(cfg, "testJob", documents.Document{Data: job(t, s.Function)})
-	if err := record.TooLong(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=split") {
+	if err := stateOf(t, s.Function).TooLongFor(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=ranges") {
 		t.Errorf("the job's record says %v", err)
 	}
 }
 
-// TestShardBesideTheLeaseOfADeadRun: who asks what is under way is told of the shard.
-func TestShardBesideTheLeaseOfADeadRun(t *testing.T) {
+// TestShardBesideADeadOne: who asks what is under way is told of the run, by the shard that lives.
+func TestShardBesideADeadOne(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	id := s.whole(t).RunID
+	s.hold(t, 1, "testJob-dead", start.Add(-time.Minute))
 	s.hold(t, 2, "testJob-shard", start.Add(6*time.Minute))
-	dead := map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(-time.Minute)}
-	if _, err := s.Firestore(t).Doc("cleanupJobs/testJob").Update(t.Context(), []firestore.Update{{Path: "lease", Value: dead}}); err != nil {
-		t.Fatal(err)
+	if holder, until := stateOf(t, s.Function).Holder(); holder != id || !until.Equal(start.Add(6*time.Minute)) {
+		t.Errorf("%s holds it until %s", holder, until)
 	}
-	record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
-	if record.Holder != id || !record.Until.Equal(start.Add(6*time.Minute)) || record.Err != nil {
-		t.Errorf("the record says %+v", record)
-	}
-	if err := engine.Stop(t.Context(), writerOf(t, s.Function), "testJob", id, s.Clock()); err != nil {
+	if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
 		t.Error(err)
 	}
 }
@@ -769,10 +771,10 @@ func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := d.Data()["split"].(map[string]any)["shards"].([]any)
+	all := d.Data()["ranges"].([]any)
 	dead := all[number].(map[string]any)
-	dead["holder"], dead["until"], dead["claimed"] = run, until, 7
-	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
+	dead["holder"], dead["until"], dead["reserved"] = run, until, 7
+	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "ranges", Value: all}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -51,15 +52,14 @@ func writerOf(t *testing.T, f *enginetest.Function) documents.Writer {
 // holder returns the run that holds the lease.
 func (s *stoppable) holder(t *testing.T) string {
 	t.Helper()
-	lease, _ := job(t, s.Function)["lease"].(map[string]any)
-	holder, _ := lease["runId"].(string)
+	holder, _ := stateOf(t, s.Function).Holder()
 	return holder
 }
 
 // tell tells the run that is under way to stop, and lets so much time pass that it looks.
 func (s *stoppable) tell(t *testing.T) {
 	t.Helper()
-	if err := engine.Stop(t.Context(), s.writer, "testJob", s.holder(t), s.Clock()); err != nil {
+	if err := engine.Stop(t.Context(), s.writer, config.Config{}, "testJob", s.holder(t), s.Clock()); err != nil {
 		t.Error(err)
 	}
 	s.ahead.Add(5)
@@ -72,7 +72,7 @@ func (s *stoppable) stopped(t *testing.T, got *engine.Report) {
 		t.Errorf("%s, stopped %t, partial %d times; want partial, stopped, 0", got.Status, got.Stopped, got.PartialRuns)
 	}
 	record := job(t, s.Function)
-	if _, marked := record["stop"]; marked || record["lease"] != nil {
+	if _, marked := record["stop"]; marked || s.holder(t) != "" {
 		t.Errorf("the run left %v; want neither mark nor lease", record)
 	}
 	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
@@ -163,8 +163,8 @@ func TestStoppedWhilePlanning(t *testing.T) {
 	got := s.Run(t, "")
 	s.stopped(t, got)
 	enginetest.Want(t, "actions", map[string]engine.Counts{"delete thing": {Planned: 4}}, got.Actions)
-	if len(left(t, s.Function)) != 6 || job(t, s.Function)["position"] != "" {
-		t.Errorf("left %v, position %v", left(t, s.Function), job(t, s.Function)["position"])
+	if len(left(t, s.Function)) != 6 || enginetest.Checkpoint(job(t, s.Function)) != "" {
+		t.Errorf("left %v, position %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
 	}
 }
 
@@ -311,17 +311,17 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 	s := newStoppable(t, newFunction(t, thingsJob(2)))
 	for name, record := range map[string]map[string]any{
 		"never ran":     nil,
-		"ended":         {"lease": nil},
-		"another":       {"lease": map[string]any{"runId": "testJob-20260101T000000Z-89abcdef", "expiresAt": start.Add(time.Minute)}},
-		"lease is over": {"lease": map[string]any{"runId": runID, "expiresAt": start}},
-		"foreign":       {"lease": true},
+		"ended":         enginetest.From(""),
+		"another":       enginetest.Leased("testJob-20260101T000000Z-89abcdef", start.Add(time.Minute)),
+		"lease is over": enginetest.Leased(runID, start),
+		"foreign":       {"ranges": true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Delete(t, "cleanupJobs/testJob")
 			if record != nil {
 				s.Set(t, "cleanupJobs/testJob", record)
 			}
-			err := engine.Stop(t.Context(), s.writer, "testJob", runID, start)
+			err := engine.Stop(t.Context(), s.writer, config.Config{}, "testJob", runID, start)
 			if err == nil || errors.Is(err, engine.ErrNotUnderWay) == (name == "foreign") {
 				t.Errorf("%v", err)
 			}

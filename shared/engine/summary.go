@@ -20,7 +20,7 @@ func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 		return
 	}
 	var message string
-	switch left := report.left(); {
+	switch left := report.Left(); {
 	case stays != "":
 		message = fmt.Sprintf("%s does not keep up, and does not continue by itself: %s; %d planned actions left: "+
 			"run it more often (Terraform: schedules), give it more time (timeouts) or let it continue for longer (continue_for)", r.job.Name, stays, left)
@@ -31,7 +31,7 @@ func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 	default:
 		return
 	}
-	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.left()))
+	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.Left()))
 }
 
 // why says why a run ended partial.
@@ -48,26 +48,33 @@ func (r *run) why(report *Report) string {
 	return "out of time after " + duration
 }
 
-// logEnd logs the line of a run's end. A shard's run has one of its own, which no alert or chart is made from; the last of all shards
+// logEnd logs the line of a call's end. That of a task's call is one that no alert or chart is made from; the last of all calls of a run
 // logs that of the whole.
 func (r *run) logEnd(ctx context.Context) {
-	if r.part == nil {
+	part := r.report.Part
+	if part == nil {
 		r.logBehind(ctx, r.report, r.stays)
 		r.logSummary(ctx, r.report)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("shard %d of %d: %s", r.part.Number, r.part.Shards, r.report.summary(r.why(r.report))),
-		slog.Any("shardReport", r.report.forLog()))
-	if r.whole != nil {
-		r.logBehind(ctx, r.whole, r.wholeStays)
-		r.logSummary(ctx, r.whole)
+	text := r.report.Summary(r.why(r.report))
+	if r.saved.Divided() {
+		text = fmt.Sprintf("shard %d of %d: %s", part.Number, part.Shards, text)
+	} else {
+		text = "continued: " + text
+	}
+	r.log.InfoContext(ctx, text, slog.Any("shardReport", r.report.ForLog()))
+	if r.leased && r.saved.Settled() {
+		whole := r.saved.Report()
+		r.logBehind(ctx, whole, r.saved.Why())
+		r.logSummary(ctx, whole)
 	}
 }
 
 func (r *run) logSummary(ctx context.Context, report *Report) {
-	message := report.summary(r.why(report))
-	attributes := []any{slog.Any("report", report.forLog())}
-	problem := report.problem()
+	message := report.Summary(r.why(report))
+	attributes := []any{slog.Any("report", report.ForLog())}
+	problem := report.Problem()
 	if problem != "" {
 		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
 	}

@@ -123,11 +123,15 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
 		},
 	}
+	record := job(t, f)
+	if r := stateOf(t, f).Ranges[0]; r.Holder != "" || r.Position != "" || r.Done != 3 || r.Reserved != 0 {
+		t.Errorf("range %+v", r)
+	}
 	wantJob := map[string]any{
-		"lease": nil, "position": "", "lastReport": want, "acted": map[string]any{"now": start, "actions": int64(3)},
+		"run": got.RunID, "begun": record["begun"], "ranges": record["ranges"], "lastReport": want,
 		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
-	if diff := cmp.Diff(wantJob, job(t, f)); diff != "" {
+	if diff := cmp.Diff(wantJob, record); diff != "" {
 		t.Errorf("cleanupJobs (-want +got):\n%s", diff)
 	}
 	stored := maps.Clone(want)
@@ -173,8 +177,8 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	if first.Status != engine.Completed || first.Actions["delete thing"].Done != 2 {
 		t.Errorf("first run %+v, want completed", first)
 	}
-	if job(t, f)["lease"] != nil {
-		t.Errorf("lease %v left", job(t, f)["lease"])
+	if enginetest.Holder(job(t, f)) != "" {
+		t.Errorf("lease %v left", enginetest.Holder(job(t, f)))
 	}
 	runs := f.Documents(t, "cleanupRuns")
 	if len(runs) != 2 || runs[second.RunID]["status"] != "skipped" || runs[first.RunID]["status"] != "completed" {
@@ -191,8 +195,7 @@ func TestLeaseOfDeadRun(t *testing.T) {
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
-	f.Set(t, "cleanupJobs/testJob", map[string]any{
-		"position": "", "lease": map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(6 * time.Minute)}})
+	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-dead", start.Add(6*time.Minute)))
 	for _, tt := range []struct {
 		after time.Duration
 		want  engine.Status
@@ -213,20 +216,20 @@ func TestLeaseOfDeadRun(t *testing.T) {
 
 func TestLeaseOutlastsTheTimeout(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	var during map[string]any
-	f.Hooks.BeforeApply = func() { during = job(t, f) }
+	var during engine.State
+	f.Hooks.BeforeApply = func() { during = stateOf(t, f) }
 	report := f.Run(t, "")
-	want := map[string]any{"lease": map[string]any{"runId": report.RunID, "expiresAt": start.Add(f.Timeout + time.Minute)}}
-	delete(during["lease"].(map[string]any), "begun")
-	if diff := cmp.Diff(want, during); diff != "" {
-		t.Errorf("cleanupJobs during the run (-want +got):\n%s", diff)
+	holder, until := during.Holder()
+	enginetest.Want(t, "holder during the run", report.RunID, holder)
+	if !until.Equal(start.Add(f.Timeout + time.Minute)) {
+		t.Errorf("its lease ends at %s", until)
 	}
 }
 
 func TestRunThatLostItsLease(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
-	other := map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": start.Add(time.Hour)}, "position": "elsewhere"}
+	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
 	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
 	report := f.Run(t, "")
 	if report.Status != engine.Completed {
@@ -242,9 +245,12 @@ func TestRunThatLostItsLease(t *testing.T) {
 
 func TestForeignRecordsAreAnError(t *testing.T) {
 	for name, record := range map[string]map[string]any{
-		"lease":    {"lease": "mine"},
-		"expiry":   {"lease": map[string]any{"runId": "x", "expiresAt": "later"}},
-		"position": {"position": 7},
+		"ranges":   {"ranges": "mine"},
+		"expiry":   enginetest.Leased("testJob-x", "later"),
+		"position": {"ranges": []any{map[string]any{"position": 7}}},
+		"begun":    {"begun": 7},
+		"run":      {"run": "testJob-x/y"},
+		"no begun": {"run": "testJob-x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, thingsJob(10))
@@ -265,7 +271,7 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
-		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
+		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
 		if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete thing"].Done != 2 {
 			t.Errorf("position %s: %+v", checkpoint, got)
 		}
@@ -294,12 +300,12 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	if diff := cmp.Diff([]string{"t004", "t005"}, left(t, f)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if want := `[{"text":"t003"}]`; job(t, f)["position"] != want {
-		t.Errorf("position %v, want %s", job(t, f)["position"], want)
+	if want := `[{"text":"t003"}]`; enginetest.Checkpoint(job(t, f)) != want {
+		t.Errorf("position %v, want %s", enginetest.Checkpoint(job(t, f)), want)
 	}
 	plannedAt = start
-	if got := f.Run(t, ""); got.Status != engine.Completed || got.Scanned != 2 || job(t, f)["position"] != "" {
-		t.Errorf("next run %+v, checkpoint %v", got, job(t, f)["position"])
+	if got := f.Run(t, ""); got.Status != engine.Completed || got.Scanned != 2 || enginetest.Checkpoint(job(t, f)) != "" {
+		t.Errorf("next run %+v, checkpoint %v", got, enginetest.Checkpoint(job(t, f)))
 	}
 }
 
@@ -314,7 +320,7 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 	if diff := cmp.Diff(want, got.Actions); got.Status != engine.Partial || diff != "" {
 		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
 	}
-	if checkpoint := job(t, f)["position"]; checkpoint != "" {
+	if checkpoint := enginetest.Checkpoint(job(t, f)); checkpoint != "" {
 		t.Errorf("position %v: what was not applied must be planned again", checkpoint)
 	}
 	f.Hooks.BeforeApply = nil
@@ -392,8 +398,8 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 		})
 	}
 	got := f.Run(t, "")
-	if got.Status != engine.Partial || got.Actions["file"] != (engine.Counts{Planned: 4, Done: 3}) || job(t, f)["position"] != "b" {
-		t.Errorf("report %+v, checkpoint %v; want partial, all but c, checkpoint b", got, job(t, f)["position"])
+	if got.Status != engine.Partial || got.Actions["file"] != (engine.Counts{Planned: 4, Done: 3}) || enginetest.Checkpoint(job(t, f)) != "b" {
+		t.Errorf("report %+v, checkpoint %v; want partial, all but c, checkpoint b", got, enginetest.Checkpoint(job(t, f)))
 	}
 	late.Store(false)
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("file", 1))
@@ -407,8 +413,8 @@ func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	if w := f.PostContext(ctx, t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
 		t.Errorf("%d %s, want partial", w.Code, w.Body)
 	}
-	if len(left(t, f)) != 3 || job(t, f)["lease"] != nil {
-		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), job(t, f)["lease"])
+	if len(left(t, f)) != 3 || enginetest.Holder(job(t, f)) != "" {
+		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), enginetest.Holder(job(t, f)))
 	}
 }
 
@@ -499,7 +505,7 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 			if len(left(t, f)) != 1 {
 				t.Error("a plan that was not finished was applied")
 			}
-			if job(t, f)["lease"] != nil {
+			if enginetest.Holder(job(t, f)) != "" {
 				t.Error("the lease was not released")
 			}
 		})
@@ -565,7 +571,7 @@ func TestMissingLimit(t *testing.T) {
 	if len(left(t, f)) != 2 || f.Request.Count("BatchWrite") != 0 {
 		t.Error("an aborted run did something")
 	}
-	if job(t, f)["lease"] != nil || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
+	if enginetest.Holder(job(t, f)) != "" || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
 		t.Errorf("cleanupJobs %v", job(t, f))
 	}
 	missing = 10
@@ -650,8 +656,8 @@ func TestLostAnswersOfTheLease(t *testing.T) {
 	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
 	got := f.Run(t, "")
-	if got.Status != engine.Completed || job(t, f)["lease"] != nil {
-		t.Errorf("report %+v, lease %v", got, job(t, f)["lease"])
+	if got.Status != engine.Completed || enginetest.Holder(job(t, f)) != "" {
+		t.Errorf("report %+v, lease %v", got, enginetest.Holder(job(t, f)))
 	}
 }
 

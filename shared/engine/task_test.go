@@ -62,6 +62,18 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// TestWorkerTakesNoLease: many may run at once, beside a run of the same name and beside an undo, which excludes none of them.
+func TestWorkerTakesNoLease(t *testing.T) {
+	f := newFunction(t, touchJob(touched))
+	record := enginetest.Leased("undo-testWorker-x", start.Add(time.Minute))
+	f.Set(t, "cleanupJobs/testWorker", record)
+	before := f.Documents(t, "cleanupJobs")
+	got := f.Run(t, `{"color":"red","thing":"t1"}`)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("paint thing", 1))
+	enginetest.Want(t, "the job's record", before, f.Documents(t, "cleanupJobs"))
+	enginetest.Want(t, "reports", 0, len(f.Documents(t, "cleanupRuns")))
+}
+
 func TestWorkerPreviews(t *testing.T) {
 	for _, setting := range []string{"", "true"} {
 		f := newFunction(t, touchJob(touched))
@@ -170,8 +182,8 @@ func TestContinue(t *testing.T) {
 	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, checkpoints); diff != "" {
 		t.Errorf("checkpoints (-want +got):\n%s", diff)
 	}
-	if job(t, f)["position"] != "+++" {
-		t.Errorf("a preview changed the checkpoint to %v", job(t, f)["position"])
+	if enginetest.Checkpoint(job(t, f)) != "+++" {
+		t.Errorf("a preview changed the checkpoint to %v", enginetest.Checkpoint(job(t, f)))
 	}
 }
 

@@ -25,7 +25,7 @@ const finishKind = "finish interrupted action"
 // todoOf returns what is still to be done once changes by a rule are committed: follow-ups that no document of the application
 // records, and the items that are judged next. Objects that differ in nothing but their names are one step.
 func (r *run) todoOf(rule AnyRule, changes []Change) runlog.Todo {
-	todo := runlog.Todo{Shard: r.shard(), Task: r.taskID()}
+	todo := runlog.Todo{Shard: r.number(), Task: r.taskID()}
 	var last FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {
@@ -68,14 +68,6 @@ func (r *run) taskID() string {
 	return digest.Of(parts...)
 }
 
-// shard returns the number of the run's shard; 0 where it is of none.
-func (r *run) shard() int {
-	if r.part == nil {
-		return 0
-	}
-	return r.part.Number
-}
-
 // beginTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
 // its own task's alone, for others of its kind may be running.
 func (r *run) beginTodos(ctx context.Context, p *Planner) Reading {
@@ -104,7 +96,7 @@ func (r *run) beginTodos(ctx context.Context, p *Planner) Reading {
 func (r *run) planTodo(ctx context.Context, p *Planner, d documents.Document) error {
 	todo, err := r.readTodo(d)
 	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
-	if r.part != nil && todo.shard%r.part.Shards != r.part.Number {
+	if part := r.report.Part; part != nil && todo.shard%part.Shards != part.Number {
 		return nil
 	}
 	a := Action{Kind: finishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}

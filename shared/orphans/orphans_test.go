@@ -159,7 +159,7 @@ func TestOutOfTime(t *testing.T) {
 	if len(f.Objects(t)) != 12 || len(notesLeft(t, f)) != 0 || scanned != 1002+2+5 {
 		t.Errorf("%d objects and %v left; %d scanned, want each once", len(f.Objects(t)), notesLeft(t, f), scanned)
 	}
-	enginetest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"]))
 }
 
 // TestCheckpointsThatCannotBeUsed are from other versions: the run begins at the beginning.
@@ -167,11 +167,11 @@ func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	f := newFunction(t, files, notes)
 	others := []string{"x", `{"pass":-1,"name":"z"}`, `{"pass":2,"name":"z"}`, `{"pass":"files","name":"z"}`}
 	for _, checkpoint := range others {
-		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
+		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
 		put(t, f, "nobody's", "files/u/a.png")
 		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 	}
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"pass":0,"name":"files/u/b.png"}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":0,"name":"files/u/b.png"}`))
 	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 	enginetest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))

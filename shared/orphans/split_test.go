@@ -195,7 +195,7 @@ func TestSplitsWhatIsLeft(t *testing.T) {
 	f.PutMany(t, 3000, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("files/u/%04d", i), map[string]string{"is": "kept"}
 	})
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"pass":0,"name":"files/u/0899"}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":0,"name":"files/u/0899"}`))
 	got := run(t, f)
 	if len(got.Shards) != 2 {
 		t.Fatalf("%d shards, want 2", len(got.Shards))
@@ -230,7 +230,7 @@ func TestPassesThatAreLeftOut(t *testing.T) {
 	enginetest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
 
 	f.Env["ORPHANS"] = "others"
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"pass":2,"name":"a"}`})
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":2,"name":"a"}`))
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{}) // it went on behind the only one
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 }

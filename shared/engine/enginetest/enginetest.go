@@ -51,7 +51,7 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	tf := &Function{Function: f, Project: p, Env: maps.Clone(p.Environment), Request: &Recorder{}, log: &lines{}}
 	f.Getenv = func(name string) string { return tf.Env[name] }
 	f.Log = tf.log
-	f.Hooks.Pace = func() documents.Pace { return unpaced{} }
+	f.Hooks.Pace = func(int) documents.Pace { return unpaced{} }
 	f.Hooks.DeafToStop = true
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))

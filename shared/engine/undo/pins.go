@@ -41,9 +41,6 @@ const (
 	MaxPinnedBytes = 500 << 10
 )
 
-// SplitField is the field of cleanupJobs/{job} that says who does what of a run that was split into shards.
-const SplitField = "split"
-
 // HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
 const HolderPrefix = "undo-"
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -25,7 +26,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 					t.Errorf("apply %t: beside a run: %v", apply, err)
 				}
 			}
-			w.Set(t, "cleanupJobs/another", map[string]any{"lease": map[string]any{"runId": "another-1", "expiresAt": time.Now().Add(-time.Minute)}})
+			w.Set(t, "cleanupJobs/another", enginetest.Leased("another-1", time.Now().Add(-time.Minute)))
 			w.lease(t, "testJob-other", -time.Minute)
 			var once sync.Once
 			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {

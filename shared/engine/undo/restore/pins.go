@@ -166,9 +166,6 @@ func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (un
 			return nil, fmt.Errorf("pin %s: %w", target, err)
 		}
 	}
-	if err := p.touch(ctx); err != nil {
-		return nil, err
-	}
 	holders, err := p.underWay(ctx)
 	return slices.Sorted(maps.Values(holders)), err
 }

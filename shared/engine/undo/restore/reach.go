@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -64,7 +64,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 	if _, known := p.Jobs[job]; !known {
 		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
 	}
-	record := collections.Jobs + "/" + job
+	record := state.Path(job)
 	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
 	if err != nil {
 		return fmt.Errorf("read the run's report: %w", err)
@@ -75,7 +75,11 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return nil
 	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		if killed := engine.KilledIn(job, all[record], all[record].ReadTime); killed == nil || killed.RunID != runID {
+		s, err := state.Of(p.Config, job, all[record])
+		if err != nil {
+			return err
+		}
+		if killed := s.Killed(all[record].ReadTime); killed == nil || killed.RunID != runID {
 			return ErrNoReport
 		}
 		return nil

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -28,6 +29,7 @@ import (
 
 // Project is what a run worked on.
 type Project struct {
+	Config    config.Config // says where that is
 	DB        documents.Writer
 	Firestore *firestore.Client     // of the same database, for what DB lacks; nothing of this package uses it
 	Bucket    *storage.BucketHandle // nil: objects are left
@@ -102,7 +104,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	pins, err := u.survey(ctx)
 	for _, step := range []func(context.Context) error{
 		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
-		u.touch, u.othersFree, // a run that begins from now on knows what is pinned
+		u.othersFree, // a run that begins from now on knows what is pinned
 		u.takeBack,
 	} {
 		if err == nil {

@@ -1,0 +1,208 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxID is how many bytes a run's id has at most.
+const maxID = 64
+
+// IsRunOf reports whether a text may be the id of a job's run.
+func IsRunOf(id, job string) bool {
+	return strings.HasPrefix(id, job+"-") && len(id) <= maxID && !strings.Contains(id, "/")
+}
+
+// Store is where the state of a job is.
+type Store struct {
+	Writer documents.Writer
+	Config config.Config // says where the database is
+	Job    string
+}
+
+// Known is a state as it is known to be stored.
+type Known struct {
+	State
+	at time.Time
+}
+
+// A ForeignError says that the job's document holds what no run of the function wrote. It will not go away by itself: a person
+// must
+// delete it.
+type ForeignError struct{ what, wayOut string }
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s: delete that field in the Firebase console, or with: %s", e.what, e.wayOut)
+}
+
+// Path returns the path of a job's document.
+func Path(job string) string { return collections.Jobs + "/" + job }
+
+// Change makes a transition, and makes it anew where somebody else was quicker. f gets the state and when it was read, by
+// Firestore's
+// clock, and returns the next one and further documents for the same commit. known is what is known to be stored, which saves a
+// read unless it has changed; nil: nothing is. Change returns what it leaves. The error is that of f, or a [*ForeignError].
+func (st Store) Change(
+	ctx context.Context, known *Known, f func(s State, now time.Time) (_ State, also map[string]any, err error),
+) (left Known, err error) {
+	var d documents.Document
+	if known != nil {
+		d = documents.Document{Path: Path(st.Job), UpdateTime: known.at}
+	}
+	at, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), d, func(d documents.Document, _ bool) (
+		fields, also map[string]any, err error,
+	) {
+		var before State
+		if known != nil && !known.at.IsZero() && d.UpdateTime.Equal(known.at) {
+			before = known.State
+		} else if before, err = Of(st.Config, st.Job, d); err != nil {
+			return nil, nil, err
+		}
+		if left.State, also, err = f(before, d.ReadTime); err != nil {
+			return nil, nil, st.explained(err)
+		}
+		fields = changes(before, left.State)
+		if _, marked := d.Data["stop"]; marked && left.Stop == nil && len(fields) > 0 {
+			fields["stop"] = documents.DeleteField
+		}
+		return fields, also, nil
+	})
+	left.at = at
+	return left, err
+}
+
+// Save writes documents, whatever the state is.
+func (st Store) Save(ctx context.Context, all map[string]any) error {
+	unread := documents.Document{UpdateTime: time.Unix(0, 0)} // nothing is written that depends on it
+	_, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), unread, func(documents.Document, bool) (_, also map[string]any, _ error) {
+		return nil, all, nil
+	})
+	return err
+}
+
+// Read returns the state, and when it was read, by Firestore's clock.
+func (st Store) Read(ctx context.Context) (s State, now time.Time, err error) {
+	d, _, err := st.Writer.Get(ctx, Path(st.Job))
+	if err != nil {
+		return s, now, err
+	}
+	s, err = Of(st.Config, st.Job, d)
+	return s, d.ReadTime, err
+}
+
+// explained adds the way out to an error that only a person can mend.
+func (st Store) explained(err error) error {
+	var long *TooLongError
+	if !errors.As(err, &long) {
+		return err
+	}
+	return foreign(st.Config, st.Job, "ranges", err.Error())
+}
+
+// TooLongFor returns a [*ForeignError] if somebody holds a range for longer than a call with this timeout may, else nil.
+func (s State) TooLongFor(cfg config.Config, job string, timeout time.Duration, now time.Time) error {
+	return Store{Config: cfg, Job: job}.explained(s.TooLong(now, timeout+Margin))
+}
+
+// Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].
+func Of(cfg config.Config, job string, d documents.Document) (s State, err error) {
+	for _, f := range s.fields() {
+		value := d.Data[f.name]
+		if value == nil {
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err == nil {
+			err = json.Unmarshal(text, f.into)
+		}
+		if err == nil && f.wrong != nil && f.wrong() {
+			err = errors.New("it cannot be")
+		}
+		switch {
+		case err == nil:
+		case f.decides:
+			return State{}, foreign(cfg, job, f.name, "the field "+f.name+" of "+Path(job)+" is not one that this program wrote")
+		default:
+			reflect.ValueOf(f.into).Elem().SetZero()
+		}
+	}
+	if s.Run != "" && (!IsRunOf(s.Run, job) || s.Begun.RunID != s.Run) {
+		return State{}, foreign(cfg, job, "run", "the field run of "+Path(job)+" is not one that this program wrote")
+	}
+	return s, nil
+}
+
+// field is a field of the document.
+type field struct {
+	name    string
+	into    any
+	decides bool        // what the program does, so that it must be one that it wrote
+	wrong   func() bool // nil: never
+}
+
+func (s *State) fields() []field {
+	return []field{
+		{"run", &s.Run, true, nil},
+		{"begun", &s.Begun, true, nil},
+		{"earlier", &s.Earlier, true, func() bool { return s.Earlier < 0 }},
+		{"ranges", &s.Ranges, true, func() bool { return len(s.Ranges) == 0 || s.negative() }},
+		{"rewound", &s.Rewound, true, nil},
+		{"stop", &s.Stop, false, nil},
+		{"month", &s.Month, false, nil},
+		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
+	}
+}
+
+// negative reports whether it counts less than nothing, which would leave the limits more room than they have.
+func (s State) negative() bool {
+	for _, r := range s.Ranges {
+		least := min(r.Reserved, r.Done)
+		for _, looked := range []map[string]Lookups{r.Looking, r.Looked} {
+			for _, l := range looked {
+				least = min(least, l.Asked, l.Missing, l.Asked-l.Missing)
+			}
+		}
+		if least < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// changes returns the fields in which two states differ.
+func changes(before, after State) map[string]any {
+	changed := map[string]any{}
+	was, is := before.fields(), after.fields()
+	for i, f := range is {
+		a, b := reflect.ValueOf(was[i].into).Elem().Interface(), reflect.ValueOf(f.into).Elem().Interface()
+		if !reflect.DeepEqual(a, b) {
+			changed[f.name] = b
+		}
+	}
+	if before.Stop != nil && after.Stop == nil {
+		changed["stop"] = documents.DeleteField
+	}
+	return changed
+}
+
+// foreign returns the error for a field of the job's document, with the request that deletes it: gcloud has no command for that.
+func foreign(cfg config.Config, job, field, what string) error {
+	host, token := "https://firestore.googleapis.com", "$(gcloud auth print-access-token)"
+	if cfg.Emulators.Firestore != "" {
+		host, token = "http://"+cfg.Emulators.Firestore, "owner"
+	}
+	return &ForeignError{what: what, wayOut: fmt.Sprintf(
+		"curl -X PATCH -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d '{}' "+
+			"'%s/v1/projects/%s/databases/%s/documents/%s?updateMask.fieldPaths=%s'",
+		token, host, cfg.Project, cmp.Or(cfg.Database, "(default)"), Path(job), field)}
+}

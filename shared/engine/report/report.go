@@ -1,0 +1,269 @@
+// Package report is what a run says of itself: in its answer, in the log, in cleanupRuns/{runId}, and of the last run in
+// cleanupJobs/{job}.
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The statuses.
+const (
+	Completed Status = "completed" // all that was due is done
+	Partial   Status = "partial"   // out of time, or told to stop; the next run continues
+	Skipped   Status = "skipped"   // another run holds the lease
+	Aborted   Status = "aborted"   // a safety limit tripped; nothing was done of the plan, or of the passes that tripped it
+	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
+	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
+)
+
+// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is
+// continued
+// at once they need not, whatever failed: they would meet the run that continues it.
+func (r *Report) HTTPStatus() int {
+	switch r.Status {
+	case Completed, Partial, Skipped:
+		return http.StatusOK
+	case Aborted:
+		return http.StatusConflict
+	default:
+		if r.Continued {
+			return http.StatusOK
+		}
+		return http.StatusInternalServerError
+	}
+}
+
+// CheckLimits is the action of a failure that names a safety limit.
+const CheckLimits = "check safety limits"
+
+// Limits of a report's lists.
+const (
+	maxFailures  = 20
+	maxPlan      = 1000
+	maxErrorText = 600  // bytes
+	MaxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
+	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
+	maxLogPlanBytes = 128 << 10
+)
+
+// RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
+const RunRetention = 90 * 24 * time.Hour
+
+// Report is what a run did. It is the response, the run's one summary line in the log, and cleanupRuns/{runId}.
+type Report struct {
+	Job        string            `json:"job" firestore:"job"`
+	RunID      string            `json:"runId" firestore:"runId"`
+	Status     Status            `json:"status" firestore:"status"`
+	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
+	Force      bool              `json:"force" firestore:"force"`                   // the limits on numbers and shares were lifted
+	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
+	Database   string            `json:"database" firestore:"database"`
+	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
+	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
+	Version    string            `json:"version,omitempty" firestore:"version,omitempty"`   // of Firesweep; none in reports of earlier ones
+	Now        time.Time         `json:"now" firestore:"now"`
+	StartedAt  time.Time         `json:"startedAt" firestore:"startedAt"`
+	DurationMs int64             `json:"durationMs" firestore:"durationMs"`
+	Scanned    int               `json:"scanned" firestore:"scanned"`
+	Actions    map[string]Counts `json:"actions" firestore:"actions"`
+	Kept       map[string]int    `json:"kept" firestore:"kept"`
+	// NotCounted are the collections whose figures under Kept and Scanned are incomplete, because a count failed.
+	NotCounted []string `json:"notCounted,omitempty" firestore:"notCounted,omitempty"`
+	// Warnings say what is doubtful about the run as a whole, such as a setting that names what nobody ever wrote.
+	Warnings  []string  `json:"warnings,omitempty" firestore:"warnings,omitempty"`
+	Failures  []Failure `json:"failures" firestore:"failures"`
+	Plan      []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
+	Truncated bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
+	// Continued says that the run goes on at once, in a task of Cloud Tasks.
+	Continued bool `json:"continued,omitempty" firestore:"continued,omitempty"`
+	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:
+	// what it did is in the report of the whole, and nowhere else.
+	Shards []Shard `json:"shards,omitempty" firestore:"shards,omitempty"`
+	Part   *Part   `json:"part,omitempty" firestore:"part,omitempty"`
+	// PartialRuns is how many runs in a row, this one included, ended partial because they were out of time.
+	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
+	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial
+	Usage       usage.Usage `json:"usage" firestore:"usage"`
+	// Undone says that the run was taken back since; nil if it was not.
+	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
+	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
+	Also int `json:"-" firestore:"also,omitempty"`
+}
+
+// Undone says when a run was taken back.
+type Undone struct {
+	At      time.Time `json:"at" firestore:"at"`                               // the last time
+	By      string    `json:"by,omitempty" firestore:"by,omitempty"`           // empty: not known
+	Things  int       `json:"things" firestore:"things"`                       // that came back
+	Partial bool      `json:"partial,omitempty" firestore:"partial,omitempty"` // only single things were to come back
+}
+
+// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run, or
+// Cloud Storage does not let it go, which [Report.Kept] says.
+type Counts struct {
+	Planned int `json:"planned" firestore:"planned"`
+	Done    int `json:"done" firestore:"done"`
+	Changed int `json:"changed" firestore:"changed"` // no longer what was judged: left alone
+	Failed  int `json:"failed" firestore:"failed"`
+}
+
+// Failure is one thing that went wrong.
+type Failure struct {
+	Target string `json:"target" firestore:"target"`
+	Action string `json:"action" firestore:"action"`
+	Error  string `json:"error" firestore:"error"`
+}
+
+// Planned is one entry of a dry run's plan.
+type Planned struct {
+	Target string `json:"target" firestore:"target"`
+	Action string `json:"action" firestore:"action"`
+	Reason string `json:"reason" firestore:"reason"`
+	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
+	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
+	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
+}
+
+// Stored returns what cleanupRuns/{runId} holds of a report.
+func (r *Report) Stored() any {
+	return struct {
+		Report
+		ExpireAt time.Time `firestore:"expireAt"`
+	}{*r, r.StartedAt.Add(RunRetention)}
+}
+
+// Document returns the document that keeps the report, by its path.
+func (r *Report) Document() map[string]any {
+	return map[string]any{collections.Runs + "/" + r.RunID: r.Stored()}
+}
+
+// Of reads the report that cleanupRuns/{runId} holds.
+func Of(doc documents.Document) (*Report, error) {
+	// The report has the same field names in JSON, which reads them leniently.
+	text, err := json.Marshal(doc.Data)
+	if err != nil {
+		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
+	}
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
+	}
+	if r.RunID == "" {
+		return nil, fmt.Errorf("read report %s: it has no runId", doc.Path)
+	}
+	return &r, nil
+}
+
+// Count changes the counts of one kind of action.
+func (r *Report) Count(kind string, f func(*Counts)) {
+	c := r.Actions[kind]
+	f(&c)
+	r.Actions[kind] = c
+}
+
+// Fail adds a failure, up to as many as a report holds.
+func (r *Report) Fail(target, action string, err error) {
+	if len(r.Failures) >= maxFailures {
+		r.Truncated = true
+		return
+	}
+	r.Failures = append(r.Failures, Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText)})
+}
+
+// List adds an action to a preview's plan, up to as many as an answer holds.
+func (r *Report) List(p Planned) {
+	if len(r.Plan) == maxPlan {
+		r.Truncated = true
+		return
+	}
+	r.Plan = append(r.Plan, p)
+}
+
+// Done returns how many actions were done.
+func (r *Report) Done() (n int) {
+	for _, c := range r.Actions {
+		n += c.Done
+	}
+	return n
+}
+
+// Counted returns how many actions were done, as MAX_ACTIONS counts them.
+func (r *Report) Counted() int { return r.Done() + r.Also }
+
+// Left returns how many planned actions were not reached.
+func (r *Report) Left() int {
+	left := 0
+	for _, c := range r.Actions {
+		left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
+	}
+	return left
+}
+
+// Begun returns what is known when a run begins.
+func (r *Report) Begun() Report {
+	return Report{
+		Job: r.Job, RunID: r.RunID, Force: r.Force, Lift: r.Lift, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
+		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt, PartialRuns: r.PartialRuns,
+	}
+}
+
+// Add adds the figures of another report. Failures are those of both, safety limits first, up to as many as a report holds.
+func (r *Report) Add(other *Report) {
+	r.Scanned += other.Scanned
+	r.Actions, r.Kept = maps.Clone(r.Actions), maps.Clone(r.Kept)
+	if r.Actions == nil {
+		r.Actions = map[string]Counts{}
+	}
+	if r.Kept == nil {
+		r.Kept = map[string]int{}
+	}
+	for kind, c := range other.Actions {
+		r.Count(kind, func(sum *Counts) {
+			*sum = Counts{
+				Planned: sum.Planned + c.Planned, Done: sum.Done + c.Done, Changed: sum.Changed + c.Changed, Failed: sum.Failed + c.Failed,
+			}
+		})
+	}
+	for reason, n := range other.Kept {
+		r.Kept[reason] += n
+	}
+	r.NotCounted = union(r.NotCounted, other.NotCounted)
+	r.Warnings = union(r.Warnings, other.Warnings)
+	failures := append(append([]Failure{}, r.Failures...), other.Failures...)
+	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(a.rank(), b.rank()) })
+	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
+	r.Failures = failures[:min(maxFailures, len(failures))]
+	r.Usage = r.Usage.Plus(other.Usage)
+}
+
+// union returns a list with what another one has besides.
+func union(all, more []string) []string {
+	all = slices.Clone(all)
+	for _, one := range more {
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// rank puts the failures that name a safety limit first.
+func (f Failure) rank() int {
+	if f.Action == CheckLimits {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// accountPrefix is what the target of an action on an account begins with.
+const accountPrefix = "account "
+
+// ForLog returns the report with its plan cut to what one log line can hold.
+func (r *Report) ForLog() Report {
+	out := *r
+	size := 0
+	for i, p := range r.Plan {
+		if size += len(p.Target) + len(p.Action) + len(p.Reason) + 48 + len(strings.Join(p.Writes, "   ")); size > maxLogPlanBytes {
+			out.Plan, out.Truncated = r.Plan[:i], true
+			break
+		}
+	}
+	return out
+}
+
+// Problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing
+// is.
+func (r *Report) Problem() string {
+	if r.Status != Failed && r.Status != Aborted || len(r.Failures) == 0 {
+		return ""
+	}
+	if r.Status == Aborted {
+		var limits []string
+		for _, f := range r.Failures {
+			if f.Action == CheckLimits {
+				limits = append(limits, f.Error)
+			}
+		}
+		return strings.Join(limits, "; ")
+	}
+	f := r.Failures[0]
+	return Phrase(f.Action, f.Target) + ": " + f.Error
+}
+
+// Summary says the report in one sentence. The cause comes first, because lists of log lines show only the beginning.
+func (r *Report) Summary(why string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", r.Job, r.Status)
+	if r.DryRun {
+		b.WriteString(" (dry run)")
+	}
+	if r.Status == Aborted {
+		if r.Done() == 0 {
+			b.WriteString(", nothing was deleted or changed")
+		} else {
+			b.WriteString(", only what tripped no safety limit was done")
+		}
+	}
+	separator := ": "
+	say := func(format string, args ...any) {
+		b.WriteString(separator)
+		fmt.Fprintf(&b, format, args...)
+		separator = "; "
+	}
+	if problem := r.Problem(); problem != "" {
+		say("%s", problem)
+	}
+	if r.Status == Partial {
+		say("%s, %d planned actions left", why, r.Left())
+	}
+	if r.Continued {
+		b.WriteString(", which continues at once")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
+		c := r.Actions[kind]
+		if r.DryRun || r.Status == Aborted && c.Done == 0 {
+			say("%s %d planned", kind, c.Planned)
+		} else {
+			say("%s %d of %d", kind, c.Done, c.Planned)
+		}
+		if c.Changed > 0 {
+			fmt.Fprintf(&b, ", %d changed", c.Changed)
+		}
+		if c.Failed > 0 {
+			fmt.Fprintf(&b, ", %d failed", c.Failed)
+		}
+	}
+	kept := 0
+	for _, n := range r.Kept {
+		kept += n
+	}
+	say("kept %d", kept)
+	if len(r.NotCounted) > 0 {
+		fmt.Fprintf(&b, ", not counted: %s", strings.Join(r.NotCounted, ", "))
+	}
+	for _, warning := range r.Warnings {
+		say("%s", warning)
+	}
+	say("%d ms", r.DurationMs)
+	return b.String()
+}
+
+// Clip cuts a text to at most n bytes, the mark of the cut included, at the end of a character.
+func Clip(s string, n int) string {
+	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
+	s = s[:n-len(mark)]
+	for len(s) > 0 && !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + mark
+}
+
+// Phrase says what is done to what. An action on accounts says by itself what its target is.
+func Phrase(action, target string) string {
+	return action + " " + strings.TrimPrefix(target, accountPrefix)
+}

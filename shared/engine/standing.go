@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// State is what cleanupJobs/{job} says of a job's runs.
+type State = state.State
+
+// Range is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
+type Range = state.Bounds
+
+// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
+type Lookups = state.Lookups
+
+// StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
+// it. No
+// run begins until then. cfg says where the database is.
+func StateOf(cfg config.Config, job string, doc documents.Document) (State, error) {
+	return state.Of(cfg, job, doc)
+}
+
+// HeldByUndo reports whether what holds a job's lease is an undo.
+func HeldByUndo(holder string) bool { return state.ByUndo(holder) }
+
+// ReportOf reads the report that cleanupRuns/{runId} holds.
+//
+//go:fix inline
+func ReportOf(doc documents.Document) (*Report, error) { return report.Of(doc) }
+
+// RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
+//
+//go:fix inline
+const RunRetention = report.RunRetention
+
+// ErrNotUnderWay says that a run to be stopped is not under way any more.
+var ErrNotUnderWay = errors.New("the run is not under way any more")
+
+// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. The error is
+// [ErrNotUnderWay] where the run has ended.
+func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string, now time.Time) error {
+	store := state.Store{Writer: w, Config: cfg, Job: job}
+	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+		if s.UnderWay(now) != runID || s.Run != runID {
+			return s, nil, ErrNotUnderWay
+		}
+		s.Stop = runID
+		return s, nil, nil
+	})
+	return err
+}
