@@ -51,16 +51,16 @@ func TestASafetyLimit(t *testing.T) {
 // TestWhatIsWrongIsSaidWhole looks at a job of which no run can begin, because its record is somebody else's.
 func TestWhatIsWrongIsSaidWhole(t *testing.T) {
 	w := open(t)
-	record := w.project().Firestore.Doc("cleanupJobs/removeUnacceptedMemberInvites")
-	if _, err := record.Set(t.Context(), map[string]any{"lease": hostile}); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _, _ = record.Delete(t.Context()) }() // another test would say so
 	w.choose("removeUnacceptedMemberInvites")
 	w.press("Preview")
 	w.heading("Plan: ")
 	w.press("Run…")
 	w.until(`document.querySelector(".ask")`)
+	record := w.project().Firestore.Doc("cleanupJobs/removeUnacceptedMemberInvites")
+	if _, err := record.Set(t.Context(), map[string]any{"ranges": hostile}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = record.Delete(t.Context()) }() // another test would say so
 	w.press("Run it now")
 	w.heading("Run failed")
 	w.until(`document.querySelector("#jobs [aria-current] .last").textContent.includes("cannot run")`)
