@@ -149,7 +149,7 @@ func (r *run) foreseeTodo(ctx context.Context, todo todo, refused error) (writes
 		for _, next := range todo.next {
 			f.add("left to do: judge " + next.Ref.Path())
 		}
-		return f.writes, f.more, nil //nolint:nilerr // that it is refused is what is foreseen
+		return f.writes, f.more, nil // that it is refused is what is foreseen
 	}
 	then, err := r.stillAbsent(ctx, todo.then)
 	for _, t := range then {

@@ -324,7 +324,7 @@ func TestLink(t *testing.T) {
 	t.Parallel()
 	p := &path{link: Link{Answer: 10 * time.Millisecond}}
 	asked := httptest.NewRecorder()
-	service := p.before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	service := p.before(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for url, least := range map[string]time.Duration{"/storage/v1/b/b/o": 22 * time.Millisecond, "/storage/v1/b/b/o/x": 7 * time.Millisecond} {
 		began := time.Now()
 		service.ServeHTTP(asked, httptest.NewRequest(http.MethodGet, url, http.NoBody))

@@ -8,10 +8,6 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 )
 
-func reference(name string) *pb.Value {
-	return &pb.Value{ValueType: &pb.Value_ReferenceValue{ReferenceValue: name}}
-}
-
 // kind is the place of a value's type in Firestore's order.
 func kind(v *pb.Value) int {
 	switch v.GetValueType().(type) {
