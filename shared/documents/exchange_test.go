@@ -180,8 +180,11 @@ func TestExchangeAnd(t *testing.T) {
 			}
 			return fields, also, nil
 		})
-		if (err != nil) != tt.fails || calls != tt.calls || len(*told) > 0 {
-			t.Errorf("%s: %v after %d calls, want %d; told of %v", name, err, calls, tt.calls, *told)
+		if (err != nil) != tt.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		if calls != tt.calls || len(*told) > 0 {
+			t.Errorf("%s: %d calls, want %d; told of %v", name, calls, tt.calls, *told)
 		}
 		if diff := cmp.Diff([]data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]}); diff != "" {
 			t.Errorf("%s: documents (-want +got):\n%s", name, diff)
