@@ -104,8 +104,12 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 			})
 			path := "known/" + name
 			at, err := w.Exchange(t.Context(), path, func(documents.Document, bool) (map[string]any, error) { return data{"is": "left"}, nil })
-			if d, _, getErr := w.Get(t.Context(), path); err != nil || getErr != nil || at.IsZero() || !at.Equal(d.UpdateTime) {
-				t.Fatalf("written at %s, %v; read %+v, %v", at, err, d, getErr)
+			d, _, getErr := w.Get(t.Context(), path)
+			if err := errors.Join(err, getErr); err != nil {
+				t.Fatal(err)
+			}
+			if at.IsZero() || !at.Equal(d.UpdateTime) {
+				t.Fatalf("written at %s, read as of %s", at, d.UpdateTime)
 			}
 			if tt.meanwhile != nil {
 				tt.meanwhile(path)
