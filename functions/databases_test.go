@@ -67,8 +67,11 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 	}
 	for name, job := range map[string]string{"ghost": "cleanExpiredComped", "gitlab": "removeUnacceptedMemberInvites"} {
 		jobs, err := databases[name].Collection("cleanupJobs").Documents(t.Context()).GetAll()
-		if err != nil || len(jobs) != 1 || jobs[0].Ref.ID != job {
-			t.Errorf("the records of %s are not in its database %s: %v, %v", job, name, jobs, err)
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("database %s has the records %v, %v; want one", name, jobs, err)
+		}
+		if got := jobs[0].Ref.ID; got != job {
+			t.Errorf("database %s has the record of %s, want %s", name, got, job)
 		}
 	}
 }

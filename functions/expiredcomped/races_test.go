@@ -28,7 +28,6 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 		"new odd row":      {change: world{"members_products/a": row("m", "soon")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			f := newFunction(t)
 			before := world{"members_products/r": row("m", yesterday), "members/m": member("comped")}
 			before.Write(t, f)

@@ -25,6 +25,7 @@ var (
 
 func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
+	t.Parallel()
 	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
 	return f

@@ -2,8 +2,12 @@ package ghostcircles
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -12,71 +16,49 @@ import (
 // TestReadsOfCircles says what a run reads of circles that are not due: nothing but counts, at a read for each thousand.
 func TestReadsOfCircles(t *testing.T) {
 	t.Parallel()
+	type kind = func(i int) map[string]any
 	inUse := func(i int) map[string]any { return circle(daysAgo(1+i%300), daysAgo(400), nil) }
+	oldInUse := func(i int) map[string]any { return with(inUse(i), "createdAt", daysAgo(31+i)) }
 	isNew := func(i int) map[string]any { return circle(nil, daysAgo(i%29), nil) }
-	gone := func(of map[string]any) map[string]any { return with(of, "isDeleted", true) }
 	idle := func(i int) map[string]any { return circle(daysAgo(366+i), daysAgo(2000), nil) }
 	unposted := func(i int) map[string]any { return circle(nil, daysAgo(31+i), nil) }
-	const n = 1200
+	idleGone := func(i int) map[string]any { return with(idle(i), "isDeleted", true) }
+	unpostedGone := func(i int) map[string]any { return with(unposted(i), "isDeleted", true) }
+	const n, half = 1200, 600
 	tests := []struct {
 		name  string
-		of    func(i int) map[string]any
-		warn  int
-		reads int64 // of which 3 are the lease, the pins and the like
+		kinds []kind // in turns
+		one   kind   // the 600th, which is due
+		reads int64  // of which 3 are the lease, the pins and the like
 		kept  map[string]int
 	}{
-		{"in use", inUse, 0, 20, map[string]int{keptInUse: n}},
-		{"new", isNew, 0, 20, map[string]int{keptInUse: n}},
-		{"in use and new", func(i int) map[string]any {
-			if i%2 == 0 {
-				return isNew(i)
-			}
-			return inUse(i)
-		}, 0, 20, map[string]int{keptInUse: n}},
-		{"deleted long ago", func(i int) map[string]any { return gone(idle(i)) }, 0, 24, map[string]int{keptDeleted: n}},
-		{"deleted long ago, and nobody ever posted", func(i int) map[string]any { return gone(unposted(i)) }, 0, 28, map[string]int{keptDeleted: n}},
-		{"all in one", func(i int) map[string]any {
-			return []func(int) map[string]any{inUse, isNew, func(i int) map[string]any { return gone(idle(i)) },
-				func(i int) map[string]any { return gone(unposted(i)) }}[i%4](i)
-		}, 0, 28, map[string]int{keptInUse: n / 2, keptDeleted: n / 2}},
-		{"one of them a ghost", func(i int) map[string]any {
-			if i == 600 {
-				return idle(i)
-			}
-			return inUse(i)
-		}, 1, 30, map[string]int{keptInUse: n - 1}},
-		{"one of them abandoned", func(i int) map[string]any {
-			if i == 600 {
-				return unposted(i)
-			}
-			return with(inUse(i), "createdAt", daysAgo(31+i))
-		}, 1, 60, map[string]int{keptInUse: n - 1}},
-		{"a ghost among the deleted", func(i int) map[string]any {
-			if i == 600 {
-				return idle(i)
-			}
-			return gone(idle(i))
-		}, 1, 60, map[string]int{keptDeleted: n - 1}},
-		{"an abandoned one among the deleted", func(i int) map[string]any {
-			switch {
-			case i == 600:
-				return unposted(i)
-			case i%2 == 0:
-				return gone(unposted(i))
-			}
-			return with(inUse(i), "createdAt", daysAgo(31+i))
-		}, 1, 90, map[string]int{keptInUse: n / 2, keptDeleted: n/2 - 1}},
+		{"in use", []kind{inUse}, nil, 20, map[string]int{keptInUse: n}},
+		{"new", []kind{isNew}, nil, 20, map[string]int{keptInUse: n}},
+		{"in use and new", []kind{isNew, inUse}, nil, 20, map[string]int{keptInUse: n}},
+		{"deleted long ago", []kind{idleGone}, nil, 24, map[string]int{keptDeleted: n}},
+		{"deleted long ago, and nobody ever posted", []kind{unpostedGone}, nil, 28, map[string]int{keptDeleted: n}},
+		{"all in one", []kind{inUse, isNew, idleGone, unpostedGone}, nil, 28, map[string]int{keptInUse: half, keptDeleted: half}},
+		{"one of them a ghost", []kind{inUse}, idle, 30, map[string]int{keptInUse: n - 1}},
+		{"one of them abandoned", []kind{oldInUse}, unposted, 60, map[string]int{keptInUse: n - 1}},
+		{"a ghost among the deleted", []kind{idleGone}, idle, 60, map[string]int{keptDeleted: n - 1}},
+		{"an abandoned one among the deleted", []kind{unpostedGone, oldInUse}, unposted, 90,
+			map[string]int{keptInUse: half, keptDeleted: half - 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			f := newFunction(t)
-			f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("circles/c%04d", i), tt.of(i) })
+			f.SetMany(t, n, func(i int) (string, map[string]any) {
+				of := tt.kinds[i%len(tt.kinds)]
+				if i == half && tt.one != nil {
+					of = tt.one
+				}
+				return fmt.Sprintf("circles/c%04d", i), of(i)
+			})
 			f.Env["MAX_DUE_PERCENT"] = "100"
 			got := f.Run(t, `{"dryRun":true}`)
 			want := map[string]engine.Counts{}
-			if tt.warn > 0 {
-				want[toWarn] = engine.Counts{Planned: tt.warn}
+			if tt.one != nil {
+				want[toWarn] = engine.Counts{Planned: 1}
 			}
 			enginetest.WantReport(t, got, engine.Completed, want)
 			enginetest.Want(t, "kept", tt.kept, got.Kept)
@@ -90,7 +72,6 @@ func TestReadsOfCircles(t *testing.T) {
 
 // TestOddCircles: circles that cannot be judged are counted, and up to twenty for each reason are named, without reading the others.
 func TestOddCircles(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	kinds := []map[string]any{
 		circle(int64(1700000000000), daysAgo(400), nil), circle("2020-01-01", daysAgo(400), nil), // milliseconds, a text
@@ -110,17 +91,45 @@ func TestOddCircles(t *testing.T) {
 	}
 }
 
-// TestUncountableCircles: where the counts fail, all circles are read, and the report says why.
+// TestUncountableCircles: where the counts fail, all circles are read, and the report says why. A run that is out of time goes on
+// behind the last that was read.
 func TestUncountableCircles(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
-	f.Hooks.Dial = append(f.Hooks.Dial, uncountable)
-	f.Set(t, "circles/ghost", circle(daysAgo(380), nil, nil))
+	f.RefuseCounts(status.Error(codes.FailedPrecondition, "The query requires an index."))
+	f.Set(t, "circles/a-ghost", circle(daysAgo(380), nil, nil))
 	f.Set(t, "circles/abandoned", circle(nil, daysAgo(31), nil))
-	f.Set(t, "circles/active", circle(daysAgo(1), nil, nil))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(toWarn, 2))
-	if len(got.Warnings) != 1 {
-		t.Errorf("warnings %q", got.Warnings)
+	f.SetMany(t, 500, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("circles/c%03d", i), circle(daysAgo(1), nil, nil)
+	})
+	outOfTime(f)
+	first, second := f.Run(t, ""), f.Run(t, "")
+	enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 2))
+	enginetest.WantReport(t, second, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "scanned by each", []int{500, 2}, []int{first.Scanned, second.Scanned})
+	enginetest.Want(t, "warnings", 1, len(first.Warnings))
+}
+
+// TestOutOfTime: where circles are counted, what a run that was out of time has done is not found again.
+func TestOutOfTime(t *testing.T) {
+	f := newFunction(t)
+	f.SetMany(t, 501, func(i int) (string, map[string]any) { // one more than a page
+		return fmt.Sprintf("circles/c%04d", i), circle(daysAgo(380), nil, nil)
+	})
+	f.Env["MAX_DUE_PERCENT"] = "100"
+	outOfTime(f)
+	first, second := f.Run(t, ""), f.Run(t, "")
+	enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 500))
+	enginetest.WantReport(t, second, engine.Completed, enginetest.Done(toWarn, 1))
+	enginetest.Want(t, "kept", map[string]int{keptWarned: 500}, second.Kept)
+}
+
+// outOfTime has time for planning be up behind the first page.
+func outOfTime(f *enginetest.Function) {
+	var asked atomic.Int64
+	f.Clock = func() time.Time { // for the request, the lease and after each page
+		if asked.Add(1) == 3 {
+			return now.Add(f.Timeout/2 + time.Second)
+		}
+		return now
 	}
 }

@@ -1,18 +1,9 @@
 package ghostcircles
 
 import (
-	"context"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -21,7 +12,6 @@ import (
 
 // TestCheckGhostCircles has one circle for each thing that is done, and for each way to have no owner who can be told.
 func TestCheckGhostCircles(t *testing.T) {
-	t.Parallel()
 	const ja = notifications.Japanese
 	lastYear, claimedAt := daysAgo(380), daysAgo(1)
 	f := newFunction(t)
@@ -67,21 +57,25 @@ func TestCheckGhostCircles(t *testing.T) {
 		"circles/no-owner": "marked as warned without telling anybody: its owner has no document",
 		"circles/due-gone": "deleted without telling anybody: its owner has no document",
 	} {
-		if lines := f.Warnings(t)[target]; len(lines) != 1 || lines[0]["message"] != target+": "+want || !strings.HasSuffix(want, lines[0]["reason"].(string)) {
-			t.Errorf("warnings %v, want %s", lines, want)
-		}
+		enginetest.Want(t, "warnings of "+target, []string{target + ": " + want}, messages(f.Warnings(t)[target]))
 	}
 	for _, target := range []string{"circles/odd", "circles/odd-due", "circles/ref-odd"} {
-		if lines := f.Warnings(t)[target]; len(lines) != 1 || !strings.Contains(lines[0]["message"].(string), keptOddOwner) {
+		if lines := messages(f.Warnings(t)[target]); len(lines) != 1 || !strings.Contains(lines[0], keptOddOwner) {
 			t.Errorf("warnings of %s: %v", target, lines)
 		}
 	}
 }
 
+func messages(lines []map[string]any) (all []string) {
+	for _, line := range lines {
+		all = append(all, line["message"].(string))
+	}
+	return all
+}
+
 // TestYearsOfACircle follows one circle through two warnings, a post in between, and its end. The mark of the second warning is
 // removed by hand: the same warning is given again, and is no second notification.
 func TestYearsOfACircle(t *testing.T) {
-	t.Parallel()
 	const en = notifications.English
 	f := newFunction(t)
 	f.Env["NOTIFICATION_LOCALE"] = "en"
@@ -130,7 +124,6 @@ func TestYearsOfACircle(t *testing.T) {
 // TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from
 // when the warning was given.
 func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	f.Set(t, "users/hana", hana)
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
@@ -143,10 +136,12 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	}
 	warned := wall
 	run(now, wall, enginetest.Done("warn owner of circle", 1))
-	told := slices.Collect(maps.Values(f.Documents(t, "users/hana/notifications")))
-	if len(told) != 1 || told[0]["createdAt"] != warned || f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"] != warned {
-		t.Errorf("warned %v, want at %v", told, warned)
+	var told []any
+	for _, notification := range f.Documents(t, "users/hana/notifications") {
+		told = append(told, notification["createdAt"])
 	}
+	enginetest.Want(t, "told at", []any{warned}, told)
+	enginetest.Want(t, "marked at", any(warned), f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"])
 	run(now, wall.Add(time.Hour), map[string]engine.Counts{}) // a retry is no second warning, and nothing invalid
 	run(now.Add(7*day), now.Add(7*day), map[string]engine.Counts{})
 	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]engine.Counts{})
@@ -155,7 +150,6 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 
 // TestFilesOfACircle has look-alikes beside everything that is deleted.
 func TestFilesOfACircle(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"circles/c1": circle(daysAgo(380), nil, daysAgo(8)), "circles/c12": circle(daysAgo(1), nil, nil), "circles/c": circle(daysAgo(1), nil, nil),
@@ -180,55 +174,3 @@ func TestFilesOfACircle(t *testing.T) {
 		"mediaItems[].url names an object outside posts/":                   1, "mediaItems[].url holds a URL of another bucket": 2}
 	enginetest.Want(t, "kept", want, got.Kept)
 }
-
-// TestOutOfTime goes on where a run that was out of time got to: what it has done is not found again. Where it read all circles,
-// it goes on behind the last.
-func TestOutOfTime(t *testing.T) {
-	t.Parallel()
-	outOfTime := func(t *testing.T) *enginetest.Function {
-		f := newFunction(t)
-		var asked atomic.Int64
-		f.Clock = func() time.Time { // for the request, the lease and after each page
-			if asked.Add(1) == 3 {
-				return now.Add(f.Timeout/2 + time.Second)
-			}
-			return now
-		}
-		return f
-	}
-	t.Run("counted", func(t *testing.T) {
-		t.Parallel()
-		f := outOfTime(t)
-		f.SetMany(t, 1200, func(i int) (string, map[string]any) {
-			posted := daysAgo(1)
-			if i < 501 { // one more than a page
-				posted = daysAgo(380)
-			}
-			return fmt.Sprintf("circles/c%04d", i), circle(posted, nil, nil)
-		})
-		first, second := f.Run(t, ""), f.Run(t, "")
-		enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 500))
-		enginetest.WantReport(t, second, engine.Completed, enginetest.Done(toWarn, 1))
-		enginetest.Want(t, "kept", map[string]int{keptWarned: 500, keptInUse: 699}, second.Kept)
-	})
-	t.Run("uncountable", func(t *testing.T) {
-		t.Parallel()
-		f := outOfTime(t)
-		f.Hooks.Dial = append(f.Hooks.Dial, uncountable)
-		f.SetMany(t, 501, func(i int) (string, map[string]any) {
-			return fmt.Sprintf("circles/c%04d", i), circle(daysAgo(1), nil, nil)
-		})
-		if first, second := f.Run(t, ""), f.Run(t, ""); first.Status != engine.Partial || first.Scanned != 500 || second.Status != engine.Completed || second.Scanned != 1 {
-			t.Errorf("%s, %d scanned; then %s, %d scanned", first.Status, first.Scanned, second.Status, second.Scanned)
-		}
-	})
-}
-
-// uncountable refuses counts, as Firestore does if an index is missing.
-var uncountable = grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
-	stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	if strings.HasSuffix(method, "/RunAggregationQuery") {
-		return nil, status.Error(codes.FailedPrecondition, "The query requires an index.")
-	}
-	return stream(ctx, desc, cc, method, opts...)
-})

@@ -18,7 +18,6 @@ import (
 
 // TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
 func TestChangedBetweenPlanAndApply(t *testing.T) {
-	t.Parallel()
 	ghost := func(warned any) map[string]any { return owned(circle(daysAgo(380), nil, warned), "hana", "揺れる") }
 	claimedCircle := map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "lastHumanPostAt": daysAgo(380)}
 	used := map[string]any{"lastHumanPostAt": now.Add(-time.Hour)}
@@ -72,7 +71,6 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 // TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
 // another week.
 func TestUndeletedByAnOperator(t *testing.T) {
-	t.Parallel()
 	const n, aCommit = 50, 25
 	f := newFunction(t)
 	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
@@ -136,7 +134,6 @@ func TestFilesWaitForTheCircle(t *testing.T) {
 // TestPostsWrittenMeanwhile has more posts than a commit looks at, one that comes in when the first of them are gone, and one that
 // leaves.
 func TestPostsWrittenMeanwhile(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "circles/d": circle(daysAgo(380), nil, daysAgo(8)), "circles/e": circle(daysAgo(1), nil, nil), "posts/d": post("d")}
 	before.Write(t, f)

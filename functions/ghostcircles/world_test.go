@@ -13,6 +13,7 @@ type world = enginetest.World
 
 func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
+	t.Parallel()
 	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock

@@ -67,9 +67,8 @@ func TestPromises(t *testing.T) {
 			}
 			w.Now = now.Add(tt.after)
 			enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
-			if n := w.Deliver(t); n != 1 || len(w.IDs(t, "audit_events")) != 1 || len(w.IDs(t, "mail")) != 1 {
-				t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.IDs(t, "audit_events"), w.IDs(t, "mail"))
-			}
+			told := []int{w.Deliver(t), len(w.IDs(t, "audit_events")), len(w.IDs(t, "mail"))}
+			enginetest.Want(t, "tasks, events and mails", []int{1, 1, 1}, told)
 			enginetest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"]) // told today, with the promise made then
 		})
 	}

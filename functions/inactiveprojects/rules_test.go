@@ -2,6 +2,8 @@ package inactiveprojects
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -53,9 +55,13 @@ func TestSettings(t *testing.T) {
 		"size negative":     {doc(size, int64(-1)), settings{}, size + " is -1: it must be a number, 0 or more"},
 	} {
 		got, err := settingsOf(documents.Document{Data: tt.doc})
-		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("%s: %+v, %v, want %+v, %s", name, got, err, tt.want, tt.err)
+		if got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
+		if err == nil {
+			err = errors.New("")
+		}
+		enginetest.Want(t, name+": error", tt.err, err.Error())
 	}
 }
 
@@ -151,9 +157,9 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; acting as user bot") {
 				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
 			}
-			if got.Kind != want && (got.Kind != "" || got.Reason != want) || got.Invalid != (want == keptBadEntry || want == keptNoBot) {
-				t.Errorf("%s, in the name of %v: %+v, want %s", name, bot, got, want)
-			}
+			what := fmt.Sprintf("%s, in the name of %v", name, bot)
+			enginetest.Want(t, what, want, cmp.Or(got.Kind, got.Reason))
+			enginetest.Want(t, what+": invalid", want == keptBadEntry || want == keptNoBot, got.Invalid)
 		}
 	}
 }
@@ -169,8 +175,12 @@ func TestOneCommit(t *testing.T) {
 		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
 	}, got.Writes)
 	got = projectRule.Change(p, engine.Do(warn, ""), engine.Run{Now: now, Promise: now})
-	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Recorded == nil {
-		t.Errorf("a warning: %+v", got)
+	if len(got.Writes) != 1 || len(got.Then) != 1 {
+		t.Fatalf("a warning: %+v, want one write and one task", got)
+	}
+	enginetest.Want(t, "a warning is written to", "audit_events", got.Writes[0].Ref.Collection)
+	if got.Then[0].Task == nil || got.Then[0].Recorded == nil {
+		t.Errorf("a warning's follow-up is %+v, want a task that no Todo repeats", got.Then[0])
 	}
 }
 

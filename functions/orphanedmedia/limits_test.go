@@ -25,21 +25,19 @@ func owned(t *testing.T, f *enginetest.Function, n int) {
 // nextNight has the function run for another schedule time: a retry of an aborted run is not planned again.
 func nextNight(f *enginetest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
 
-// tripped returns what the report says of a pass that tripped a limit.
-func tripped(got *engine.Report, pass string) string {
+// wantTripped wants a report of a pass that tripped a limit, and says so in these parts.
+func wantTripped(t *testing.T, got *engine.Report, pass string, parts ...string) {
+	t.Helper()
+	enginetest.Want(t, "status", engine.Aborted, got.Status)
+	said := ""
 	for _, f := range got.Failures {
 		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
-			return f.Error
+			said = f.Error
 		}
 	}
-	return ""
-}
-
-func wantParts(t *testing.T, text string, parts ...string) {
-	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%q does not say %q", text, part)
+		if !strings.Contains(said, part) {
+			t.Errorf("of the pass %s, %q does not say %q", pass, said, part)
 		}
 	}
 }
@@ -47,7 +45,6 @@ func wantParts(t *testing.T, text string, parts ...string) {
 // TestOneSentinelEmptiesNoCollection: an application that writes "public" for posts of no circle loses none of them, although
 // only one id of 29 is missing.
 func TestOneSentinelEmptiesNoCollection(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	f.SetMany(t, 28, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)}
@@ -61,16 +58,14 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	put(t, f, "circles/gone/icon.png", "")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
-		if got.Status != engine.Aborted || len(f.Documents(t, "posts")) != 328 {
-			t.Fatalf("%s: %s, %d posts left", body, got.Status, len(f.Documents(t, "posts")))
-		}
-		wantParts(t, tripped(got, "postsOfCircles"), "MAX_DUE_PERCENT: 300 of 328 documents of posts that name one of circles are due (91.5 %), but at most 50 %",
+		enginetest.Want(t, "posts left", 328, len(f.Documents(t, "posts")))
+		wantTripped(t, got, "postsOfCircles", "MAX_DUE_PERCENT: 300 of 328 documents of posts that name one of circles are due (91.5 %), but at most 50 %",
 			`run once with {"force":true}`, "never lift this: leave the pass postsOfCircles out with ORPHANS")
 	}
 	enginetest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
 	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "92", "299"
 	nextNight(f)
-	wantParts(t, tripped(f.Run(t, ""), "postsOfCircles"), "MAX_PER_OWNER: 300 items are due because circles/public does not exist, but at most 299")
+	wantTripped(t, f.Run(t, ""), "postsOfCircles", "MAX_PER_OWNER: 300 items are due because circles/public does not exist, but at most 299")
 	f.Env["MAX_PER_OWNER"] = "300"
 	nextNight(f)
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete orphaned circle post", 300))
@@ -78,20 +73,17 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 
 // TestOneSentinelOfObjects: most objects name a post that was never there.
 func TestOneSentinelOfObjects(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	owned(t, f, 30)
 	f.PutMany(t, 60, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "legacy"}
 	})
 	got := f.Run(t, "")
-	if got.Status != engine.Aborted || len(f.Objects(t)) != 90 {
-		t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
-	}
-	wantParts(t, tripped(got, "posts"), "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due")
+	enginetest.Want(t, "objects left", 90, len(f.Objects(t)))
+	wantTripped(t, got, "posts", "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due")
 	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "67", "59"
 	nextNight(f)
-	wantParts(t, tripped(f.Run(t, ""), "posts"), "MAX_PER_OWNER: 60 items are due because posts/legacy does not exist")
+	wantTripped(t, f.Run(t, ""), "posts", "MAX_PER_OWNER: 60 items are due because posts/legacy does not exist")
 	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done("delete post media", 60))
 }
 
@@ -103,15 +95,17 @@ func TestShareOfDueObjects(t *testing.T) {
 		aborted    bool
 	}{{1, 18, false}, {1, 19, true}, {10, 10, false}, {10, 11, true}} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			t.Parallel()
 			f := newFunction(t)
 			owned(t, f, tt.owned)
 			f.PutMany(t, tt.due, func(i int) (string, map[string]string) {
 				return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "gone"}
 			})
-			if got := f.Run(t, ""); (got.Status == engine.Aborted) != tt.aborted || len(f.Objects(t)) != map[bool]int{true: tt.owned + tt.due, false: tt.owned}[tt.aborted] {
-				t.Errorf("%s %v, %d objects left", got.Status, got.Failures, len(f.Objects(t)))
+			got, status, left := f.Run(t, ""), engine.Completed, tt.owned
+			if tt.aborted {
+				status, left = engine.Aborted, tt.owned+tt.due
 			}
+			enginetest.Want(t, "status", status, got.Status)
+			enginetest.Want(t, "objects left", left, len(f.Objects(t)))
 		})
 	}
 }
@@ -119,7 +113,6 @@ func TestShareOfDueObjects(t *testing.T) {
 // TestTasksElsewhere: an application whose tasks lie in subcollections loses no attachment, and the other passes are done.
 // ORPHANS leaves the pass out.
 func TestTasksElsewhere(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	f.Set(t, "users/u/tasks/t1", map[string]any{"n": 1})
 	f.Set(t, "circles/c1", map[string]any{"n": 1})
@@ -139,7 +132,7 @@ func TestTasksElsewhere(t *testing.T) {
 		withTasks[kind] = counts
 	}
 	enginetest.WantReport(t, got, engine.Aborted, withTasks)
-	wantParts(t, tripped(got, "tasks"), "empty collection: tasks holds no document", `run once with {"lift":["empty:tasks"]}`,
+	wantTripped(t, got, "tasks", "empty collection: tasks holds no document", `run once with {"lift":["empty:tasks"]}`,
 		"If their owners are kept elsewhere, never lift this: leave the pass tasks out with ORPHANS (Terraform: orphans)")
 	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")[jobName]))
@@ -157,13 +150,15 @@ func TestTasksElsewhere(t *testing.T) {
 }
 
 func TestWrongOrphans(t *testing.T) {
-	t.Parallel()
 	f := newFunction(t)
 	for _, wrong := range []string{"posts,task", "posts,", ",", "Posts", "postsofcircles"} {
 		f.Env["ORPHANS"] = wrong
-		if got := f.Post(t, ""); got.Code != http.StatusInternalServerError || !strings.Contains(got.Body.String(), "ORPHANS is") ||
-			!strings.Contains(got.Body.String(), "posts, circles, tasks, postsOfCircles") {
-			t.Errorf("%q: %d %s", wrong, got.Code, got.Body)
+		got := f.Post(t, "")
+		enginetest.Want(t, "code", http.StatusInternalServerError, got.Code)
+		for _, part := range []string{"ORPHANS is", "posts, circles, tasks, postsOfCircles"} {
+			if !strings.Contains(got.Body.String(), part) {
+				t.Errorf("%q: %s does not say %s", wrong, got.Body, part)
+			}
 		}
 	}
 }
@@ -174,7 +169,6 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 	t.Parallel()
 	for pass, uploads := range map[string]int{"tasks": 1, "posts": 40} {
 		t.Run(pass, func(t *testing.T) {
-			t.Parallel()
 			f := newFunction(t)
 			owned(t, f, 3)
 			f.Set(t, "circles/c1", map[string]any{"n": 1})
@@ -186,10 +180,9 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 				return fmt.Sprintf("posts/attacker/%02d.png", i), map[string]string{"postId": fmt.Sprintf("invented%02d", i)}
 			})
 			got := f.Run(t, "")
-			if got.Status != engine.Aborted || got.Actions["delete circle image"].Done != 1 || len(f.Objects(t)) != 3+uploads || len(got.Failures) != 1 {
-				t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, f.Objects(t))
-			}
-			wantParts(t, tripped(got, pass), map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_MISSING_PERCENT: 40 of 43 posts"}[pass])
+			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}
+			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + uploads, 1}, numbers)
+			wantTripped(t, got, pass, map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_MISSING_PERCENT: 40 of 43 posts"}[pass])
 			lines := f.LogLines(t)
 			last := lines[len(lines)-1]
 			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {
@@ -199,30 +192,11 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 	}
 }
 
-// TestARetryOfWhatWasDoneInPart answers the report again and plans nothing.
-func TestARetryOfWhatWasDoneInPart(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.Set(t, "circles/c1", map[string]any{"n": 1})
-	put(t, f, "circles/gone/icon.png", "")
-	put(t, f, "task_attachments/u/t/a.pdf", "")
-	first := f.Run(t, "")
-	put(t, f, "circles/gone/icon.png", "")
-	if again := f.Run(t, ""); again.RunID != first.RunID || again.Status != engine.Aborted || again.Actions["delete circle image"].Done != 1 {
-		t.Errorf("a retry: %+v, want %s", again, first.RunID)
-	}
-	nextNight(f)
-	if next := f.Run(t, ""); next.RunID == first.RunID || next.Actions["delete circle image"].Done != 1 || tripped(next, "tasks") == "" {
-		t.Errorf("the next night: %+v", next)
-	}
-}
-
 // TestDatabaseRestoredFromABackup lacks the posts of the newest objects, few as they are beside the others.
 func TestDatabaseRestoredFromABackup(t *testing.T) {
 	t.Parallel()
 	for since, want := range map[int]bool{20: true, 19: false} {
 		t.Run(fmt.Sprint(since), func(t *testing.T) {
-			t.Parallel()
 			f := newFunction(t)
 			upload := func(at time.Duration, n int, name string) {
 				f.PutMany(t, n, func(i int) (string, map[string]string) {
@@ -240,14 +214,10 @@ func TestDatabaseRestoredFromABackup(t *testing.T) {
 				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete post media", since))
 				return
 			}
-			if got.Status != engine.Aborted || len(f.Objects(t)) != 250 {
-				t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
-			}
-			wantParts(t, tripped(got, "posts"), "older database: the owners of the 20 newest objects, uploaded from "+f.Now.Add(-30*time.Hour).Format(time.RFC3339)+" on, do not exist in posts",
+			wantTripped(t, got, "posts", "older database: the owners of the 20 newest objects, uploaded from "+f.Now.Add(-30*time.Hour).Format(time.RFC3339)+" on, do not exist in posts",
 				`run once with {"lift":["older:posts"]}`)
-			if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Aborted || len(f.Objects(t)) != 250 {
-				t.Errorf("forced: %s, %d objects left", forced.Status, len(f.Objects(t)))
-			}
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "objects left", 250, len(f.Objects(t)))
 			enginetest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), engine.Completed, enginetest.Done("delete post media", since))
 		})
 	}

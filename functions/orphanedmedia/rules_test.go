@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
@@ -69,9 +70,11 @@ func TestJudgePostMedia(t *testing.T) {
 		if name == "a tick over a day" {
 			uploaded = dayAgo.Add(-tick)
 		}
-		if got.Decision != tt.want || got.Kind != "" && (got.Owner != post || !got.Uploaded.Equal(uploaded)) {
-			t.Errorf("%s: %+v, want %+v of %v, uploaded %s", name, got, tt.want, post, uploaded)
+		want := orphans.Verdict{Decision: tt.want, Owner: post, Uploaded: uploaded}
+		if got.Kind == "" { // nothing else counts
+			got, want = orphans.Verdict{Decision: got.Decision}, orphans.Verdict{Decision: tt.want}
 		}
+		enginetest.Want(t, name, want, got)
 	}
 }
 
@@ -122,8 +125,11 @@ func TestJudgeByPath(t *testing.T) {
 			}
 			// PENDING and uploadedAt have a meaning only under posts/.
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
-			if got := judge(o, now); got.Decision != decision || got.Owner != want || want != (documents.Ref{}) && !got.Uploaded.Equal(created) {
-				t.Errorf("%s of %s: %+v, want %+v of %+v", name, created, got, decision, want)
+			got := judge(o, now)
+			enginetest.Want(t, name, decision, got.Decision)
+			enginetest.Want(t, name+": owner", want, got.Owner)
+			if want != (documents.Ref{}) && !got.Uploaded.Equal(created) {
+				t.Errorf("%s: uploaded %s, want %s", name, got.Uploaded, created)
 			}
 		}
 	}

@@ -137,8 +137,8 @@ func TestDelete(t *testing.T) {
 		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png",
 			"posts/u1/of-p12.png", "posts/u12/unnamed.png", "posts/unnamed.png"},
 	})
-	if len(f.Documents(t, "posts_archive")) != 1 || len(f.Documents(t, "posts/p12/comments")) != 1 || len(f.Documents(t, "posts/p12/reactions")) != 1 {
-		t.Error("a look-alike collection was touched")
+	for _, lookalike := range []string{"posts_archive", "posts/p12/comments", "posts/p12/reactions"} {
+		enginetest.Want(t, "documents of "+lookalike, 1, len(f.Documents(t, lookalike)))
 	}
 	kept := map[string]int{
 		"a file that belongs to another post":                                3,
@@ -147,12 +147,7 @@ func TestDelete(t *testing.T) {
 		"mediaItems[].url holds a URL of another bucket":                     1,
 		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
-	if diff := cmp.Diff(kept, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
-	if got.Usage.StorageDeletes != 3 || got.Usage.StorageClassA != 0 {
-		t.Errorf("usage %+v, want three deletes and no listing", got.Usage)
-	}
+	enginetest.Want(t, "kept", kept, got.Kept)
 }
 
 // TestJudgedByItsCircle shows a judge the circles of its posts.
@@ -209,9 +204,8 @@ func TestKeptBetweenTwoCommits(t *testing.T) {
 		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
 	})
 	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 1, Changed: 1})
-	if n := len(f.Documents(t, "comments")); n != 50 || len(f.Documents(t, "posts")) != 1 || len(f.Objects(t)) != 1 {
-		t.Errorf("left %d comments, %v, %v; want all but the first 400, the post and its file", n, f.Documents(t, "posts"), f.Objects(t))
-	}
+	left := []int{len(f.Documents(t, "comments")), len(f.Documents(t, "posts")), len(f.Objects(t))}
+	enginetest.Want(t, "comments but the first 400, posts and files left", []int{50, 1, 1}, left)
 }
 
 // afterLosing has the first commit that deletes lose, and calls once its transaction is rolled back.
@@ -286,28 +280,6 @@ type noStorage struct{ http.RoundTripper }
 
 func (noStorage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-}
-
-// TestEndedBetweenCommitAndFiles has a run end when the post is gone and its files are not.
-func TestEndedBetweenCommitAndFiles(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, due, "p1")
-	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), gs(f, "posts/u1/b.png"), gs(f, "posts/b.png"), gs(f, "posts/of-p12.png")))
-	for name, postID := range map[string]string{"posts/a.png": "p1", "posts/u1/b.png": "", "posts/b.png": "", "posts/of-p12.png": "p12", "posts/c.png": "p1"} {
-		put(t, f, name, postID)
-	}
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
-	counts(t, f.Run(t, ""), engine.Failed, engine.Counts{Planned: 1, Failed: 1})
-	if n := len(f.Documents(t, "posts")) + len(f.Documents(t, "cleanupJobs/testJob/cleanupTodo")); n != 1 {
-		t.Errorf("%d posts and Todos, want no post and one Todo", n)
-	}
-
-	next := enginetest.On(t, newFunction(t, due).Function, f.Project)
-	got := next.Run(t, "")
-	if diff := cmp.Diff(enginetest.Done("finish interrupted action", 1), got.Actions); got.Status != engine.Completed || diff != "" {
-		t.Errorf("next run %s, actions (-want +got):\n%s", got.Status, diff)
-	}
-	want(t, f, map[string][]string{"files": {"posts/b.png", "posts/c.png", "posts/of-p12.png"}})
 }
 
 // TestOfWhomAPostIs takes along what names no post only from the folder of the post's author.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -170,7 +171,8 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 		}
 		return nil
 	}
-	for index, reason := range refused {
+	for _, index := range slices.Sorted(maps.Keys(refused)) {
+		reason := refused[index]
 		if index < 0 || index >= len(chunk) {
 			// Whose error it is cannot be told, so no account counts as deleted.
 			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), reason))

@@ -52,13 +52,17 @@ func TestImportedAsLastActive(t *testing.T) {
 		{UID: "password", Created: 1000, LastLogin: 2000, Email: "a@example.com", Password: true},
 	})
 	all := listed(t, i.Reader, "")
-	if all["refreshed"].LastLogin != 9000 || all["signed-in"].LastLogin != 2000 || all["refreshed"].Created != 1000 {
-		t.Errorf("%+v", all)
+	times := []int64{all["refreshed"].LastLogin, all["signed-in"].LastLogin, all["refreshed"].Created}
+	if diff := cmp.Diff([]int64{9000, 2000, 1000}, times); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
 	}
 	for uid, a := range all {
 		kept, err := Parse(a.JSON())
-		if diff := cmp.Diff(a, kept); diff != "" || err != nil || a.Unverified() != (uid == "password") {
-			t.Errorf("%s: %v, unverified %v, (-account +kept):\n%s", uid, err, a.Unverified(), diff)
+		if diff := cmp.Diff(a, kept); diff != "" || err != nil {
+			t.Errorf("%s: %v (-account +kept):\n%s", uid, err, diff)
+		}
+		if a.Unverified() != (uid == "password") {
+			t.Errorf("%s: unverified %v", uid, a.Unverified())
 		}
 	}
 }

@@ -70,15 +70,20 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		if diff := cmp.Diff(a, all[a.UID]); diff != "" {
 			t.Errorf("%s is not told alike (-looked up +listed):\n%s", a.UID, diff)
 		}
-		if a.Anonymous() != (a.UID == "anonymous") || a.Unverified() != (a.UID == "password") || a.Disabled != (a.UID == "google") {
-			t.Errorf("%+v: anonymous %v, unverified %v", a, a.Anonymous(), a.Unverified())
+		is := []bool{a.UID == "anonymous", a.UID == "password", a.UID == "google"}
+		if diff := cmp.Diff(is, []bool{a.Anonymous(), a.Unverified(), a.Disabled}); diff != "" {
+			t.Errorf("%s: anonymous, unverified, disabled (-want +got):\n%s", a.UID, diff)
 		}
 	}
-	if a := all["anonymous"]; a.Created != 1000 || a.LastLogin != 2000 || a.LastRefresh != 0 {
-		t.Errorf("times %+v", a)
+	a := all["anonymous"]
+	if diff := cmp.Diff([]int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh}); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
 	}
-	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" || a.Claims["admin"] != true {
-		t.Errorf("%+v", a)
+	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" {
+		t.Errorf("providers %+v", a.Providers)
+	}
+	if claims := all["google"].Claims; claims["admin"] != true {
+		t.Errorf("claims %v", claims)
 	}
 }
 
@@ -144,8 +149,14 @@ func TestCustomTokensAreTold(t *testing.T) {
 	p.SetAccount(t, "u1", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
 	r := opened(t, p)
 	found, err := r.Get(t.Context(), []string{"u1"})
-	if err != nil || len(found) != 1 || !found[0].CustomAuth || found[0].LastRefresh != 3500 || !listed(t, r.Reader, "")["u1"].CustomAuth {
-		t.Errorf("%+v, %v", found, err)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if found[0].LastRefresh != 3500 {
+		t.Errorf("last refresh %d", found[0].LastRefresh)
+	}
+	if !found[0].CustomAuth || !listed(t, r.Reader, "")["u1"].CustomAuth {
+		t.Error("the custom token is not told")
 	}
 }
 
@@ -247,12 +258,13 @@ func TestReadsAreMadeAgain(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	f := &fake{}
-	result, err := ReadOnly(f).DeleteUsers(context.Background(), []string{"u1"})
-	if result != nil || err == nil || len(f.calls) != 0 {
-		t.Errorf("%v, %v, calls %v", result, err, f.calls)
+	if result, err := ReadOnly(f).DeleteUsers(context.Background(), []string{"u1"}); result != nil || err == nil {
+		t.Errorf("a deletion: %v, %v", result, err)
 	}
-	result, err = ReadOnly(f).ImportUsers(context.Background(), &Upload{})
-	if result != nil || err == nil || len(f.calls) != 0 {
-		t.Errorf("%v, %v, calls %v", result, err, f.calls)
+	if result, err := ReadOnly(f).ImportUsers(context.Background(), &Upload{}); result != nil || err == nil {
+		t.Errorf("an import: %v, %v", result, err)
+	}
+	if len(f.calls) != 0 {
+		t.Errorf("calls %v", f.calls)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,10 +90,11 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"the same, nothing keeps": {nil, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, due},
 	} {
 		d := declared.JudgeAccount(*entry(t, guests(tt.rule)).Rule, tt.account, now)
-		if got := d.Reason; tt.want == due && d.Kind != "delete account" || tt.want != due && (got != tt.want || d.Kind != "") ||
-			d.Invalid != (strings.HasPrefix(tt.want, "its ")) {
-			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		want := engine.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ")}
+		if tt.want == due {
+			want = engine.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
 		}
+		enginetest.Want(t, name, want, d)
 	}
 }
 
@@ -115,9 +115,7 @@ func TestWhyAnAccountGoes(t *testing.T) {
 // TestOldGuestsGo: old guests are deleted. Their neighbours stay: accounts that came back, that have a document, or that sign
 // in otherwise.
 func TestOldGuestsGo(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(keptByUser))
-	f.Now = now
 	f.Import(t,
 		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old),
 		signedIn("a/b", old),
@@ -127,10 +125,11 @@ func TestOldGuestsGo(t *testing.T) {
 	f.Set(t, "users/guest-3", fields{"name": "hana"})
 	f.Set(t, "users/guest-1x", fields{"name": "ken"})
 	preview := f.RunQuery(t, "?dryRun=true", "")
-	if len(preview.Plan) != 2 || preview.Plan[0].Target != "account guest-1" ||
-		!slices.Equal(preview.Plan[0].Writes, []string{"delete account guest-1"}) {
-		t.Errorf("plan %+v", preview.Plan)
+	var plan []string
+	for _, p := range preview.Plan {
+		plan = append(append(plan, p.Target), p.Writes...)
 	}
+	enginetest.Want(t, "plan", []string{"account guest-1", "delete account guest-1", "account guest-10", "delete account guest-10"}, plan)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 2))
 	enginetest.Want(t, "kept", map[string]int{
@@ -142,9 +141,7 @@ func TestOldGuestsGo(t *testing.T) {
 
 // TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
 func TestCustomTokensAndLateTokens(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
-	f.Now = now
 	f.Import(t, signedIn("custom", old), signedIn("guest", old), signedIn("odd", old), signedIn("refreshed", old))
 	f.SetAccount(t, "custom", fields{"customAuth": true})
 	f.SetAccount(t, "odd", fields{"createdAt": nil})
@@ -162,23 +159,19 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 	}{{20, 20, 0, false}, {21, 19, 0, true}, {19, 0, 0, false}, {20, 0, 0, true}, {24, 16, 60, false}, {25, 15, 60, true},
 		{30, 0, 100, false}} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			t.Parallel()
 			rule := guests(nil)
 			if delete(rule, "maxDuePercent"); tt.percent != 0 {
 				rule["maxDuePercent"] = tt.percent
 			}
 			f := start(t, rule)
-			f.Now = now
 			someGuests(t, f, tt.due)
 			f.SignUp(t, backendsNames(tt.young)...)
 			got := f.Run(t, "")
-			if left := len(f.Accounts(t)); tt.aborted != (got.Status == engine.Aborted) ||
-				left != tt.young+map[bool]int{true: tt.due}[tt.aborted] {
-				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
-			}
-			if tt.aborted && !strings.Contains(fmt.Sprint(got.Failures),
-				fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young)) {
-				t.Errorf("%v", got.Failures)
+			enginetest.Want(t, "left", tt.young+map[bool]int{true: tt.due}[tt.aborted], len(f.Accounts(t)))
+			if tt.aborted {
+				enginetest.WantAborted(t, got, fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young))
+			} else {
+				enginetest.Want(t, "status", engine.Completed, got.Status)
 			}
 		})
 	}
@@ -209,9 +202,7 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 		"nothing to look for":   {nil, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			f := start(t, guests(tt.rule))
-			f.Now = now
 			uids := someGuests(t, f, 3)
 			if tt.document != "" {
 				f.Set(t, tt.document, fields{"x": true})
@@ -221,13 +212,9 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 3))
 				return
 			}
-			if got.Status != engine.Aborted || !strings.Contains(fmt.Sprint(got.Failures), "empty collection: ") {
-				t.Errorf("%s %v", got.Status, got.Failures)
-			}
+			enginetest.WantAborted(t, got, "empty collection: ")
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`)) // but not lifted by name
 			enginetest.Want(t, "accounts", uids, f.Accounts(t))
-			if got := f.Run(t, `{"force":true}`); got.Status != engine.Aborted {
-				t.Errorf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
-			}
 			lifted := f.Run(t, `{"lift":["empty:users","empty:holds"]}`)
 			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete account", 3))
 		})
@@ -285,9 +272,7 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 	t.Parallel()
 	for _, undo := range []string{"7", "0"} {
 		t.Run("undo days "+undo, func(t *testing.T) {
-			t.Parallel()
 			f := start(t, guests(keptByUser))
-			f.Now = now
 			f.Env["UNDO_DAYS"] = undo
 			f.Set(t, "users/somebody", fields{"x": true})
 			uids := someGuests(t, f, 5)
@@ -299,26 +284,16 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			a, looks := watch(f), 0
-			a.before = func(method string, _ []string) error {
-				if method == "GetUsers" {
-					looks++
-				}
-				return nil
-			}
 			enginetest.WantReport(t, f.Run(t, ""), engine.Completed,
 				map[string]engine.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
 			enginetest.Want(t, "accounts", uids[:3], f.Accounts(t))
-			enginetest.Want(t, "looks", map[string]int{"7": 2, "0": 1}[undo], looks)
 		})
 	}
 }
 
 // TestAnAccountThatComesBackBetweenTheLooks: the last lookup decides, not the one for the undo log.
 func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
-	f.Now = now
 	uids := someGuests(t, f, 2)
 	a, looks := watch(f), 0
 	a.before = func(method string, _ []string) error {
@@ -336,9 +311,7 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
 func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
-	f.Now = now
 	someGuests(t, f, 3)
 	a := watch(f)
 	a.after = func(method string, _ []string) error {
@@ -364,9 +337,7 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 
 // TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
 func TestDeletionsThatFail(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
-	f.Now = now
 	uids, a := someGuests(t, f, 3), watch(f)
 	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
 	got := f.Run(t, "")
@@ -380,9 +351,8 @@ func TestDeletionsThatFail(t *testing.T) {
 			}
 			return nil
 		}
-		if got := f.Run(t, ""); got.Status != engine.Failed || len(f.Accounts(t)) != 1 {
-			t.Errorf("%s: %s %v", method, got.Status, got.Actions)
-		}
+		enginetest.Want(t, "status without "+method, engine.Failed, f.Run(t, "").Status)
+		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
 	}
 	a.before = nil
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 1))
@@ -391,9 +361,7 @@ func TestDeletionsThatFail(t *testing.T) {
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts
 // do not count.
 func TestALimitOnAccounts(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(fields{"limit": 10}))
-	f.Now = now
 	someGuests(t, f, 25)
 	f.SignUp(t, "hana")
 	var done []int
@@ -410,25 +378,13 @@ func TestALimitOnAccounts(t *testing.T) {
 
 // TestManyAccounts: several pages, and deletions gathered into few calls.
 func TestManyAccounts(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
-	f.Now = now
 	someGuests(t, f, 2300)
 	f.SignUp(t, "hana")
-	a := watch(f)
-	calls := map[string]int{}
-	most := 0
-	a.before = func(method string, uids []string) error {
-		calls[method]++
-		most = max(most, len(uids))
-		return nil
-	}
-	f.Env["UNDO_DAYS"] = "0"
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 2300))
+	f.Now, f.Env["UNDO_DAYS"] = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), "0"
+	got := enginetest.NewGolden(t, "accounts").Run(t, "2,300 guests and somebody else", f, "", "", "Authentication DeleteUsers")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 2300))
 	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
-	if calls["ListUsers"] != 3 || calls["GetUsers"] != 23 || calls["DeleteUsers"] > 23 || most > 1000 {
-		t.Errorf("calls %v, of %d at most", calls, most)
-	}
 }
 
 // TestAListingThatIsInterrupted: the next run begins at the page that this one reached, or at the beginning if its token is
@@ -437,9 +393,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []bool{true, false} {
 		t.Run(fmt.Sprint("token taken: ", taken), func(t *testing.T) {
-			t.Parallel()
 			f := start(t, guests(fields{"age": fields{"field": "lastSignIn", "days": 200}}))
-			f.Now = now
 			someGuests(t, f, 2500) // none of them is due
 			late := false
 			f.Clock = func() time.Time {
@@ -448,46 +402,36 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 				}
 				return now
 			}
-			a := watch(f)
-			var pages []string
-			a.before = func(method string, tokens []string) error {
-				if method == "ListUsers" {
-					pages = append(pages, tokens[0])
-					late = len(pages) == 1
-				}
+			watch(f).before = func(method string, _ []string) error {
+				late = late || method == "ListUsers"
 				return nil
 			}
-			if got := f.Run(t, ""); got.Status != engine.Partial || got.Scanned != 1000 {
-				t.Fatalf("%s, scanned %d", got.Status, got.Scanned)
-			}
+			got := f.Run(t, "")
+			enginetest.Want(t, "status and scanned", array{engine.Partial, 1000}, array{got.Status, got.Scanned})
 			if !taken {
 				if !f.EmbeddedAuth() {
 					t.Skip("the Firebase Emulator Suite takes any text for a token")
 				}
 				f.Set(t, "cleanupJobs/cleanupThings", enginetest.From("of another time"))
 			}
-			late = false
-			got := f.Run(t, "")
-			if got.Status != engine.Completed || got.Scanned != map[bool]int{true: 1500, false: 2500}[taken] {
-				t.Errorf("%s, scanned %d, pages %q, %v", got.Status, got.Scanned, pages, got.Failures)
-			}
+			f.Clock = func() time.Time { return now }
+			got = f.Run(t, "")
+			scanned := map[bool]int{true: 1500, false: 2500}[taken]
+			enginetest.Want(t, "status and scanned then", array{engine.Completed, scanned}, array{got.Status, got.Scanned})
 		})
 	}
 }
 
 // TestPlanOfAccounts: before anything is deployed, a plan lists accounts over a connection that deletes none.
 func TestPlanOfAccounts(t *testing.T) {
-	t.Parallel()
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 3)
 	a := watch(f)
 	report, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
-	if err != nil || report.Status != engine.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] ||
-		report.Usage.AuthCalls != 1 {
-		t.Errorf("%+v, %v", report, err)
+	if err != nil || a.API == nil {
+		t.Fatalf("%v; watched: %v", err, a.API)
 	}
-	if a.API == nil {
-		t.Error("the connection was not the one that is watched")
-	}
+	enginetest.WantReport(t, report, engine.Completed, map[string]engine.Counts{"delete account": {Planned: 3}})
+	enginetest.Want(t, "the last of the plan", "account "+uids[2], report.Plan[2].Target)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }

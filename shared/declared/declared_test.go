@@ -36,12 +36,13 @@ func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 	return engine.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
 }
 
-// start returns the function of a rule, on a project of its own.
-func start(t testing.TB, rule any) *enginetest.Function {
+// start returns the function of a rule, on a project of its own at [now]. It makes the test parallel.
+func start(t *testing.T, rule any) *enginetest.Function {
 	t.Helper()
+	t.Parallel()
 	e := entry(t, rule)
 	f := enginetest.New(t, newFunction(t, e))
-	f.Indexes = e.AllIndexes()
+	f.Indexes, f.Now = e.AllIndexes(), now
 	return f
 }
 

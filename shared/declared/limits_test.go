@@ -1,10 +1,7 @@
 package declared_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -36,9 +32,10 @@ func TestTooMuchIsDue(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		rule    fields
-		due     int // of 40 documents, all of which are old
+		due     int // of 40 documents, all of which are old; 19: there are no others
 		aborted bool
 	}{
+		{"few, and all of them", drafts(nil), 19, false},
 		{"half", drafts(fields{"where": array{fields{"field": "published", "==": false}}}), 20, false},
 		{"more than half", drafts(fields{"where": array{fields{"field": "published", "==": false}}}), 21, true},
 		{"half of what is judged", drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}}), 20, false},
@@ -48,65 +45,42 @@ func TestTooMuchIsDue(t *testing.T) {
 		{"with a limit, by what was seen", drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10}), 40, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			f := start(t, tt.rule)
-			f.Now = now
-			f.SetMany(t, 40, func(i int) (string, fields) {
+			all := 40
+			if tt.due == 19 {
+				all = tt.due
+			}
+			f.SetMany(t, all, func(i int) (string, fields) {
 				return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "published": i >= tt.due}
 			})
 			got := f.Run(t, "")
-			left := len(f.Documents(t, "drafts"))
-			if tt.aborted {
-				if got.Status != engine.Aborted || left != 40 || !strings.Contains(fmt.Sprint(got.Failures), "maxDuePercent: ") {
-					t.Errorf("%s, %d left, %v; want that nothing is done", got.Status, left, got.Failures)
-				}
-				if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Completed {
-					t.Errorf("forced: %s %v", forced.Status, forced.Failures)
-				}
+			if !tt.aborted {
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.due))
 				return
 			}
-			if got.Status != engine.Completed || left != 40-tt.due {
-				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
-			}
+			enginetest.WantAborted(t, got, "maxDuePercent: ")
+			enginetest.Want(t, "left", all, len(f.Documents(t, "drafts")))
+			enginetest.Want(t, "forced", engine.Completed, f.Run(t, `{"force":true}`).Status)
 		})
 	}
-}
-
-// TestFewDocumentsAreNoShare: if there are only 19 documents, all may be due.
-func TestFewDocumentsAreNoShare(t *testing.T) {
-	t.Parallel()
-	f := start(t, drafts(nil))
-	f.Now = now
-	f.SetMany(t, 19, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old} })
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 19))
 }
 
 // TestShareThatCannotBeCounted: nothing is done if the limit cannot be checked.
 func TestShareThatCannotBeCounted(t *testing.T) {
 	t.Parallel()
 	for percent, want := range map[int]engine.Status{50: engine.Failed, 100: engine.Completed} {
-		f := start(t, drafts(fields{"maxDuePercent": percent}))
-		f.Now = now
-		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-			func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
-				opts ...grpc.CallOption) (grpc.ClientStream, error) {
-				if strings.HasSuffix(method, "/RunAggregationQuery") {
-					return nil, status.Error(codes.DeadlineExceeded, "the count takes too long")
-				}
-				return streamer(ctx, desc, cc, method, opts...)
-			}))
-		f.Set(t, "drafts/d", fields{"updatedAt": old})
-		if got := f.Run(t, ""); got.Status != want {
-			t.Errorf("at most %d %%: %s %v, want %s", percent, got.Status, got.Failures, want)
-		}
+		t.Run(fmt.Sprint(percent), func(t *testing.T) {
+			f := start(t, drafts(fields{"maxDuePercent": percent}))
+			f.RefuseCounts(status.Error(codes.DeadlineExceeded, "the count takes too long"))
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			enginetest.Want(t, "status", want, f.Run(t, "").Status)
+		})
 	}
 }
 
 // TestContinuesBehindALimit: each run deletes as many as the limit allows, and the next continues behind those that it kept.
 func TestContinuesBehindALimit(t *testing.T) {
-	t.Parallel()
 	f := start(t, drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10, "maxDuePercent": 100}))
-	f.Now = now
 	f.SetMany(t, 50, func(i int) (string, fields) {
 		return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old.Add(-time.Duration(50-i) * time.Minute), "published": i%2 == 0}
 	})
@@ -119,35 +93,28 @@ func TestContinuesBehindALimit(t *testing.T) {
 		done = append(done, got.Actions["delete document"].Done)
 	}
 	enginetest.Want(t, "done", []int{10, 10, 5, 0}, done)
-	if left := f.Documents(t, "drafts"); len(left) != 25 {
-		t.Errorf("%d left, want the 25 that are published", len(left))
-	}
+	enginetest.Want(t, "left, all that are published", 25, len(f.Documents(t, "drafts")))
 }
 
 // TestArchiveThatIsTaken: an earlier document with the same id stays unchanged in the archive. The later one gets a place of
 // its own, and so do the documents that go along, even if one run began with them and another finished.
 func TestArchiveThatIsTaken(t *testing.T) {
-	t.Parallel()
 	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
 	f.Set(t, "drafts/d", fields{"updatedAt": old, "text": "second"})
 	const many = engine.MaxRoom + 50
 	f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
 	f.Set(t, "oldDrafts/d", fields{"text": "first"})
-	var commits atomic.Int32
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-			opts ...grpc.CallOption) error {
-			commit, _ := req.(*firestorepb.CommitRequest)
-			if len(commit.GetWrites()) > 10 && commits.Add(1) == 2 {
+	commits := 0
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		if len(commit.GetWrites()) > 10 {
+			if commits++; commits == 2 {
 				return status.Error(codes.PermissionDenied, "not now")
 			}
-			return invoke(ctx, method, req, reply, cc, opts...)
-		}))
-	f.Now = now
-	if got := f.Run(t, ""); got.Status != engine.Failed || len(f.Documents(t, "drafts/d/revisions")) != 50 {
-		t.Fatalf("%s, %d revisions left; want a run that was interrupted after the first commit", got.Status,
-			len(f.Documents(t, "drafts/d/revisions")))
-	}
+		}
+		return send()
+	})
+	enginetest.Want(t, "status of a run that is interrupted", engine.Failed, f.Run(t, "").Status)
+	enginetest.Want(t, "revisions left by its first commit", 50, len(f.Documents(t, "drafts/d/revisions")))
 	f.Now = now.Add(24 * time.Hour)
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
 	archive := f.Documents(t, "oldDrafts")
@@ -155,13 +122,9 @@ func TestArchiveThatIsTaken(t *testing.T) {
 	delete(archive, "d")
 	for second, data := range archive {
 		enginetest.Want(t, "the second", fields{"text": "second", "updatedAt": old}, data)
-		if n := len(f.Documents(t, "oldDrafts/"+second+"/revisions")); n != many {
-			t.Errorf("%d revisions below %s, want %d", n, second, many)
-		}
+		enginetest.Want(t, "revisions below "+second, many, len(f.Documents(t, "oldDrafts/"+second+"/revisions")))
 	}
-	if len(archive) != 1 {
-		t.Errorf("%d others in the archive, want one", len(archive))
-	}
+	enginetest.Want(t, "others in the archive", 1, len(archive))
 }
 
 // TestManyThatGoAlong: more documents than one commit takes are deleted in several, and the document itself in the last.
@@ -169,10 +132,9 @@ func TestManyThatGoAlong(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]fields{"deleted": {}, "archived": {"archive": "oldDrafts"}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			more["with"] = array{fields{"subcollection": "revisions"}, fields{"collection": "comments", "field": "of.draft"}}
 			f := start(t, drafts(more))
-			f.Now, f.Env["UNDO_DAYS"] = now, "0" // with an undo log, all would be read whole
+			f.Env["UNDO_DAYS"] = "0" // with an undo log, all would be read whole
 			f.Set(t, "drafts/d", fields{"updatedAt": old})
 			f.Set(t, "drafts/young", fields{"updatedAt": now})
 			f.Set(t, "drafts/young/revisions/r", fields{"n": int64(1)})
@@ -184,15 +146,13 @@ func TestManyThatGoAlong(t *testing.T) {
 					fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
 			})
 			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
-			if n := len(f.Documents(t, "drafts/d/revisions")); n != 0 || len(f.Documents(t, "drafts")) != 1 ||
-				len(f.Documents(t, "comments")) != 6 {
-				t.Errorf("%d revisions, %d drafts and %d comments left", n, len(f.Documents(t, "drafts")), len(f.Documents(t, "comments")))
+			want := map[string]int{"drafts": 1, "drafts/d/revisions": 0, "drafts/young/revisions": 1, "comments": 6}
+			if archived := f.Documents(t, "oldDrafts/d/revisions"); more["archive"] != nil {
+				want["oldDrafts/d/revisions"], want["oldDrafts/d/comments"] = many, 4
+				enginetest.Want(t, "one that is archived", fields{"n": int64(7)}, archived["r007"])
 			}
-			archived := f.Documents(t, "oldDrafts/d/revisions")
-			if n := len(archived); more["archive"] != nil &&
-				(n != many || archived["r007"]["n"] != int64(7) || len(f.Documents(t, "oldDrafts/d/comments")) != 4) {
-				t.Errorf("%d revisions such as %v and %d comments in the archive", n, archived["r007"],
-					len(f.Documents(t, "oldDrafts/d/comments")))
+			for collection, n := range want {
+				enginetest.Want(t, "documents of "+collection, n, len(f.Documents(t, collection)))
 			}
 		})
 	}
@@ -200,12 +160,10 @@ func TestManyThatGoAlong(t *testing.T) {
 
 // TestFieldsOfAnotherForm: a value names an object only at the path that the rule says.
 func TestFieldsOfAnotherForm(t *testing.T) {
-	t.Parallel()
 	f := start(t, drafts(fields{"with": array{
 		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"},
 		fields{"object": "more[]", "under": "images/"},
 	}}))
-	f.Now = now
 	const name, theirs = "images/a.png", "images/b.png"
 	for _, object := range []string{name, theirs} {
 		f.Put(t, object, nil, nil)
@@ -257,9 +215,7 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"null", 20, "x", false},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			t.Parallel()
 			f := start(t, drafts(fields{"where": array{fields{"field": "state.published", "is": tt.is}}, "maxDuePercent": 100}))
-			f.Now = now
 			f.SetMany(t, tt.n, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old} })
 			f.Set(t, "drafts/young", fields{"updatedAt": now, "state": fields{"published": tt.written}})
 			if tt.written == nil {
@@ -270,12 +226,9 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.n))
 				return
 			}
-			if got.Status != engine.Aborted || !strings.Contains(got.Failures[0].Error, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n)) {
-				t.Errorf("%s %v", got.Status, got.Failures)
-			}
-			if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Aborted || len(f.Documents(t, "drafts")) != tt.n+1 {
-				t.Errorf("forced: %s, %d left", forced.Status, len(f.Documents(t, "drafts")))
-			}
+			enginetest.WantAborted(t, got, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n))
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "left", tt.n+1, len(f.Documents(t, "drafts")))
 			lifted := f.Run(t, `{"lift":["unwritten:drafts.state.published"]}`)
 			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete document", tt.n))
 		})

@@ -104,8 +104,12 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 			})
 			path := "known/" + name
 			at, err := w.Exchange(t.Context(), path, func(documents.Document, bool) (map[string]any, error) { return data{"is": "left"}, nil })
-			if d, _, getErr := w.Get(t.Context(), path); err != nil || getErr != nil || at.IsZero() || !at.Equal(d.UpdateTime) {
-				t.Fatalf("written at %s, %v; read %+v, %v", at, err, d, getErr)
+			d, _, getErr := w.Get(t.Context(), path)
+			if err := errors.Join(err, getErr); err != nil {
+				t.Fatal(err)
+			}
+			if at.IsZero() || !at.Equal(d.UpdateTime) {
+				t.Fatalf("written at %s, read as of %s", at, d.UpdateTime)
 			}
 			if tt.meanwhile != nil {
 				tt.meanwhile(path)
@@ -180,8 +184,11 @@ func TestExchangeAnd(t *testing.T) {
 			}
 			return fields, also, nil
 		})
-		if (err != nil) != tt.fails || calls != tt.calls || len(*told) > 0 {
-			t.Errorf("%s: %v after %d calls, want %d; told of %v", name, err, calls, tt.calls, *told)
+		if (err != nil) != tt.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		if calls != tt.calls || len(*told) > 0 {
+			t.Errorf("%s: %d calls, want %d; told of %v", name, calls, tt.calls, *told)
 		}
 		if diff := cmp.Diff([]data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]}); diff != "" {
 			t.Errorf("%s: documents (-want +got):\n%s", name, diff)

@@ -30,8 +30,11 @@ func TestNumbers(t *testing.T) {
 		d := Document{Data: map[string]any{"n": tt.value}}
 		number, isNumber := d.Number("n")
 		whole, isWhole := d.Whole("n")
-		if isNumber != tt.isNumber || isNumber && number != tt.number || isWhole != tt.isWhole || whole != tt.whole {
-			t.Errorf("%s: %v, %v and %v, %v", name, number, isNumber, whole, isWhole)
+		if isNumber != tt.isNumber || isNumber && number != tt.number {
+			t.Errorf("%s: number %v, %v", name, number, isNumber)
+		}
+		if isWhole != tt.isWhole || whole != tt.whole {
+			t.Errorf("%s: whole %v, %v", name, whole, isWhole)
 		}
 	}
 }

@@ -30,9 +30,17 @@ func TestPast(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := values[0].Text
-		askable := len(at) <= 1499 && utf8.ValidString(at)
-		if !askable || at < text || len(text) <= 1499 && at != text || len(at) < 1490 && at != text || values[1].Int != 7 {
-			t.Errorf("the cursor behind a text of %d bytes has one of %d: %.40q", len(text), len(at), at)
+		if len(at) > 1499 || !utf8.ValidString(at) {
+			t.Errorf("the cursor behind a text of %d bytes has one that cannot be asked for: %.40q", len(text), at)
+		}
+		if at < text {
+			t.Errorf("the cursor behind a text of %d bytes lies before it: %.40q", len(text), at)
+		}
+		if at != text && (len(text) <= 1499 || len(at) < 1490) {
+			t.Errorf("the cursor behind a text of %d bytes has another of %d: %.40q", len(text), len(at), at)
+		}
+		if values[1].Int != 7 {
+			t.Errorf("the cursor's second value is %d", values[1].Int)
 		}
 	}
 	if cursor := past(strings.Repeat("\U0010FFFF", 400)); cursor != "" { // no text comes after it

@@ -112,7 +112,10 @@ func TestFirstWholeOfWhatCannotBeDecoded(t *testing.T) {
 		return spoiled{s}, err
 	}))
 	found, err := c.Reader().FirstWhole(ctx, documents.Query{Collection: "things", Select: []string{"n"}}, "", 5, 1<<20)
-	if err != nil || len(found) != 1 || found[0].Original != nil || found[0].Data["n"] != int64(1) {
-		t.Errorf("%+v, %v", found, err)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if found[0].Original != nil || found[0].Data["n"] != int64(1) {
+		t.Errorf("%+v", found[0])
 	}
 }

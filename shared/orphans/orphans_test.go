@@ -156,9 +156,9 @@ func TestOutOfTime(t *testing.T) {
 			t.Fatalf("after %d partial runs: %+v", partial, got)
 		}
 	}
-	if len(f.Objects(t)) != 12 || len(notesLeft(t, f)) != 0 || scanned != 1002+2+5 {
-		t.Errorf("%d objects and %v left; %d scanned, want each once", len(f.Objects(t)), notesLeft(t, f), scanned)
-	}
+	enginetest.Want(t, "objects left", 12, len(f.Objects(t)))
+	enginetest.Want(t, "notes left", 0, len(notesLeft(t, f)))
+	enginetest.Want(t, "scanned, each once", 1002+2+5, scanned)
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"]))
 }
 

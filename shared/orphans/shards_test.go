@@ -106,8 +106,11 @@ func (b *bucket) wantShards(t *testing.T, what string, ranges []engine.Range, sh
 	t.Helper()
 	largest, sum := 0, 0
 	for i, r := range ranges {
-		if i > 0 && ranges[i-1].End != r.Begin || i == 0 && nameOf(t, r.Begin) != "" || i == len(ranges)-1 && r.End != "" {
-			t.Fatalf("%s: ranges %v", what, ranges)
+		if i > 0 && ranges[i-1].End != r.Begin {
+			t.Fatalf("%s: a gap before the range %d of %v", what, i, ranges)
+		}
+		if i == 0 && nameOf(t, r.Begin) != "" || i == len(ranges)-1 && r.End != "" {
+			t.Fatalf("%s: something lies before or behind %v", what, ranges)
 		}
 		n := len(b.between(nameOf(t, r.Begin), nameOf(t, r.End)))
 		largest, sum = max(largest, n), sum+n
@@ -229,13 +232,19 @@ func TestPiecesOfAListing(t *testing.T) {
 		}
 		before := 0
 		for _, p := range pieces {
-			if from, err := strconv.Atoi(p.from); err != nil || from != before || p.n < 1 || p.n > max(1, 2*n/mostPieces) {
-				t.Fatalf("of %d names: a piece of %d from %q, behind %d: %v", n, p.n, p.from, before, err)
+			if from := fmt.Sprintf("%09d", before); p.from != from {
+				t.Fatalf("of %d names: a piece from %q, want %q", n, p.from, from)
+			}
+			if p.n < 1 || p.n > max(1, 2*n/mostPieces) {
+				t.Fatalf("of %d names: a piece of %d", n, p.n)
 			}
 			before += p.n
 		}
-		if before != n || len(pieces) > mostPieces || len(pieces) < min(n, mostPieces/2) {
-			t.Errorf("of %d names: %d pieces hold %d", n, len(pieces), before)
+		if before != n {
+			t.Errorf("of %d names: the pieces hold %d", n, before)
+		}
+		if len(pieces) > mostPieces || len(pieces) < min(n, mostPieces/2) {
+			t.Errorf("of %d names: %d pieces", n, len(pieces))
 		}
 	}
 }

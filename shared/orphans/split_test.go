@@ -184,9 +184,7 @@ func TestSplitsWhatThereIs(t *testing.T) {
 			t.Errorf("shard %d looked at %d things, want a third of 4,500", i, shard.Scanned)
 		}
 	}
-	if len(f.Objects(t)) != 3300-66 || len(notesLeft(t, f)) != 1 {
-		t.Errorf("%d objects, notes %v left", len(f.Objects(t)), notesLeft(t, f))
-	}
+	enginetest.Want(t, "objects and notes left", []int{3300 - 66, 1}, []int{len(f.Objects(t)), len(notesLeft(t, f))})
 }
 
 // TestSplitsWhatIsLeft: a run that continues behind a checkpoint divides what lies behind it.
@@ -209,9 +207,8 @@ func TestLittleIsNotSplit(t *testing.T) {
 	f := inShards(t, 16, files, notes)
 	put(t, f, "nobody's", "files/a/1", "files/b/2")
 	got := run(t, f)
-	if got.Status != engine.Completed || got.Shards != nil || len(f.Objects(t)) != 0 || got.Usage.StorageClassA != 2 {
-		t.Errorf("%+v, want one listing to see that it is little, and one to plan", got)
-	}
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 2))
+	enginetest.Want(t, "shards", 0, len(got.Shards))
 }
 
 // TestPassesThatAreLeftOut are neither gone through nor given to shards, and those behind them keep their checkpoints.

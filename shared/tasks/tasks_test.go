@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -69,9 +70,10 @@ func TestEnqueue(t *testing.T) {
 		t.Errorf("scheduled for %s", got)
 	}
 	r := delayed.GetHttpRequest()
-	if r.GetUrl() != "https://worker.example/f" || r.GetHttpMethod() != cloudtaskspb.HttpMethod_POST || string(r.GetBody()) != `{"project_id":"p1"}` ||
-		r.GetHeaders()["Content-Type"] != "application/json" || r.GetHeaders()["X-Now"] != "then" {
-		t.Errorf("request %v", r)
+	got := []string{r.GetHttpMethod().String(), r.GetUrl(), string(r.GetBody()), r.GetHeaders()["Content-Type"], r.GetHeaders()["X-Now"]}
+	want := []string{"POST", "https://worker.example/f", `{"project_id":"p1"}`, "application/json", "then"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("method, URL, body and headers (-want +got):\n%s", diff)
 	}
 	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
 		t.Errorf("token %v", token)
@@ -156,8 +158,13 @@ func TestRefused(t *testing.T) {
 	p, w := open(t, "https://worker.example/f")
 	p.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
 	err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"p1"}, Body: 1})
-	if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), `["p1"]`) || !strings.Contains(err.Error(), "queues/warnings") {
-		t.Errorf("%v: want it to name the task and the queue", err)
+	if status.Code(err) != codes.PermissionDenied {
+		t.Fatalf("refused with %v", err)
+	}
+	for _, part := range []string{`["p1"]`, "queues/warnings"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not name %s", err, part)
+		}
 	}
 	p.Tasks().FailCreates(nil)
 	for _, task := range []tasks.Task{

@@ -101,8 +101,8 @@ func TestPart(t *testing.T) {
 			s.add(fmt.Sprintf("a/%03d", i), 0)
 		}
 		found, next, complete, err := Part(t.Context(), s, "a", "", tt.limit, tt.bytes)
-		if err != nil || len(found) != tt.found || complete != tt.complete || !slices.Equal(s.asked, tt.asked) {
-			t.Errorf("%s: %d found, complete %v, asked for %v, %v", name, len(found), complete, s.asked, err)
+		if diff := cmp.Diff([]any{tt.found, tt.complete, tt.asked, nil}, []any{len(found), complete, s.asked, err}); diff != "" {
+			t.Errorf("%s: found, complete, asked for, error (-want +got):\n%s", name, diff)
 		}
 		if tt.found == 0 || tt.complete {
 			continue
@@ -131,8 +131,8 @@ func TestCurrent(t *testing.T) {
 	s.add("c/same", 1)
 	pending := []documents.Document{{Path: "a/pending"}}
 	all, stale, err := Compare(t.Context(), s, "a", "b", pending)
-	if err != nil || all || idsOf(stale) != "before same stray" {
-		t.Errorf("Compare = %v, %s, %v", all, idsOf(stale), err)
+	if diff := cmp.Diff([]any{false, "before same stray", nil}, []any{all, idsOf(stale), err}); diff != "" {
+		t.Errorf("Compare (-want +got):\n%s", diff)
 	}
 	originals := slices.DeleteFunc(slices.Clone(s.all), func(d documents.Document) bool { return d.Ref().Collection != "a" })
 	if changed, err := Changed(t.Context(), s, originals, "b"); err != nil || idsOf(changed) != "before missing pending same" {
@@ -149,8 +149,9 @@ func TestCurrent(t *testing.T) {
 			t.Errorf("all but %s: %v, %v", what, all, err)
 		}
 		rest.all = slices.DeleteFunc(rest.all, func(d documents.Document) bool { return d.ID() == "missing" || d.ID() == "stray" })
-		if all, stale, err := Compare(t.Context(), rest, "a", "b", pending); !all || len(stale) > 0 || err != nil {
-			t.Errorf("all: %v, %s, %v", all, idsOf(stale), err)
+		all, stale, err := Compare(t.Context(), rest, "a", "b", pending)
+		if diff := cmp.Diff([]any{true, "", nil}, []any{all, idsOf(stale), err}); diff != "" {
+			t.Errorf("Compare of all (-want +got):\n%s", diff)
 		}
 	}
 	s.err = errors.New("failed")

@@ -1,0 +1,113 @@
+package declared_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+const tick = time.Microsecond // Firestore's resolution
+
+// wantJudged compares what a job's rule decides about a document. A reason to keep it is one of kept, with whether it is invalid.
+func wantJudged(t *testing.T, job, name string, data fields, now time.Time, kept map[string]bool, want string) {
+	t.Helper()
+	for _, e := range functions.All() {
+		if e.Name == job {
+			decision := engine.Do(e.Rule.Kind(), want)
+			if invalid, is := kept[want]; is {
+				decision = engine.Decision{Reason: want, Invalid: invalid}
+			}
+			enginetest.Want(t, name, decision, declared.Judge(*e.Rule, documents.Document{Data: data}, now))
+			return
+		}
+	}
+	t.Errorf("no entry %s", job)
+}
+
+func TestJudgeReport(t *testing.T) {
+	date := func(y int, m time.Month, d, hour, minute, second int) time.Time {
+		return time.Date(y, m, d, hour, minute, second, 0, time.UTC)
+	}
+	const older = ", older than 1 month"
+	kept := map[string]bool{keptYoung: false, keptUnsettled: false, keptUnset: false, keptUndated: true}
+	now, long := date(2026, 1, 10, 15, 0, 0), date(2020, 1, 1, 0, 0, 0)
+	for _, tt := range []struct {
+		name string
+		data fields
+		now  time.Time
+		want string // why it is due, or kept
+	}{
+		{"reviewed, long ago", report("reviewed", date(2025, 11, 30, 1, 2, 3)), now, "status reviewed, createdAt 2025-11-30T01:02:03Z" + older},
+		{"dismissed, long ago", report("dismissed", long), now, "status dismissed, createdAt 2020-01-01T00:00:00Z" + older},
+		{"a tick over a month", report("reviewed", monthAgo.Add(-tick)), now, "status reviewed, createdAt 2025-12-10T14:59:59Z" + older},
+		{"exactly a month", report("reviewed", monthAgo), now, keptYoung},
+		{"a tick under a month", report("dismissed", monthAgo.Add(tick)), now, keptYoung},
+		{"from the future", report("reviewed", now.Add(time.Hour)), now, keptYoung},
+		{"pending for years", report("pending", long), now, keptUnsettled},
+
+		{"31 March: 28 February is the cutoff", report("reviewed", date(2026, 2, 28, 0, 0, 0)), date(2026, 3, 31, 0, 0, 0), keptYoung},
+		{"31 March: before it", report("reviewed", date(2026, 2, 28, 0, 0, 0).Add(-tick)), date(2026, 3, 31, 0, 0, 0),
+			"status reviewed, createdAt 2026-02-27T23:59:59Z" + older},
+		{"31 March, leap year", report("reviewed", date(2028, 2, 28, 23, 59, 59)), date(2028, 3, 31, 0, 0, 0),
+			"status reviewed, createdAt 2028-02-28T23:59:59Z" + older},
+		{"31 March, leap year, kept", report("reviewed", date(2028, 2, 29, 0, 0, 0)), date(2028, 3, 31, 0, 0, 0), keptYoung},
+		{"29 February", report("reviewed", date(2028, 1, 29, 0, 0, 0)), date(2028, 2, 29, 0, 0, 0), keptYoung},
+		{"1 January", report("reviewed", date(2025, 12, 1, 0, 0, 0).Add(-tick)), date(2026, 1, 1, 0, 0, 0),
+			"status reviewed, createdAt 2025-11-30T23:59:59Z" + older},
+		{"1 January, kept", report("reviewed", date(2025, 12, 1, 0, 0, 0)), date(2026, 1, 1, 0, 0, 0), keptYoung},
+		{"31 December", report("reviewed", date(2025, 11, 30, 23, 59, 59)), date(2025, 12, 31, 23, 59, 59), keptYoung},
+
+		{"no status", fields{"createdAt": long}, now, keptUnsettled},
+		{"null status", report(nil, long), now, keptUnsettled},
+		{"numeric status", report(int64(1), long), now, keptUnsettled},
+		{"status in capitals", report("Reviewed", long), now, keptUnsettled},
+		{"empty status", report("", long), now, keptUnsettled},
+		{"statuses in a list", report([]any{"reviewed"}, long), now, keptUnsettled},
+		{"no date", fields{"status": "reviewed"}, now, keptUnset},
+		{"null date", report("reviewed", nil), now, keptUnset},
+		{"date as text", report("reviewed", "2020-01-01T00:00:00Z"), now, keptUndated},
+		{"date as milliseconds", report("reviewed", int64(1577836800000)), now, keptUndated},
+		{"date is NaN", report("reviewed", math.NaN()), now, keptUndated},
+		{"date in the year 9999", report("reviewed", date(9999, 12, 31, 23, 59, 59)), now, keptYoung},
+		{"date in the year 1", report("reviewed", date(1, 1, 1, 0, 0, 0)), now, keptUndated},
+		{"date of 1970", report("reviewed", documents.Earliest.Add(-tick)), now, keptUndated},
+		{"date of 1971", report("reviewed", documents.Earliest), now, "status reviewed, createdAt 1971-01-01T00:00:00Z" + older},
+		{"no data at all", nil, now, keptUnsettled},
+	} {
+		wantJudged(t, "cleanupReports", tt.name, tt.data, tt.now, kept, tt.want)
+	}
+}
+
+func TestJudgeInvite(t *testing.T) {
+	const due = "not accepted, created_at 2025-10-12T15:09:59Z, older than 90 days"
+	kept := map[string]bool{inviteYoung: false, keptAccepted: false, inviteUnset: false, keptTokenless: true, inviteUndated: true}
+	base := invite("t0ken", limit.Add(-tick))
+	for _, tt := range []struct {
+		name string
+		data fields
+		want string // why it is due, or kept
+	}{
+		{"a tick over 90 days", base, due},
+		{"in another zone", with(base, fields{"created_at": limit.Add(-tick).In(time.FixedZone("JST", 9*3600))}), due},
+		{"no user_id", without(base, "user_id"), due},
+		{"exactly 90 days", with(base, fields{"created_at": limit}), inviteYoung},
+		{"a tick under 90 days", with(base, fields{"created_at": limit.Add(tick)}), inviteYoung},
+		{"accepted", with(base, fields{"user_id": "u1"}), keptAccepted},
+		{"user_id is empty", with(base, fields{"user_id": ""}), keptAccepted},
+		{"no token", without(base, "invite_token"), keptTokenless},
+		{"empty token", with(base, fields{"invite_token": ""}), keptTokenless},
+		{"numeric token", with(base, fields{"invite_token": int64(1)}), keptTokenless},
+		{"no date", without(base, "created_at"), inviteUnset},
+		{"null date", with(base, fields{"created_at": nil}), inviteUnset},
+		{"date as text", with(base, fields{"created_at": "2020-01-01T00:00:00Z"}), inviteUndated},
+		{"no data at all", nil, keptTokenless},
+	} {
+		wantJudged(t, "removeUnacceptedMemberInvites", tt.name, tt.data, now, kept, tt.want)
+	}
+}

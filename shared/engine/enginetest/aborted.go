@@ -1,0 +1,21 @@
+package enginetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/engine"
+)
+
+// WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the parts.
+func WantAborted(t testing.TB, got *engine.Report, parts ...string) {
+	t.Helper()
+	Want(t, "status", engine.Aborted, got.Status)
+	said := fmt.Sprint(got.Failures)
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			t.Errorf("the failures are %s, which does not say %q", said, part)
+		}
+	}
+}
