@@ -25,7 +25,7 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 		"an address of the network": {host("192.168.1.7:9199"), http.StatusForbidden},
 	} {
 		for _, url := range []string{
-			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=media&name=a",
+			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=resumable&name=a",
 			"http://" + environment[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/demo-p/accounts:batchDelete",
 		} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"localIds":["u"],"force":true}`))

@@ -1,14 +1,12 @@
 package backends
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -561,8 +559,8 @@ func TestListManyInPages(t *testing.T) {
 	want := make([]string, count)
 	for i := range count {
 		want[i] = fmt.Sprintf("posts/%06d", (i*7919)%count) // in no order
-		if _, err := server.store.put(bucket.BucketName(), want[i], conditions{}, resource{}, nil); err != nil {
-			t.Fatal(err.message)
+		if err := server.Put(bucket.BucketName(), want[i], nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 	slices.Sort(want)
@@ -612,23 +610,25 @@ func TestInvalidStorageRequests(t *testing.T) {
 		method, path, header, body string
 		want                       int
 	}{
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media", "", "x", 400},                // no name
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=" + long, "", "x", 400},   // too long
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a%0Ab", "", "x", 400},     // a line break
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=%FF", "", "x", 400},       // no UTF-8
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=..", "", "x", 400},        // reserved
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=other&name=a", "", "x", 400},         // no such form
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=multipart&name=a", "", "x", 400},     // no parts
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", `{"name":7}`, 400},   // no name
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"met`, 400}, // no JSON
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", "{}", 400},              // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + long, "", "{}", 400}, // too long
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a%0Ab", "", "{}", 400},   // a line break
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=%FF", "", "{}", 400},     // no UTF-8
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=..", "", "{}", 400},      // reserved
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a", "", "x", 400},            // no such form
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=multipart&name=a", "", "{}", 400},       // no parts
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", `{"name":7}`, 400},      // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"met`, 400},    // no JSON
 		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"metadata":{"a":1}}`, 400},
 		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "", "x", 404},
 		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "bytes 0-9/10", "x", 400},
-		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a&ifGenerationMatch=x", "", "x", 400},
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a&ifGenerationMatch=x", "", "{}", 400},
 		{"GET", "/storage/v1/b/b/o?maxResults=0", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?pageToken=%21", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?fields=items(", "", "", 400},
-		{"GET", "/storage/v1/b/b/o?versions=true&delimiter=/", "", "", 501},
+		{"GET", "/storage/v1/b/b/o?versions=true&delimiter=/", "", "", 200},
+		{"GET", "/storage/v1/b/b/o?matchGlob=*", "", "", 501},
+		{"PUT", "/storage/v1/b/b/o/missing", "", "{}", 501},
 		{"GET", "/storage/v1/b/b/o?startOffset=a%00", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?startOffset=a%0Ab", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?endOffset=a%0D", "", "", 400},
@@ -662,22 +662,6 @@ func TestInvalidStorageRequests(t *testing.T) {
 		if response.StatusCode != test.want {
 			t.Errorf("%s %.80s: %s, want %d: %s", test.method, test.path, response.Status, test.want, body)
 		}
-	}
-}
-
-func TestPutReplacesAttributes(t *testing.T) {
-	bucket, server := storageBucket(t)
-	put(t, bucket.Object("a"), "1", func(w *storage.Writer) { w.CacheControl, w.Metadata = "no-store", map[string]string{"a": "1"} })
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPut, "http://x/storage/v1/b/"+bucket.BucketName()+"/o/a",
-		bytes.NewReader([]byte(`{"metadata":{"b":"2"}}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorder := httptest.NewRecorder()
-	server.ServeHTTP(recorder, r)
-	got := attributes(t, bucket.Object("a"))
-	if got.CacheControl != "" || got.Metageneration != 2 || cmp.Diff(map[string]string{"b": "2"}, got.Metadata) != "" {
-		t.Errorf("attributes %+v", got)
 	}
 }
 
