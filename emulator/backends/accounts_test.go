@@ -275,7 +275,7 @@ func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
 	s := NewAuth()
 	p := s.project("demo-a")
 	p.byID["on"], p.byID["off"] = account{"localId": "on"}, account{"localId": "off", "disabled": true}
-	answer, failure := p.batchDelete(accountRequest{LocalIDs: []string{"on", "off"}})
+	answer, failure := p.batchDelete(batchDeletion{LocalIds: []string{"on", "off"}})
 	if failure != nil {
 		t.Fatal(failure.message)
 	}
@@ -285,7 +285,7 @@ func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
 	if p.byID["on"] == nil || p.byID["off"] != nil {
 		t.Errorf("left: %v", p.byID)
 	}
-	if _, failure := p.batchDelete(accountRequest{LocalIDs: make([]string, 1001)}); failure == nil {
+	if _, failure := p.batchDelete(batchDeletion{LocalIds: make([]string, 1001)}); failure == nil {
 		t.Error("1001 ids were taken")
 	}
 }
