@@ -36,11 +36,7 @@ func init() {
 // a circle that does not exist. At the demo's now all objects are older than a day, except by their uploadedAt.
 func orphanedMedia(now time.Time, bucket string) Sample {
 	post := func(fields map[string]any) map[string]any {
-		data := map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}
-		for k, v := range fields {
-			data[k] = v
-		}
-		return data
+		return with(map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}, fields)
 	}
 	goneCirclePost := post(map[string]any{"circleId": "circle-closed", "mediaItems": []any{
 		map[string]any{"type": "image", "url": "https://firebasestorage.googleapis.com/v0/b/" + bucket +
