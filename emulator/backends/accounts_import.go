@@ -10,12 +10,12 @@ import (
 
 const largestBatchCreate = 1000
 
-// batchCreate imports users. Like the API it compares addresses and identities only if it is asked for a sanity check, and phone numbers
-// never. It does not check whether the providers are enabled, which the API does then as well.
+// batchCreate imports users. Like the API it compares addresses and identities only if it is asked for a sanity check, and phone
+// numbers never. It does not check whether the providers are enabled, which the API does then as well.
 //
-// Google contradicts itself about a user who is there: the API's reference says that one is replaced only if allowOverwrite is true,
-// and Firebase's documentation that its SDK, which does not send the field, replaces one. So here a user stays only if the field is
-// sent as false: what relies on that elsewhere shows.
+// Google contradicts itself about a user who is there: the API's reference says that one is replaced only if allowOverwrite is
+// true, and Firebase's documentation that its SDK, which does not send the field, replaces one. So here a user stays only if the
+// field is sent as false: what relies on that elsewhere shows.
 func (p *accounts) batchCreate(request struct {
 	Users          []account
 	SanityCheck    bool
@@ -111,7 +111,8 @@ func duplicate(users []account, sane, uids bool) string {
 	return twice
 }
 
-// identities returns what a user who is created or imported has at providers. Those of the address and the number are made of these.
+// identities returns what a user who is created or imported has at providers. Those of the address and the number are made of
+// these.
 func identities(user account) (all []account) {
 	given, _ := user["providerUserInfo"].([]any)
 	for _, one := range given {

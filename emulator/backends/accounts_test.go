@@ -61,7 +61,8 @@ func TestAccountLife(t *testing.T) {
 	withoutFirestore(t, Options{})
 	client, other := authClient(t, "demo-a"), authClient(t, "demo-b")
 
-	user := createUser(t, client, new(auth.UserToCreate).UID("u1").Email("A@example.com").DisplayName("花").Password("secret7").Disabled(true))
+	user := createUser(t, client, new(auth.UserToCreate).UID("u1").Email("A@example.com").DisplayName("花").Password(
+		"secret7").Disabled(true))
 	same(t, "created", []any{"u1", "花", true}, []any{user.UID, user.DisplayName, user.Disabled})
 	if user.UserMetadata.CreationTimestamp == 0 {
 		t.Error("it is not told when it was created")
@@ -222,7 +223,8 @@ func TestWhatIsToldOfAUser(t *testing.T) {
 	if err != nil || result.FailureCount > 0 {
 		t.Fatal(result, err)
 	}
-	if !b.Auth().Set("demo-a", "u3", map[string]any{"lastRefreshAt": "1970-01-01T00:00:07.5Z"}) || b.Auth().Set("demo-a", "nobody", nil) {
+	if !b.Auth().Set("demo-a", "u3", map[string]any{"lastRefreshAt": "1970-01-01T00:00:07.5Z"}) ||
+		b.Auth().Set("demo-a", "nobody", nil) {
 		t.Error("Set does not tell who there is")
 	}
 	got := map[string]auth.UserMetadata{}
@@ -238,12 +240,14 @@ func TestWhatIsToldOfAUser(t *testing.T) {
 		}
 	}
 	same(t, "providers", map[string][]string{"u1": {"password", "phone"}}, providers)
-	same(t, "times of u3", auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000, LastRefreshTimestamp: 7000}, got["u3"])
+	same(t, "times of u3", auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000, LastRefreshTimestamp: 7000},
+		got["u3"])
 	made := got["u2"]
 	if made.CreationTimestamp == 0 {
 		t.Error("it is not told when an administrator has made u2")
 	}
-	same(t, "sign-ins of one that an administrator has made", [2]int64{}, [2]int64{made.LastLogInTimestamp, made.LastRefreshTimestamp})
+	same(t, "sign-ins of one that an administrator has made", [2]int64{},
+		[2]int64{made.LastLogInTimestamp, made.LastRefreshTimestamp})
 }
 
 func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {

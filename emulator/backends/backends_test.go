@@ -120,7 +120,8 @@ func TestPortsInUse(t *testing.T) {
 	}
 	_, err = Start(context.Background(), Options{FirestorePort: port, StoragePort: port, AuthPort: port, TasksPort: port})
 	var got PortsInUseError
-	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port}, {"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
+	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port},
+		{"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
 		t.Errorf("error %q, want one about %v", err, want)
 	}
 }

@@ -106,14 +106,16 @@ func TestTheCLIsEmulatorIsChecked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "delete it") {
+	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "delete it") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestDownloadOffline(t *testing.T) {
 	// Nobody listens on the first port.
-	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))
+	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(),
+		slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "firebase setup:emulators:firestore") {
 		t.Errorf("error %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name no
-// origin.
+// TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name
+// no origin.
 func TestOtherOriginsAreRefused(t *testing.T) {
 	environment := withoutFirestore(t, Options{}).Environment()
 	for what, tt := range map[string]struct {

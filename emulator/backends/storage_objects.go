@@ -16,11 +16,12 @@ import (
 	"unicode/utf8"
 )
 
-// Soft deletion, versions and access lists are as Cloud Storage documents them (https://cloud.google.com/storage/docs/soft-delete,
-// …/object-versioning, …/uniform-bucket-level-access), as far as somebody needs them who brings objects back. An object that is
-// deleted or overwritten can be listed and restored until the bucket's retention is over; the soft-deleted generation stays until
-// then. In a bucket with versioning it becomes noncurrent: it can be got, listed, copied and deleted by its generation. In a bucket
-// without uniform access, an object has a list of its own, which a copy and a restored object have only if the request says so.
+// Soft deletion, versions and access lists are as Cloud Storage documents them
+// (https://cloud.google.com/storage/docs/soft-delete, …/object-versioning, …/uniform-bucket-level-access), as far as somebody
+// needs them who brings objects back. An object that is deleted or overwritten can be listed and restored until the bucket's
+// retention is over; the soft-deleted generation stays until then. In a bucket with versioning it becomes noncurrent: it can be
+// got, listed, copied and deleted by its generation. In a bucket without uniform access, an object has a list of its own, which a
+// copy and a restored object have only if the request says so.
 const defaultSoftDelete = 7 * 24 * time.Hour
 
 // resource is a Cloud Storage resource, as in JSON. A stored resource is never changed, only replaced, so that it may be read
@@ -154,7 +155,8 @@ func (o *object) held() *apiError {
 	}
 	for attribute, hold := range map[string]string{"eventBasedHold": "Event-Based", "temporaryHold": "Temporary"} {
 		if set, _ := o.attributes[attribute].(bool); set {
-			return &apiError{http.StatusForbidden, "forbidden", "Object '" + o.bucket + "/" + o.name + "' is under active " + hold + " hold."}
+			return &apiError{http.StatusForbidden, "forbidden", "Object '" + o.bucket + "/" + o.name + "' is under active " + hold +
+				" hold."}
 		}
 	}
 	return nil

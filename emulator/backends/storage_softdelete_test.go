@@ -76,7 +76,8 @@ func TestSoftDelete(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// Again, with an object that is live: not over it, unless nothing is said about it.
-	if _, err := a.Generation(generations[0]).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{}); httpStatus(err) != http.StatusPreconditionFailed {
+	if _, err := a.Generation(generations[0]).If(storage.Conditions{DoesNotExist: true}).Restore(ctx,
+		&storage.RestoreOptions{}); httpStatus(err) != http.StatusPreconditionFailed {
 		t.Errorf("over a live object: %v", err)
 	}
 	if _, err := a.Generation(generations[0]).Restore(ctx, &storage.RestoreOptions{}); err != nil || content(t, a) != "1" {
@@ -103,7 +104,8 @@ func TestSoftDeletePolicy(t *testing.T) {
 		if _, found := dead(t, bucket, ""); len(found) != 0 {
 			t.Errorf("%s: soft-deleted %q", retention, found)
 		}
-		if _, err := bucket.Object("a").Generation(a.Generation).Restore(ctx, &storage.RestoreOptions{}); httpStatus(err) != http.StatusNotFound {
+		if _, err := bucket.Object("a").Generation(a.Generation).Restore(ctx, &storage.RestoreOptions{}); httpStatus(
+			err) != http.StatusNotFound {
 			t.Errorf("%s: restored: %v", retention, err)
 		}
 	}

@@ -192,7 +192,8 @@ func TestHolds(t *testing.T) {
 		if err := o.NewWriter(ctx).Close(); httpStatus(err) != http.StatusForbidden {
 			t.Errorf("%s: overwrite: %v", name, err)
 		}
-		if err := o.If(storage.Conditions{GenerationMatch: held.Generation + 1}).Delete(ctx); httpStatus(err) != http.StatusPreconditionFailed {
+		if err := o.If(storage.Conditions{GenerationMatch: held.Generation + 1}).Delete(ctx); httpStatus(
+			err) != http.StatusPreconditionFailed {
 			t.Errorf("%s: delete of another generation: %v", name, err)
 		}
 		if _, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"a": "1"}}); err != nil {
@@ -436,7 +437,8 @@ func TestList(t *testing.T) {
 	if got := names(t, bucket, nil); len(got) != 0 {
 		t.Errorf("a bucket never used: %q", got)
 	}
-	for _, name := range []string{"circles/c1/b", "circles/c1/a", "circles/c12/a", "circles/c1", "b", "a", "é", "z", "\uffff", "😀", "circles0"} {
+	for _, name := range []string{"circles/c1/b", "circles/c1/a", "circles/c12/a", "circles/c1", "b", "a", "é", "z", "\uffff", "😀",
+		"circles0"} {
 		put(t, bucket.Object(name), name)
 	}
 	for _, test := range []struct {
@@ -445,15 +447,19 @@ func TestList(t *testing.T) {
 		want  []string
 	}{
 		// U+FFFF comes before U+1F600 in UTF-8, not in UTF-16.
-		{"all", storage.Query{}, []string{"a", "b", "circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a", "circles0", "z", "é", "\uffff", "😀"}},
+		{"all", storage.Query{},
+			[]string{"a", "b", "circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a", "circles0", "z", "é", "\uffff", "😀"}},
 		{"prefix", storage.Query{Prefix: "circles/c1/"}, []string{"circles/c1/a", "circles/c1/b"}},
-		{"prefix of names", storage.Query{Prefix: "circles/c1"}, []string{"circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a"}},
+		{"prefix of names", storage.Query{Prefix: "circles/c1"},
+			[]string{"circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a"}},
 		{"prefix without names", storage.Query{Prefix: "q"}, []string{}},
 		{"start", storage.Query{StartOffset: "circles0"}, []string{"circles0", "z", "é", "\uffff", "😀"}},
 		{"end", storage.Query{EndOffset: "circles/c1"}, []string{"a", "b"}},
-		{"start, end and prefix", storage.Query{Prefix: "circles/", StartOffset: "circles/c1/", EndOffset: "circles/c12/"}, []string{"circles/c1/a", "circles/c1/b"}},
+		{"start, end and prefix", storage.Query{Prefix: "circles/", StartOffset: "circles/c1/", EndOffset: "circles/c12/"},
+			[]string{"circles/c1/a", "circles/c1/b"}},
 		{"delimiter", storage.Query{Delimiter: "/"}, []string{"a", "b", "circles0", "z", "é", "\uffff", "😀", "circles/"}},
-		{"prefix and delimiter", storage.Query{Prefix: "circles/", Delimiter: "/"}, []string{"circles/c1", "circles/c1/", "circles/c12/"}},
+		{"prefix and delimiter", storage.Query{Prefix: "circles/", Delimiter: "/"},
+			[]string{"circles/c1", "circles/c1/", "circles/c12/"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			same(t, "names", test.want, names(t, bucket, &test.query))

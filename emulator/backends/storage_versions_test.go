@@ -41,7 +41,8 @@ func TestVersioning(t *testing.T) {
 	if err := a.Delete(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := versions(t, bucket, "f/"), []string{"f/a:1:false", "f/a:2:false", "f/ü#1/rewriteTo:3:true"}; !slices.Equal(got, want) {
+	if got, want := versions(t, bucket, "f/"), []string{"f/a:1:false", "f/a:2:false", "f/ü#1/rewriteTo:3:true"}; !slices.Equal(got,
+		want) {
 		t.Fatalf("versions %q, want %q", got, want)
 	}
 	if attrs, err := bucket.Attrs(ctx); err != nil || !attrs.VersioningEnabled {
@@ -64,7 +65,8 @@ func TestVersioning(t *testing.T) {
 	if _, err := other.CopierFrom(a.Generation(7)).Run(ctx); httpStatus(err) != http.StatusNotFound {
 		t.Errorf("of a generation that never was: %v", err)
 	}
-	if err := a.Generation(first.Generation).Delete(ctx); err != nil || !slices.Equal(versions(t, bucket, "f/a"), []string{"f/a:2:false", "f/a:1:true"}) {
+	if err := a.Generation(first.Generation).Delete(ctx); err != nil ||
+		!slices.Equal(versions(t, bucket, "f/a"), []string{"f/a:2:false", "f/a:1:true"}) {
 		t.Errorf("%v, versions %q", err, versions(t, bucket, "f/a"))
 	}
 	if generations, _ := dead(t, bucket, "f/a"); !slices.Equal(generations, []int64{first.Generation}) {
@@ -122,7 +124,8 @@ func TestAccessLists(t *testing.T) {
 		if may && err == nil && len(restored.ACL) != 1 {
 			t.Errorf("its list: %+v", restored.ACL)
 		}
-		if restored, err = bucket.Object("a").Generation(was.Generation).Restore(ctx, &storage.RestoreOptions{}); err != nil || len(restored.ACL) != 0 {
+		if restored, err = bucket.Object("a").Generation(was.Generation).Restore(ctx, &storage.RestoreOptions{}); err != nil ||
+			len(restored.ACL) != 0 {
 			t.Errorf("without its list: %+v, %v", restored, err)
 		}
 	}

@@ -224,7 +224,8 @@ func TestRetries(t *testing.T) {
 	var got [][3]string
 	for _, r := range target.received() {
 		got = append(got, [3]string{
-			r.header.Get("X-CloudTasks-TaskRetryCount"), r.header.Get("X-CloudTasks-TaskExecutionCount"), r.header.Get("X-CloudTasks-TaskPreviousResponse"),
+			r.header.Get("X-CloudTasks-TaskRetryCount"), r.header.Get("X-CloudTasks-TaskExecutionCount"), r.header.Get(
+				"X-CloudTasks-TaskPreviousResponse"),
 		})
 	}
 	same(t, "retry headers", [][3]string{{"0", "0", ""}, {"1", "1", "503"}, {"2", "2", "302"}}, got)
@@ -317,17 +318,21 @@ func TestInvalidTasks(t *testing.T) {
 		return r
 	}
 	for name, request := range map[string]*cloudtaskspb.CreateTaskRequest{
-		"queue":          change(func(r *cloudtaskspb.CreateTaskRequest) { r.Parent = "projects/demo-a/queues/q" }),
-		"no task":        change(func(r *cloudtaskspb.CreateTaskRequest) { r.Task = nil }),
-		"other queue":    change(func(r *cloudtaskspb.CreateTaskRequest) { r.Parent += "2" }),
-		"character":      newRequest("a.b", "http://x/", time.Time{}),
-		"long name":      newRequest(strings.Repeat("x", 501), "http://x/", time.Time{}),
-		"no URL":         newRequest("t", "", time.Time{}),
-		"relative URL":   newRequest("t", "/work", time.Time{}),
-		"other scheme":   newRequest("t", "ftp://x/", time.Time{}),
-		"far ahead":      newRequest("t", "http://x/", limit.Add(time.Minute)),
-		"short deadline": change(func(r *cloudtaskspb.CreateTaskRequest) { r.Task.DispatchDeadline = durationpb.New(14 * time.Second) }),
-		"long deadline":  change(func(r *cloudtaskspb.CreateTaskRequest) { r.Task.DispatchDeadline = durationpb.New(31 * time.Minute) }),
+		"queue":        change(func(r *cloudtaskspb.CreateTaskRequest) { r.Parent = "projects/demo-a/queues/q" }),
+		"no task":      change(func(r *cloudtaskspb.CreateTaskRequest) { r.Task = nil }),
+		"other queue":  change(func(r *cloudtaskspb.CreateTaskRequest) { r.Parent += "2" }),
+		"character":    newRequest("a.b", "http://x/", time.Time{}),
+		"long name":    newRequest(strings.Repeat("x", 501), "http://x/", time.Time{}),
+		"no URL":       newRequest("t", "", time.Time{}),
+		"relative URL": newRequest("t", "/work", time.Time{}),
+		"other scheme": newRequest("t", "ftp://x/", time.Time{}),
+		"far ahead":    newRequest("t", "http://x/", limit.Add(time.Minute)),
+		"short deadline": change(func(r *cloudtaskspb.CreateTaskRequest) {
+			r.Task.DispatchDeadline = durationpb.New(14 * time.Second)
+		}),
+		"long deadline": change(func(r *cloudtaskspb.CreateTaskRequest) {
+			r.Task.DispatchDeadline = durationpb.New(31 * time.Minute)
+		}),
 		"body of a GET": change(func(r *cloudtaskspb.CreateTaskRequest) {
 			r.Task.GetHttpRequest().HttpMethod, r.Task.GetHttpRequest().Body = cloudtaskspb.HttpMethod_GET, []byte("x")
 		}),
@@ -354,7 +359,8 @@ func TestFailCreates(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := client.CreateTask(context.Background(), newRequest("bad", "http://x/", time.Time{})); status.Code(err) != codes.ResourceExhausted {
+	if _, err := client.CreateTask(context.Background(), newRequest("bad", "http://x/", time.Time{})); status.Code(
+		err) != codes.ResourceExhausted {
 		t.Errorf("error %v", err)
 	}
 	createTask(t, client, newRequest("good", "http://x/", time.Time{}))
@@ -404,7 +410,8 @@ func TestCloseEndsDeliveries(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer target.Close()
-	if _, err := (taskService{TaskServer: server}).CreateTask(context.Background(), newRequest("t", target.URL, time.Time{})); err != nil {
+	if _, err := (taskService{TaskServer: server}).CreateTask(context.Background(),
+		newRequest("t", target.URL, time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	<-begun

@@ -62,7 +62,8 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s=%s", key, p.Environment[key])
 		}
 	}
-	for _, key := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost} {
+	for _, key := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost,
+		backends.TasksHost} {
 		if p.Environment[key] == "" || os.Getenv(key) != p.Environment[key] {
 			t.Errorf("%s: the project has %q, the process %q", key, p.Environment[key], os.Getenv(key))
 		}
