@@ -30,7 +30,8 @@ func TestStartAndClose(t *testing.T) {
 	}
 	environment := b.Environment()
 	for key, want := range map[string]string{
-		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:", AuthHost: "127.0.0.1:", TasksHost: "127.0.0.1:",
+		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:",
+		AuthHost: "127.0.0.1:", TasksHost: "127.0.0.1:",
 	} {
 		if !strings.HasPrefix(environment[key], want) {
 			t.Errorf("%s=%s", key, environment[key])

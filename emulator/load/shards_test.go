@@ -47,7 +47,8 @@ func TestShards(t *testing.T) {
 	maps.Copy(w.Environment, map[string]string{
 		"SHARDS": strconv.Itoa(
 			processes), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue", "UNDO_DAYS": "7", "TIMEOUT_SECONDS": "120",
-		"MAX_MISSING_PERCENT": "100", "MAX_DUE_PERCENT": "100", // of what one shard has to itself, all may be missing: the ids without a document lie together
+		// Of what one shard has to itself, all may be missing: the ids without a document lie together.
+		"MAX_MISSING_PERCENT": "100", "MAX_DUE_PERCENT": "100",
 	})
 	s := &sharded{world: w, balancer: newBalancer(t, processes, w.Environment),
 		now: time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)}

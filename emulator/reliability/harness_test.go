@@ -186,7 +186,8 @@ func TestEveryJobIsTried(t *testing.T) {
 	for _, s := range subjects() {
 		named[s.name] = true
 		if len(actionsOf(s.name)) == 0 {
-			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: add it to actions in emulator/reliability/actions_test.go", s.name)
+			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: "+
+				"add it to actions in emulator/reliability/actions_test.go", s.name)
 		}
 		for _, a := range actionsOf(s.name) {
 			if a.do == nil || a.then == nil && len(a.kept)+len(a.made)+len(a.objects)+len(a.accounts) == 0 {

@@ -83,7 +83,8 @@ func declaredBy(name string, r rule.Rule) subject {
 
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
-	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts", "cleanupOrphanedAvatars",
+	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
+	"cleanupOrphanedAvatars",
 	"cleanupAnonymousAccounts",
 }
 

@@ -35,7 +35,8 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 				reflect.DeepEqual(d.Before, d.After)
 		})
 		if !changes || !keeps {
-			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, and something to keep: %t; it must have both", name, changes, keeps)
+			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, "+
+				"and something to keep: %t; it must have both", name, changes, keeps)
 		}
 	}
 }
