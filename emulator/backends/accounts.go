@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/api/identitytoolkit/v1"
 )
 
 // AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK manages users, and the
@@ -61,20 +63,6 @@ func (s *AuthServer) project(id string) *accounts {
 	return p
 }
 
-// accountRequest has the fields of all calls' requests.
-type accountRequest struct {
-	LocalID  any       `json:"localId"` // text, or texts in a lookup
-	Email    any       `json:"email"`   // likewise
-	Phone    any       `json:"phoneNumber"`
-	IDs      []account `json:"federatedUserId"`
-	LocalIDs []string  `json:"localIds"`
-	Force    bool      `json:"force"`
-	Users    []account `json:"users"`
-	// Of an import.
-	SanityCheck    bool  `json:"sanityCheck"`
-	AllowOverwrite *bool `json:"allowOverwrite"`
-}
-
 // ServeHTTP implements http.Handler.
 func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/identitytoolkit.googleapis.com")
@@ -92,21 +80,13 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		notImitated("Authentication", r).write(w)
 		return
 	}
-	var raw account
-	var request accountRequest
-	if r.Method == http.MethodPost {
-		body, failure := readAll(r.Body)
-		if failure != nil {
-			failure.write(w)
-			return
-		}
-		if err := cmp.Or(json.Unmarshal(body, &raw), json.Unmarshal(body, &request)); err != nil {
-			invalid("Invalid JSON payload received. " + err.Error()).write(w)
-			return
-		}
+	body, failure := readAll(r.Body)
+	if failure != nil {
+		failure.write(w)
+		return
 	}
 	s.mu.Lock()
-	answer, failure := s.project(project).call(r, call, raw, request)
+	answer, failure := s.project(project).call(r, call, body)
 	text, err := json.Marshal(answer) // under the lock, because records are changed under it
 	s.mu.Unlock()
 	switch {
@@ -119,36 +99,42 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call answers a call. raw is the request's whole JSON.
-func (p *accounts) call(r *http.Request, call string, raw account, request accountRequest) (any, *apiError) {
-	uid, _ := request.LocalID.(string) // a lookup has several
+// call answers a call with this body.
+func (p *accounts) call(r *http.Request, call string, body []byte) (any, *apiError) {
 	switch r.Method + " " + call {
 	case "POST accounts":
-		return p.create(uid, raw)
+		return answered(body, p.create)
 	case "POST accounts:lookup":
-		return p.lookup(request), nil
+		return answered(body, p.lookup)
 	case "POST accounts:update":
-		return p.update(uid, raw)
+		return answered(body, p.update)
 	case "POST accounts:delete":
-		return p.delete(uid)
+		return answered(body, p.delete)
 	case "POST accounts:batchDelete":
-		return p.batchDelete(request)
+		return answered(body, p.batchDelete)
 	case "POST accounts:batchCreate":
-		return p.batchCreate(request)
+		return answered(body, p.batchCreate)
 	case "GET accounts:batchGet":
 		return p.list(r.URL.Query())
 	}
 	return nil, notImitated("Authentication", r)
 }
 
-func (p *accounts) create(uid string, given account) (any, *apiError) {
-	if uid == "" {
-		uid = rand.Text()
+// answered reads a call's JSON and answers it.
+func answered[Q any](body []byte, answer func(Q) (any, *apiError)) (any, *apiError) {
+	var question Q
+	if err := json.Unmarshal(body, &question); err != nil {
+		return nil, invalid("Invalid JSON payload received. " + err.Error())
 	}
+	return answer(question)
+}
+
+func (p *accounts) create(given account) (any, *apiError) {
+	uid := cmp.Or(textOf(given, "localId"), rand.Text())
 	if p.byID[uid] != nil {
 		return nil, invalid("DUPLICATE_LOCAL_ID")
 	}
-	if email, _ := given["email"].(string); p.emailTaken(email, uid) {
+	if p.emailTaken(textOf(given, "email"), uid) {
 		return nil, invalid("EMAIL_EXISTS")
 	}
 	user := maps.Clone(given)
@@ -161,67 +147,50 @@ func (p *accounts) create(uid string, given account) (any, *apiError) {
 	return account{"localId": uid}, nil
 }
 
+// textOf returns a field of an account; empty if it is no text.
+func textOf(a account, field string) string {
+	text, _ := a[field].(string)
+	return text
+}
+
 // emailTaken reports whether a user other than uid has the address.
 func (p *accounts) emailTaken(email, uid string) bool {
-	if email == "" {
-		return false
-	}
 	for id, user := range p.byID {
-		if other, _ := user["email"].(string); id != uid && strings.EqualFold(other, email) {
+		if email != "" && id != uid && strings.EqualFold(textOf(user, "email"), email) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *accounts) lookup(request accountRequest) any {
-	uids := map[string]bool{} // each account is answered once, whatever names it
-	for _, id := range texts(request.LocalID) {
-		uids[id] = p.byID[id] != nil
+// lookup answers with the users that have an id, an address, a number or an identity that is asked for, each once.
+func (p *accounts) lookup(q identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest) (any, *apiError) {
+	wanted := map[string]bool{}
+	for _, uid := range q.LocalId {
+		wanted[uid] = true
 	}
-	emails, phones := texts(request.Email), texts(request.Phone)
+	users := []account{}
 	for uid, user := range p.byID {
-		email, _ := user["email"].(string)
-		phone, _ := user["phoneNumber"].(string)
-		if slices.ContainsFunc(emails, func(e string) bool { return email != "" && strings.EqualFold(e, email) }) ||
-			phone != "" && slices.Contains(phones, phone) ||
-			slices.ContainsFunc(request.IDs, func(id account) bool { return hasIdentity(user, id) }) {
-			uids[uid] = true
+		email, phone := textOf(user, "email"), textOf(user, "phoneNumber")
+		if wanted[uid] || phone != "" && slices.Contains(q.PhoneNumber, phone) ||
+			slices.ContainsFunc(q.Email, func(e string) bool { return e != "" && strings.EqualFold(e, email) }) ||
+			slices.ContainsFunc(q.FederatedUserId, func(id *federated) bool { return hasIdentity(user, id.ProviderId, id.RawId) }) {
+			users = append(users, user)
 		}
 	}
-	var users []account
-	for _, uid := range slices.Sorted(maps.Keys(uids)) {
-		if uids[uid] {
-			users = append(users, p.byID[uid])
-		}
-	}
-	return account{"users": users}
+	slices.SortFunc(users, func(a, b account) int { return cmp.Compare(textOf(a, "localId"), textOf(b, "localId")) })
+	return account{"users": users}, nil
 }
+
+type federated = identitytoolkit.GoogleCloudIdentitytoolkitV1FederatedUserIdentifier
 
 // hasIdentity reports whether a user has an identity at a provider.
-func hasIdentity(user, id account) bool {
+func hasIdentity(user account, provider, id any) bool {
 	providers, _ := user["providerUserInfo"].([]any)
 	return slices.ContainsFunc(providers, func(p any) bool {
-		given, _ := p.(map[string]any)
-		return given["providerId"] == id["providerId"] && given["rawId"] == id["rawId"]
+		given, _ := p.(account)
+		return given["providerId"] == provider && given["rawId"] == id
 	})
-}
-
-// texts returns the text, or the list of texts, in a JSON value.
-func texts(value any) []string {
-	switch value := value.(type) {
-	case string:
-		return []string{value}
-	case []any:
-		var all []string
-		for _, item := range value {
-			if text, ok := item.(string); ok {
-				all = append(all, text)
-			}
-		}
-		return all
-	}
-	return nil
 }
 
 // renamed maps fields of an update to those of a record, where their names differ.
@@ -230,12 +199,13 @@ var renamed = map[string]string{"disableUser": "disabled"}
 // notRecorded are the fields of an update that a record does not have.
 var notRecorded = []string{"password", "deleteAttribute", "deleteProvider", "linkProviderUserInfo"}
 
-func (p *accounts) update(uid string, given account) (any, *apiError) {
+func (p *accounts) update(given account) (any, *apiError) {
+	uid := textOf(given, "localId")
 	user := p.byID[uid]
 	if user == nil {
 		return nil, invalid("USER_NOT_FOUND")
 	}
-	if email, _ := given["email"].(string); p.emailTaken(email, uid) {
+	if p.emailTaken(textOf(given, "email"), uid) {
 		return nil, invalid("EMAIL_EXISTS")
 	}
 	for key, value := range given {
@@ -244,16 +214,19 @@ func (p *accounts) update(uid string, given account) (any, *apiError) {
 		}
 	}
 	attributes := map[string]string{"DISPLAY_NAME": "displayName", "PHOTO_URL": "photoUrl"}
-	for _, name := range texts(given["deleteAttribute"]) {
-		delete(user, attributes[name])
+	names, _ := given["deleteAttribute"].([]any)
+	for _, name := range names {
+		text, _ := name.(string)
+		delete(user, attributes[text])
 	}
-	if slices.Contains(texts(given["deleteProvider"]), "phone") {
+	if providers, _ := given["deleteProvider"].([]any); slices.Contains(providers, any("phone")) {
 		delete(user, "phoneNumber")
 	}
 	return account{"localId": uid}, nil
 }
 
-func (p *accounts) delete(uid string) (any, *apiError) {
+func (p *accounts) delete(given account) (any, *apiError) {
+	uid := textOf(given, "localId")
 	if message := p.failed[uid]; message != "" {
 		return nil, invalid(message) // the SDK would repeat the call after a 5xx
 	}
@@ -266,12 +239,14 @@ func (p *accounts) delete(uid string) (any, *apiError) {
 
 const largestBatchDelete = 1000
 
-func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
-	if n := len(request.LocalIDs); n == 0 || n > largestBatchDelete {
+type batchDeletion = identitytoolkit.GoogleCloudIdentitytoolkitV1BatchDeleteAccountsRequest
+
+func (p *accounts) batchDelete(request batchDeletion) (any, *apiError) {
+	if n := len(request.LocalIds); n == 0 || n > largestBatchDelete {
 		return nil, invalid("LOCAL_ID_LIST_EXCEEDS_LIMIT")
 	}
 	errors := []account{}
-	for i, uid := range request.LocalIDs {
+	for i, uid := range request.LocalIds {
 		message := p.failed[uid]
 		user := p.byID[uid]
 		if disabled, _ := user["disabled"].(bool); message == "" && user != nil && !disabled && !request.Force {

@@ -10,13 +10,17 @@ import (
 
 const largestBatchCreate = 1000
 
-// batchCreate imports users. Like the API it compares addresses and identities only if it is asked for a sanity check, and phone numbers
-// never. It does not check whether the providers are enabled, which the API does then as well.
+// batchCreate imports users. Like the API it compares addresses and identities only if it is asked for a sanity check, and phone
+// numbers never. It does not check whether the providers are enabled, which the API does then as well.
 //
-// Google contradicts itself about a user who is there: the API's reference says that one is replaced only if allowOverwrite is true,
-// and Firebase's documentation that its SDK, which does not send the field, replaces one. So here a user stays only if the field is
-// sent as false: what relies on that elsewhere shows.
-func (p *accounts) batchCreate(request accountRequest) (any, *apiError) {
+// Google contradicts itself about a user who is there: the API's reference says that one is replaced only if allowOverwrite is
+// true, and Firebase's documentation that its SDK, which does not send the field, replaces one. So here a user stays only if the
+// field is sent as false: what relies on that elsewhere shows.
+func (p *accounts) batchCreate(request struct {
+	Users          []account
+	SanityCheck    bool
+	AllowOverwrite *bool
+}) (any, *apiError) {
 	users, keep := request.Users, request.AllowOverwrite != nil && !*request.AllowOverwrite
 	if len(users) == 0 || len(users) > largestBatchCreate {
 		return nil, invalid("MISSING_USER_ACCOUNT")
@@ -26,7 +30,7 @@ func (p *accounts) batchCreate(request accountRequest) (any, *apiError) {
 	}
 	errors := []account{}
 	for i, given := range users {
-		uid, _ := given["localId"].(string)
+		uid := textOf(given, "localId")
 		why := ""
 		switch {
 		case uid == "":
@@ -69,12 +73,12 @@ func imported(given account) account {
 func (p *accounts) taken(uid string, given account) string {
 	for _, id := range identities(given) {
 		for other, user := range p.byID {
-			if other != uid && hasIdentity(user, id) {
+			if other != uid && hasIdentity(user, id["providerId"], id["rawId"]) {
 				return "raw id exists in other account in database"
 			}
 		}
 	}
-	if email, _ := given["email"].(string); p.emailTaken(email, uid) {
+	if p.emailTaken(textOf(given, "email"), uid) {
 		return "email exists in other account in database"
 	}
 	return ""
@@ -92,7 +96,7 @@ func duplicate(users []account, sane, uids bool) string {
 		seen[key] = true
 	}
 	for _, user := range users {
-		if email, _ := user["email"].(string); sane && email != "" {
+		if email := textOf(user, "email"); sane && email != "" {
 			see("DUPLICATE_EMAIL", strings.ToLower(email))
 		}
 		for _, id := range identities(user) {
@@ -100,14 +104,15 @@ func duplicate(users []account, sane, uids bool) string {
 				see("DUPLICATE_RAW_ID", fmt.Sprintf("Provider id(%v), Raw id(%v)", id["providerId"], id["rawId"]))
 			}
 		}
-		if uid, _ := user["localId"].(string); uids {
-			see("DUPLICATE_LOCAL_ID", uid)
+		if uids {
+			see("DUPLICATE_LOCAL_ID", textOf(user, "localId"))
 		}
 	}
 	return twice
 }
 
-// identities returns what a user who is imported has at providers.
+// identities returns what a user who is created or imported has at providers. Those of the address and the number are made of
+// these.
 func identities(user account) (all []account) {
 	given, _ := user["providerUserInfo"].([]any)
 	for _, one := range given {

@@ -67,17 +67,14 @@ func idOf(token string) (id string, ok bool) {
 // providersOf returns the providers of a user that is created or imported: the given ones, and those of the e-mail address and
 // the phone number.
 func providersOf(user account, hasPassword bool) []any {
-	given, _ := user["providerUserInfo"].([]any)
 	providers := []any{}
-	for _, one := range given {
-		if p, _ := one.(account); p["providerId"] != "password" && p["providerId"] != "phone" {
-			providers = append(providers, one)
-		}
+	for _, one := range identities(user) {
+		providers = append(providers, one)
 	}
-	if email, _ := user["email"].(string); email != "" && hasPassword {
+	if email := textOf(user, "email"); email != "" && hasPassword {
 		providers = append(providers, account{"providerId": "password", "email": email, "rawId": email, "federatedId": email})
 	}
-	if phone, _ := user["phoneNumber"].(string); phone != "" {
+	if phone := textOf(user, "phoneNumber"); phone != "" {
 		providers = append(providers, account{"providerId": "phone", "phoneNumber": phone, "rawId": phone})
 	}
 	return providers

@@ -12,7 +12,6 @@ import (
 
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 )
 
@@ -62,9 +61,11 @@ func TestAccountLife(t *testing.T) {
 	withoutFirestore(t, Options{})
 	client, other := authClient(t, "demo-a"), authClient(t, "demo-b")
 
-	user := createUser(t, client, new(auth.UserToCreate).UID("u1").Email("A@example.com").DisplayName("花").Password("secret7").Disabled(true))
-	if user.UID != "u1" || user.DisplayName != "花" || !user.Disabled || user.UserMetadata.CreationTimestamp == 0 {
-		t.Errorf("created: %+v", user)
+	user := createUser(t, client, new(auth.UserToCreate).UID("u1").Email("A@example.com").DisplayName("花").Password(
+		"secret7").Disabled(true))
+	same(t, "created", []any{"u1", "花", true}, []any{user.UID, user.DisplayName, user.Disabled})
+	if user.UserMetadata.CreationTimestamp == 0 {
+		t.Error("it is not told when it was created")
 	}
 	if made := createUser(t, client, new(auth.UserToCreate)); made.UID == "" {
 		t.Error("no id was made")
@@ -82,9 +83,7 @@ func TestAccountLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if updated.Disabled || updated.Email != "b@example.com" || updated.DisplayName != "" {
-		t.Errorf("updated: %+v", updated)
-	}
+	same(t, "updated", []any{false, "b@example.com", ""}, []any{updated.Disabled, updated.Email, updated.DisplayName})
 	if err := client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}); err != nil {
 		t.Error(err)
 	}
@@ -139,9 +138,7 @@ func TestImportListAndDeleteMany(t *testing.T) {
 	if result, err := client.ImportUsers(ctx, users); err != nil || result.SuccessCount != 1000 {
 		t.Fatalf("import: %+v, %v", result, err)
 	}
-	if diff := cmp.Diff(want, uids(t, client, 300)); diff != "" {
-		t.Errorf("users (-want +got):\n%s", diff)
-	}
+	same(t, "users", want, uids(t, client, 300))
 
 	b.Auth().FailDelete("demo-a", "u0002", "INTERNAL")
 	b.Auth().FailDelete("demo-b", "u0003", "INTERNAL") // another project's
@@ -149,16 +146,13 @@ func TestImportListAndDeleteMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.SuccessCount != 3 || result.FailureCount != 1 || result.Errors[0].Index != 2 || result.Errors[0].Reason != "INTERNAL" {
-		t.Errorf("delete: %+v", result)
-	}
+	same(t, "deleted", 3, result.SuccessCount)
+	same(t, "not deleted", []*auth.DeleteUsersErrorInfo{{Index: 2, Reason: "INTERNAL"}}, result.Errors)
 	if err := client.DeleteUser(ctx, "u0002"); err == nil || auth.IsUserNotFound(err) {
 		t.Errorf("deleting the one that fails: %v", err)
 	}
 	left := slices.DeleteFunc(slices.Clone(want), func(uid string) bool { return uid == "u0001" || uid == "u0003" })
-	if diff := cmp.Diff(left, uids(t, client, 1000)); diff != "" {
-		t.Errorf("users left (-want +got):\n%s", diff)
-	}
+	same(t, "users left", left, uids(t, client, 1000))
 	b.Auth().FailDelete("demo-a", "u0002", "")
 	if result, err := client.DeleteUsers(ctx, left); err != nil || result.SuccessCount != len(left) {
 		t.Errorf("delete the others: %+v, %v", result, err)
@@ -198,13 +192,15 @@ func TestPagesOfUsers(t *testing.T) {
 		createUser(t, client, new(auth.UserToCreate).UID(fmt.Sprintf("u%02d", i)))
 	}
 	status, first := get(t, b, "")
-	if status != http.StatusOK || len(first.Users) != 20 || first.Users[0]["localId"] != "u00" {
+	if status != http.StatusOK || len(first.Users) != 20 {
 		t.Fatalf("%d, %+v", status, first)
 	}
+	same(t, "first user", any("u00"), first.Users[0]["localId"])
 	_, second := get(t, b, "maxResults=21&nextPageToken="+url.QueryEscape(first.NextPageToken))
-	if len(second.Users) != 21 || second.Users[0]["localId"] != "u20" || second.NextPageToken != "" {
-		t.Errorf("second page: %+v", second)
+	if len(second.Users) != 21 || second.NextPageToken != "" {
+		t.Fatalf("second page: %+v", second)
 	}
+	same(t, "first user of the second page", any("u20"), second.Users[0]["localId"])
 	for _, query := range []string{
 		"maxResults=0", "maxResults=1001", "maxResults=x", "maxResults=-1", "nextPageToken=u10", "nextPageToken=page:", "pageToken=u10",
 		"nextPageToken=" + url.QueryEscape(first.NextPageToken+"A"),
@@ -227,7 +223,8 @@ func TestWhatIsToldOfAUser(t *testing.T) {
 	if err != nil || result.FailureCount > 0 {
 		t.Fatal(result, err)
 	}
-	if !b.Auth().Set("demo-a", "u3", map[string]any{"lastRefreshAt": "1970-01-01T00:00:07.5Z"}) || b.Auth().Set("demo-a", "nobody", nil) {
+	if !b.Auth().Set("demo-a", "u3", map[string]any{"lastRefreshAt": "1970-01-01T00:00:07.5Z"}) ||
+		b.Auth().Set("demo-a", "nobody", nil) {
 		t.Error("Set does not tell who there is")
 	}
 	got := map[string]auth.UserMetadata{}
@@ -242,40 +239,22 @@ func TestWhatIsToldOfAUser(t *testing.T) {
 			providers[uid] = append(providers[uid], p.ProviderID)
 		}
 	}
-	if diff := cmp.Diff(map[string][]string{"u1": {"password", "phone"}}, providers); diff != "" {
-		t.Errorf("providers (-want +got):\n%s", diff)
+	same(t, "providers", map[string][]string{"u1": {"password", "phone"}}, providers)
+	same(t, "times of u3", auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000, LastRefreshTimestamp: 7000},
+		got["u3"])
+	made := got["u2"]
+	if made.CreationTimestamp == 0 {
+		t.Error("it is not told when an administrator has made u2")
 	}
-	if want := (auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000, LastRefreshTimestamp: 7000}); got["u3"] != want {
-		t.Errorf("times of u3: %+v, want %+v", got["u3"], want)
-	}
-	if made := got["u2"]; made.CreationTimestamp == 0 || made.LastLogInTimestamp != 0 || made.LastRefreshTimestamp != 0 {
-		t.Errorf("times of one that an administrator has made: %+v", made)
-	}
-}
-
-func TestImportMakesDuplicates(t *testing.T) {
-	withoutFirestore(t, Options{})
-	client := authClient(t, "demo-a")
-	createUser(t, client, new(auth.UserToCreate).UID("u1").Email("a@example.com"))
-	result, err := client.ImportUsers(context.Background(), []*auth.UserToImport{
-		new(auth.UserToImport).UID("u2"), new(auth.UserToImport).UID("u3").Email("a@example.com"), new(auth.UserToImport).UID("u1").DisplayName("new"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.SuccessCount != 3 || result.FailureCount != 0 {
-		t.Errorf("%+v: nothing but the uid is looked at", result)
-	}
-	if user, err := client.GetUser(context.Background(), "u1"); err != nil || user.DisplayName != "new" {
-		t.Errorf("imported anew: %+v, %v", user, err)
-	}
+	same(t, "sign-ins of one that an administrator has made", [2]int64{},
+		[2]int64{made.LastLogInTimestamp, made.LastRefreshTimestamp})
 }
 
 func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
 	s := NewAuth()
 	p := s.project("demo-a")
 	p.byID["on"], p.byID["off"] = account{"localId": "on"}, account{"localId": "off", "disabled": true}
-	answer, failure := p.batchDelete(accountRequest{LocalIDs: []string{"on", "off"}})
+	answer, failure := p.batchDelete(batchDeletion{LocalIds: []string{"on", "off"}})
 	if failure != nil {
 		t.Fatal(failure.message)
 	}
@@ -285,7 +264,7 @@ func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
 	if p.byID["on"] == nil || p.byID["off"] != nil {
 		t.Errorf("left: %v", p.byID)
 	}
-	if _, failure := p.batchDelete(accountRequest{LocalIDs: make([]string, 1001)}); failure == nil {
+	if _, failure := p.batchDelete(batchDeletion{LocalIds: make([]string, 1001)}); failure == nil {
 		t.Error("1001 ids were taken")
 	}
 }

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 )
 
@@ -37,4 +38,13 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(value) // fails only when the client has gone
+}
+
+// readAll reads a request's body.
+func readAll(r io.Reader) ([]byte, *apiError) {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, invalid("The request's body broke off: " + err.Error())
+	}
+	return content, nil
 }

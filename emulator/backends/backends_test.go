@@ -16,6 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// embedded says which backends were started here.
+type embedded struct{ Firestore, Storage, Auth, Tasks bool }
+
+func embeddedIn(b *Backends) embedded {
+	return embedded{b.EmbedsFirestore(), b.Storage() != nil, b.Auth() != nil, b.Tasks() != nil}
+}
+
 func TestStartAndClose(t *testing.T) {
 	b, err := Start(context.Background(), Options{})
 	if err != nil {
@@ -23,15 +30,14 @@ func TestStartAndClose(t *testing.T) {
 	}
 	environment := b.Environment()
 	for key, want := range map[string]string{
-		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:", AuthHost: "127.0.0.1:", TasksHost: "127.0.0.1:",
+		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:",
+		AuthHost: "127.0.0.1:", TasksHost: "127.0.0.1:",
 	} {
 		if !strings.HasPrefix(environment[key], want) {
 			t.Errorf("%s=%s", key, environment[key])
 		}
 	}
-	if !b.EmbedsFirestore() || b.Storage() == nil || b.Auth() == nil || b.Tasks() == nil {
-		t.Error("not all are embedded")
-	}
+	same(t, "embedded", embedded{true, true, true, true}, embeddedIn(b))
 	select {
 	case <-b.Done():
 		t.Errorf("done at once: %v", b.Err())
@@ -106,13 +112,17 @@ func TestPortsInUse(t *testing.T) {
 		}
 		want := PortsInUseError{{Service: service, Port: port}}
 		var got PortsInUseError
-		if !errors.As(err, &got) || !slices.Equal(got, want) || !strings.Contains(err.Error(), fmt.Sprintf("port %d for %s is in use", port, service)) {
+		if !errors.As(err, &got) || !slices.Equal(got, want) {
 			t.Errorf("error %q, want one about %v", err, want)
+		}
+		if says := fmt.Sprintf("port %d for %s is in use", port, service); !strings.Contains(err.Error(), says) {
+			t.Errorf("error %q, want one with %q", err, says)
 		}
 	}
 	_, err = Start(context.Background(), Options{FirestorePort: port, StoragePort: port, AuthPort: port, TasksPort: port})
 	var got PortsInUseError
-	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port}, {"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
+	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port},
+		{"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
 		t.Errorf("error %q, want one about %v", err, want)
 	}
 }
@@ -138,9 +148,7 @@ func TestGivenPorts(t *testing.T) {
 		StorageHost:   fmt.Sprintf("http://127.0.0.1:%d", storage), FirebaseStorageHost: fmt.Sprintf("127.0.0.1:%d", storage),
 		AuthHost: fmt.Sprintf("127.0.0.1:%d", auth), TasksHost: fmt.Sprintf("127.0.0.1:%d", tasks),
 	}
-	if diff := cmp.Diff(want, b.Environment()); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	same(t, "environment", want, b.Environment())
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
@@ -166,12 +174,8 @@ func TestStartMissingUsesWhatIsThere(t *testing.T) {
 				FirestoreHost: "127.0.0.1:1", AuthHost: "127.0.0.1:2", TasksHost: "127.0.0.1:4",
 				StorageHost: "http://127.0.0.1:3", FirebaseStorageHost: "127.0.0.1:3",
 			}
-			if diff := cmp.Diff(want, b.Environment()); diff != "" {
-				t.Errorf("environment (-want +got):\n%s", diff)
-			}
-			if b.EmbedsFirestore() || b.Storage() != nil || b.Auth() != nil || b.Tasks() != nil {
-				t.Error("something was started")
-			}
+			same(t, "environment", want, b.Environment())
+			same(t, "started", embedded{}, embeddedIn(b))
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
@@ -222,5 +226,13 @@ func TestUnknownRoutesSaySo(t *testing.T) {
 		if response.StatusCode != http.StatusNotImplemented || !strings.Contains(string(body), "POST /"+path) {
 			t.Errorf("%s: %s: %s", url, response.Status, body)
 		}
+	}
+}
+
+// same compares what is there with what is wanted.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -25,8 +25,8 @@ func TestDownload(t *testing.T) {
 	}{
 		{"good", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
 		{"other content", func(w http.ResponseWriter, _ *http.Request) { write(t, w, "the emulatoR") }, "SHA-256"},
-		{"too long", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content+"!") }, "want 12"},
-		{"too short", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content[1:]) }, "got 11 bytes"},
+		{"too long", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content+"!") }, "SHA-256"},
+		{"too short", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content[1:]) }, "SHA-256"},
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
 			write(t, w, content[:5])
@@ -106,14 +106,16 @@ func TestTheCLIsEmulatorIsChecked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "delete it") {
+	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "delete it") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestDownloadOffline(t *testing.T) {
 	// Nobody listens on the first port.
-	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))
+	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(),
+		slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "firebase setup:emulators:firestore") {
 		t.Errorf("error %v", err)
 	}

@@ -33,7 +33,8 @@ func serveAsFirestore() error {
 		flags[name] = value
 	}
 	fmt.Println(firestoreStarted)
-	server := &http.Server{Addr: flags["--host"] + ":" + flags["--port"], Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Addr: flags["--host"] + ":" + flags["--port"], Handler: http.NotFoundHandler(),
+		ReadHeaderTimeout: time.Minute}
 	return server.ListenAndServe()
 }
 

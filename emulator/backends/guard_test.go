@@ -6,26 +6,20 @@ import (
 	"testing"
 )
 
-// TestOtherOriginsAreRefused sends what a web page from elsewhere could, to all that is served here over HTTP. SDKs name no origin.
+// TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name
+// no origin.
 func TestOtherOriginsAreRefused(t *testing.T) {
 	environment := withoutFirestore(t, Options{}).Environment()
-	header := func(name, value string) func(*http.Request) {
-		return func(r *http.Request) { r.Header.Set(name, value) }
-	}
-	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for what, tt := range map[string]struct {
 		change func(*http.Request)
 		want   int
 	}{
-		"an SDK":                    {func(*http.Request) {}, http.StatusOK},
-		"another origin":            {header("Origin", "https://evil.example"), http.StatusForbidden},
-		"an opaque origin":          {header("Origin", "null"), http.StatusForbidden},
-		"a browser says cross-site": {header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"a name that leads here":    {host("rebound.example"), http.StatusForbidden},
-		"an address of the network": {host("192.168.1.7:9199"), http.StatusForbidden},
+		"an SDK":                 {func(*http.Request) {}, http.StatusOK},
+		"another origin":         {func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
+		"a name that leads here": {func(r *http.Request) { r.Host = "rebound.example" }, http.StatusForbidden},
 	} {
 		for _, url := range []string{
-			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=media&name=a",
+			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=resumable&name=a",
 			"http://" + environment[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/demo-p/accounts:batchDelete",
 		} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"localIds":["u"],"force":true}`))
@@ -43,19 +37,5 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 				t.Errorf("%s, %s: %s, want %d", what, url, response.Status, tt.want)
 			}
 		}
-	}
-	// Reading is refused as well where the page has another name for this machine: for a browser it is then the page's own origin.
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, environment[StorageHost]+"/storage/v1/b/demo-b/o", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Host = "rebound.example"
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("a rebound name reads: %s", response.Status)
 	}
 }

@@ -10,245 +10,207 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+	"unicode/utf8"
 )
+
+// Soft deletion, versions and access lists are as Cloud Storage documents them
+// (https://cloud.google.com/storage/docs/soft-delete, …/object-versioning, …/uniform-bucket-level-access), as far as somebody
+// needs them who brings objects back. An object that is deleted or overwritten can be listed and restored until the bucket's
+// retention is over; the soft-deleted generation stays until then. In a bucket with versioning it becomes noncurrent: it can be
+// got, listed, copied and deleted by its generation. In a bucket without uniform access, an object has a list of its own, which a
+// copy and a restored object have only if the request says so.
+const defaultSoftDelete = 7 * 24 * time.Hour
 
 // resource is a Cloud Storage resource, as in JSON. A stored resource is never changed, only replaced, so that it may be read
 // without the lock.
 type resource = map[string]any
 
-// object is one generation of an object. A stored object is never changed, only replaced.
+// object is one generation of an object.
 type object struct {
+	bucket, name   string
 	attributes     resource // what users may set: contentType, metadata and the like
-	content        []byte
-	crc32c, md5    string // of the content, in base 64
+	content        []byte   // never changed
+	crc32c, md5    string   // of the content, in base 64
 	generation     int64
 	metageneration int64
 	created        time.Time
 	updated        time.Time
-	superseded     time.Time // when it became noncurrent; zero while it is live
-	deleted, lost  time.Time // when it was soft-deleted, and when it is gone for good; zero while it is live
-}
-
-// objectStore keeps the objects of all buckets. Every bucket exists; retention policies do not.
-type objectStore struct {
-	mu             sync.Mutex
-	buckets        map[string]*bucket
-	lastGeneration int64
+	superseded     time.Time // when it became noncurrent; zero if it never was
+	deleted, lost  time.Time // when it was soft-deleted, and when it is gone for good; zero while it is not
 }
 
 // bucket holds objects by name and, for listing, the names in order. New names are sorted only for the next list, and deleted
 // ones stay in names until then. So the time for uploading many objects, or for emptying a bucket page by page, does not grow
 // with the square of its size.
 type bucket struct {
+	name    string
 	objects map[string]*object
-	names   []string // sorted; some may be deleted
-	added   []string // not yet in names
+	names   []string             // sorted; some may be deleted
+	added   []string             // not yet in names
+	past    map[string][]*object // noncurrent and soft-deleted generations, the oldest first
 
-	policy
-	dead map[string][]*object // soft-deleted
-	old  map[string][]*object // noncurrent, the oldest first
+	// What the owner has set.
+	softDelete   time.Duration // how long what is deleted can be restored
+	versioning   bool
+	ownAccess    bool // of objects: no uniform bucket-level access
+	deniesAccess bool // to whoever calls
 }
 
-func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bucket{}} }
-
-// bucket returns the bucket, and makes it if it is new. The lock is held.
-func (s *objectStore) bucket(name string) *bucket {
+// bucket returns the bucket, and makes it if it is new.
+func (s *StorageServer) bucket(name string) *bucket {
 	b := s.buckets[name]
 	if b == nil {
-		b = &bucket{
-			objects: map[string]*object{}, policy: policy{softDelete: defaultSoftDelete},
-			dead: map[string][]*object{}, old: map[string][]*object{},
-		}
+		b = &bucket{name: name, objects: map[string]*object{}, past: map[string][]*object{}, softDelete: defaultSoftDelete}
 		s.buckets[name] = b
 	}
 	return b
 }
 
-// get returns an object if the conditions hold for it: the live one, or the noncurrent one of the generation that they name.
-func (s *objectStore) get(bucket, name string, c conditions) (*object, *apiError) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.generation != nil {
-		if o := s.bucket(bucket).noncurrent(name, *c.generation); o != nil {
-			return o, c.check(o.generation, o.metageneration)
-		}
-	}
-	return s.check(bucket, name, c)
-}
-
-// check returns an object if the conditions hold for it. The lock is held.
-func (s *objectStore) check(bucket, name string, c conditions) (*object, *apiError) {
-	o := s.bucket(bucket).objects[name]
-	if o == nil || c.generation != nil && *c.generation != o.generation {
-		return nil, objectNotFound(bucket, name)
-	}
-	return o, c.check(o.generation, o.metageneration)
-}
-
 // put creates or overwrites an object: a new generation, of which this is the first metageneration.
-func (s *objectStore) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.putLocked(bucket, name, c, attributes, content)
-}
-
-// putLocked is put with the lock held.
-func (s *objectStore) putLocked(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
+func (s *StorageServer) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
 	b := s.bucket(bucket)
-	var generation, metageneration int64 // in conditions, 0 means that the object does not exist
 	old := b.objects[name]
+	var generation, metageneration int64 // in conditions, 0 means that the object does not exist
 	if old != nil {
 		generation, metageneration = old.generation, old.metageneration
 	}
-	if err := c.check(generation, metageneration); err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(old.held(bucket, name), b.checkAccess(attributes)); err != nil {
+	if err := cmp.Or(checkName(name), c.check(generation, metageneration), old.held(), b.checkAccess(attributes)); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
 	s.lastGeneration = max(s.lastGeneration+1, now.UnixMicro())
-	o := newObject(attributes, content)
-	o.generation, o.metageneration, o.created, o.updated = s.lastGeneration, 1, now, now
 	if old == nil {
 		b.added = append(b.added, name)
+	} else {
+		b.bury(old, b.versioning)
 	}
-	b.bury(name, old, b.versioning)
-	b.objects[name] = o
-	return o, nil
+	md5Sum := md5.Sum(content)
+	crc32c := binary.BigEndian.AppendUint32(nil, crc32.Checksum(content, castagnoli))
+	b.objects[name] = &object{
+		bucket: bucket, name: name, attributes: attributes, content: content,
+		crc32c: base64.StdEncoding.EncodeToString(crc32c), md5: base64.StdEncoding.EncodeToString(md5Sum[:]),
+		generation: s.lastGeneration, metageneration: 1, created: now, updated: now,
+	}
+	return b.objects[name], nil
 }
 
-// age makes the live objects of a bucket older.
-func (s *objectStore) age(bucket string, by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	objects := s.bucket(bucket).objects
-	for name, o := range objects {
-		older := *o
-		older.created, older.updated = o.created.Add(-by), o.updated.Add(-by)
-		objects[name] = &older
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const maxName = 1024 // bytes
+
+func checkName(name string) *apiError {
+	if name == "" {
+		return &apiError{http.StatusBadRequest, "required", "Required"}
 	}
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n") || name == "." || name == ".." {
+		return invalid("Invalid object name: " + strconv.Quote(name))
+	}
+	return nil
 }
 
-// patch replaces an object's attributes by what change returns. The generation stays; the metageneration is the next one.
-func (s *objectStore) patch(bucket, name string, c conditions, change func(resource) resource) (*object, *apiError) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, err := s.check(bucket, name, c)
-	if err != nil {
-		return nil, err
+// checkAccess refuses attributes with an access list where the bucket alone has one.
+func (b *bucket) checkAccess(attributes resource) *apiError {
+	if _, has := attributes["acl"]; has && !b.ownAccess {
+		return invalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled.")
 	}
-	o := *old
-	o.attributes = change(old.attributes)
-	if err := s.bucket(bucket).checkAccess(o.attributes); err != nil {
-		return nil, err
-	}
-	o.metageneration++
-	o.updated = time.Now().UTC()
-	s.bucket(bucket).objects[name] = &o
-	return &o, nil
+	return nil
 }
 
-// remove deletes an object: the live one, or the noncurrent one of the generation that the conditions name.
-func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.bucket(bucket)
+// find returns an object if the conditions hold for it: the live one, or the one of the generation that they name.
+func (b *bucket) find(name string, c conditions) (*object, *apiError) {
+	o := b.objects[name]
 	if c.generation != nil {
-		if o := b.noncurrent(name, *c.generation); o != nil {
-			if err := cmp.Or(c.check(o.generation, o.metageneration), o.held(bucket, name)); err != nil {
-				return err
-			}
-			b.old[name] = slices.DeleteFunc(b.old[name], func(one *object) bool { return one == o })
-			b.bury(name, o, false)
-			return nil
-		}
+		o = generationOf(b.versions(name), *c.generation)
 	}
-	o, err := s.check(bucket, name, c)
+	if o == nil {
+		return nil, objectNotFound(b.name, name)
+	}
+	return o, c.check(o.generation, o.metageneration)
+}
+
+// remove deletes an object. To name the live generation deletes it in spite of versioning.
+func (b *bucket) remove(name string, c conditions) *apiError {
+	o, err := b.find(name, c)
+	if err == nil {
+		err = o.held()
+	}
 	if err != nil {
 		return err
 	}
-	if err := o.held(bucket, name); err != nil {
-		return err
+	b.bury(o, b.versioning && c.generation == nil)
+	if b.objects[name] == o {
+		delete(b.objects, name)
 	}
-	b.bury(name, o, b.versioning && c.generation == nil) // to name the generation deletes it in spite of versioning
-	delete(b.objects, name)
 	return nil
 }
 
 // held refuses to delete or overwrite an object under a hold, with the reason that a caller without permission gets, too. A
 // missing object, nil, has no holds.
-func (o *object) held(bucket, name string) *apiError {
+func (o *object) held() *apiError {
 	if o == nil {
 		return nil
 	}
 	for attribute, hold := range map[string]string{"eventBasedHold": "Event-Based", "temporaryHold": "Temporary"} {
 		if set, _ := o.attributes[attribute].(bool); set {
-			return &apiError{http.StatusForbidden, "forbidden", "Object '" + bucket + "/" + name + "' is under active " + hold + " hold."}
+			return &apiError{http.StatusForbidden, "forbidden", "Object '" + o.bucket + "/" + o.name + "' is under active " + hold +
+				" hold."}
 		}
 	}
 	return nil
 }
 
-// clear deletes all objects of a bucket for good.
-func (s *objectStore) clear(bucket string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.buckets, bucket)
-}
-
-// listing says what to list.
-type listing struct {
-	bucket, prefix, delimiter, start, end string
-	limit                                 int
-}
-
-// listed is one page of objects. next is the start of the next page, "" after the last.
-type listed struct {
-	names    []string
-	objects  []*object
-	prefixes []string
-	next     string
-}
-
-// list returns a page of objects by name in UTF-8 byte order.
-func (s *objectStore) list(l listing) listed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.bucket(l.bucket)
-	names := b.sorted()
-	var page listed
-	for i := sort.SearchStrings(names, max(l.start, l.prefix)); i < len(names); i++ {
-		name := names[i]
-		if !strings.HasPrefix(name, l.prefix) || l.end != "" && name >= l.end {
-			break
-		}
-		o := b.objects[name]
-		if o == nil {
-			continue // deleted
-		}
-		if len(page.names)+len(page.prefixes) == l.limit {
-			page.next = name
-			break
-		}
-		if l.delimiter != "" {
-			if at := strings.Index(name[len(l.prefix):], l.delimiter); at >= 0 {
-				common := name[:len(l.prefix)+at+len(l.delimiter)]
-				page.prefixes = append(page.prefixes, common)
-				// Skip all names that begin like this: no byte of UTF-8 is 0xff.
-				i += sort.SearchStrings(names[i:], common+"\xff") - 1
-				continue
-			}
-		}
-		page.names = append(page.names, name)
-		page.objects = append(page.objects, o)
+// bury keeps an object that is no longer live, as noncurrent or as soft-deleted.
+func (b *bucket) bury(o *object, noncurrent bool) {
+	past := slices.DeleteFunc(b.past[o.name], func(one *object) bool { return one == o })
+	now := time.Now().UTC()
+	switch {
+	case noncurrent:
+		o.superseded = now
+	case b.softDelete == 0:
+		b.past[o.name] = past
+		return
+	default:
+		o.deleted, o.lost = now, now.Add(b.softDelete)
 	}
-	return page
+	b.past[o.name] = append(past, o)
+	slices.SortFunc(b.past[o.name], func(a, b *object) int { return cmp.Compare(a.generation, b.generation) })
+}
+
+// softDeleted returns the soft-deleted generations of a name, the oldest first.
+func (b *bucket) softDeleted(name string) []*object {
+	now := time.Now()
+	return filter(b.past[name], func(o *object) bool { return now.Before(o.lost) })
+}
+
+// versions returns the noncurrent generations of a name and the live one, the oldest first.
+func (b *bucket) versions(name string) []*object {
+	all := filter(b.past[name], func(o *object) bool { return o.deleted.IsZero() })
+	if live := b.objects[name]; live != nil {
+		all = append(all, live)
+	}
+	return all
+}
+
+func filter(all []*object, keep func(*object) bool) (kept []*object) {
+	for _, o := range all {
+		if keep(o) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// generationOf returns one of some generations, nil if there is none.
+func generationOf(all []*object, generation int64) *object {
+	for _, o := range all {
+		if o.generation == generation {
+			return o
+		}
+	}
+	return nil
 }
 
 // sorted returns the names in order. Some may be deleted.
@@ -264,8 +226,7 @@ func (b *bucket) sorted() []string {
 // settable are the attributes that a client can set. Others are ignored, as by Cloud Storage.
 var settable = []string{
 	"acl", "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
-	"metadata",
-	"temporaryHold",
+	"metadata", "temporaryHold",
 }
 
 func onlySettable(attributes resource) resource {
@@ -278,12 +239,17 @@ func onlySettable(attributes resource) resource {
 	return kept
 }
 
+// withoutAccess returns attributes without an access list.
+func withoutAccess(attributes resource) resource {
+	without := maps.Clone(attributes)
+	delete(without, "acl")
+	return without
+}
+
 // merge applies a patch as RFC 7396 says: null removes, objects are merged, everything else replaces.
 func merge(old, patch resource) resource {
-	merged := maps.Clone(old)
-	if merged == nil {
-		merged = resource{}
-	}
+	merged := resource{}
+	maps.Copy(merged, old)
 	for key, value := range patch {
 		switch value := value.(type) {
 		case nil:
@@ -298,31 +264,20 @@ func merge(old, patch resource) resource {
 	return merged
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func newObject(attributes resource, content []byte) *object {
-	md5Sum := md5.Sum(content)
-	crc32c := binary.BigEndian.AppendUint32(nil, crc32.Checksum(content, castagnoli))
-	return &object{
-		attributes: attributes, content: content,
-		crc32c: base64.StdEncoding.EncodeToString(crc32c), md5: base64.StdEncoding.EncodeToString(md5Sum[:]),
-	}
-}
-
 func (o *object) etag() string {
 	version := strconv.FormatInt(o.generation, 36) + "/" + strconv.FormatInt(o.metageneration, 36)
 	return base64.StdEncoding.EncodeToString([]byte(version))
 }
 
-// resource returns the object as the JSON API shows it.
-func (o *object) resource(base, bucket, name string) resource {
+// resource returns the object as the JSON API shows it. base is the server's address.
+func (o *object) resource(base string) resource {
 	r := maps.Clone(o.attributes)
-	path := "/storage/v1/b/" + url.PathEscape(bucket) + "/o/" + url.PathEscape(name)
+	path := "/storage/v1/b/" + url.PathEscape(o.bucket) + "/o/" + url.PathEscape(o.name)
 	maps.Copy(r, resource{
-		"kind": "storage#object", "id": bucket + "/" + name + "/" + strconv.FormatInt(o.generation, 10),
+		"kind": "storage#object", "id": o.bucket + "/" + o.name + "/" + strconv.FormatInt(o.generation, 10),
 		"selfLink":  base + path,
 		"mediaLink": base + "/download" + path + "?alt=media&generation=" + strconv.FormatInt(o.generation, 10),
-		"bucket":    bucket, "name": name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
+		"bucket":    o.bucket, "name": o.name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
 		"generation": strconv.FormatInt(o.generation, 10), "metageneration": strconv.FormatInt(o.metageneration, 10),
 		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
 		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),

@@ -1,12 +1,14 @@
 package backends
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,151 +22,109 @@ type upload struct {
 	content      []byte
 }
 
-// serveUpload answers an insert, whose form uploadType names.
-func (s *StorageServer) serveUpload(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
-	query := r.URL.Query()
-	id := query.Get("upload_id")
-	switch kind := query.Get("uploadType"); {
-	case id != "" && (r.Method == http.MethodPut || r.Method == http.MethodPost):
-		return s.resume(w, r, id)
+// upload answers an insert, whose form uploadType names.
+func (s *StorageServer) upload(r *storageRequest) (any, *apiError) {
+	id, kind := r.query.Get("upload_id"), r.query.Get("uploadType")
+	switch {
+	case id != "":
+		return s.resume(r, id)
 	case r.Method != http.MethodPost:
-		return notImitated("Storage", r)
-	case kind == "media":
-		return s.insertMedia(w, r, bucket)
+		return nil, notImitated("Storage", r.Request)
 	case kind == "multipart":
-		return s.insertMultipart(w, r, bucket)
+		return s.insertMultipart(r)
 	case kind == "resumable":
-		return s.begin(w, r, bucket)
-	default:
-		return invalid("Invalid uploadType: " + kind)
+		return s.begin(r)
 	}
+	return nil, invalid("Invalid uploadType: " + kind)
 }
 
-// newUpload makes an upload from a request's parameters and its JSON attributes, which may be empty.
-func newUpload(r *http.Request, bucket string, attributes io.Reader) (*upload, *apiError) {
-	query := r.URL.Query()
-	c, failure := parseConditions(query, r.Header)
+// newUpload makes an upload from a request's parameters, its JSON attributes, which may be empty, and the type of the content.
+func newUpload(r *storageRequest, attributes []byte, contentType string) (*upload, *apiError) {
+	all, failure := given(attributes)
 	if failure != nil {
 		return nil, failure
 	}
-	c.generation = nil // a new object has no generation to ask for
-	var given resource
-	if err := json.NewDecoder(attributes).Decode(&given); err != nil && err != io.EOF {
-		return nil, invalid("Parse Error: " + err.Error())
+	name, _ := all["name"].(string)
+	u := &upload{
+		bucket: r.bucket.name, name: cmp.Or(r.query.Get("name"), name), conditions: r.conditions, attributes: onlySettable(all),
 	}
-	if failure := checkMetadata(given); failure != nil {
-		return nil, failure
-	}
-	name := query.Get("name")
-	if name == "" {
-		name, _ = given["name"].(string) // the check refuses none
-	}
-	return &upload{bucket: bucket, name: name, conditions: c, attributes: onlySettable(given)}, checkName(name)
-}
-
-func (u *upload) setType(contentType string) {
+	u.conditions.generation = nil // a new object has no generation to ask for
 	if u.attributes["contentType"] == nil && contentType != "" {
 		u.attributes["contentType"] = contentType
 	}
-}
-
-// finish stores the object and answers with it.
-func (s *StorageServer) finish(w http.ResponseWriter, r *http.Request, u *upload) *apiError {
-	o, failure := s.store.put(u.bucket, u.name, u.conditions, u.attributes, u.content)
-	if failure != nil {
-		return failure
-	}
-	return writeSelected(w, r, o.resource(baseURL(r), u.bucket, u.name))
-}
-
-func (s *StorageServer) insertMedia(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
-	u, failure := newUpload(r, bucket, http.NoBody)
-	if failure != nil {
-		return failure
-	}
-	u.setType(r.Header.Get("Content-Type"))
-	if u.content, failure = readAll(r.Body); failure != nil {
-		return failure
-	}
-	return s.finish(w, r, u)
+	return u, checkName(u.name)
 }
 
 // insertMultipart takes a body of two parts: the attributes in JSON, and the content.
-func (s *StorageServer) insertMultipart(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
+func (s *StorageServer) insertMultipart(r *storageRequest) (any, *apiError) {
 	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
-		return invalid("Invalid Content-Type: " + err.Error())
+		return nil, invalid("Invalid Content-Type: " + err.Error())
 	}
-	parts := multipart.NewReader(r.Body, parameters["boundary"])
-	attributes, err := parts.NextPart()
-	if err != nil {
-		return invalid("Malformed multipart body: " + err.Error())
+	parts := multipart.NewReader(bytes.NewReader(r.body), parameters["boundary"])
+	var texts [2][]byte
+	var header textproto.MIMEHeader
+	for i := range texts {
+		part, err := parts.NextPart()
+		if err == nil {
+			texts[i], err = io.ReadAll(part)
+		}
+		if err != nil {
+			return nil, invalid("Malformed multipart body: " + err.Error())
+		}
+		header = part.Header
 	}
-	u, failure := newUpload(r, bucket, attributes)
+	u, failure := newUpload(r, texts[0], header.Get("Content-Type"))
 	if failure != nil {
-		return failure
+		return nil, failure
 	}
-	media, err := parts.NextPart()
-	if err != nil {
-		return invalid("Malformed multipart body: " + err.Error())
-	}
-	u.setType(media.Header.Get("Content-Type"))
-	if u.content, failure = readAll(media); failure != nil {
-		return failure
-	}
-	return s.finish(w, r, u)
+	return r.shown(s.put(u.bucket, u.name, u.conditions, u.attributes, texts[1]))
 }
 
 // begin starts a resumable upload and answers with the address for its content.
-func (s *StorageServer) begin(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
-	u, failure := newUpload(r, bucket, r.Body)
+func (s *StorageServer) begin(r *storageRequest) (any, *apiError) {
+	u, failure := newUpload(r, r.body, r.Header.Get("X-Upload-Content-Type"))
 	if failure != nil {
-		return failure
+		return nil, failure
 	}
-	u.setType(r.Header.Get("X-Upload-Content-Type"))
 	id := rand.Text()
-	s.mu.Lock()
 	s.uploads[id] = u
-	s.mu.Unlock()
-	w.Header().Set("Location", baseURL(r)+"/upload/storage/v1/b/"+url.PathEscape(bucket)+"/o?uploadType=resumable&upload_id="+id)
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Location", r.base()+"/upload/storage/v1/b/"+url.PathEscape(u.bucket)+"/o?uploadType=resumable&upload_id="+id)
+		w.WriteHeader(http.StatusOK)
+	}, nil
 }
 
-// resume takes a chunk of a resumable upload. Only one request at a time works on an upload.
-func (s *StorageServer) resume(w http.ResponseWriter, r *http.Request, id string) *apiError {
-	chunk, failure := readAll(r.Body)
-	if failure != nil {
-		return failure
-	}
-	start, size, ok := parseContentRange(r.Header.Get("Content-Range"), len(chunk))
+// resume takes a chunk of a resumable upload.
+func (s *StorageServer) resume(r *storageRequest, id string) (any, *apiError) {
+	start, size, ok := parseContentRange(r.Header.Get("Content-Range"), len(r.body))
 	if !ok {
-		return invalid("Invalid Content-Range: " + r.Header.Get("Content-Range"))
+		return nil, invalid("Invalid Content-Range: " + r.Header.Get("Content-Range"))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	u := s.uploads[id]
 	if u == nil {
-		return &apiError{http.StatusNotFound, "notFound", "No such upload."}
+		return nil, &apiError{http.StatusNotFound, "notFound", "No such upload."}
 	}
 	// If a chunk before this one is missing, the answer below tells the client from where to send again.
-	if len(chunk) > 0 && start <= len(u.content) {
-		u.content = append(u.content[:start:start], chunk...)
+	if len(r.body) > 0 && start <= len(u.content) {
+		u.content = append(u.content[:start:start], r.body...)
 	}
 	if size == len(u.content) {
 		delete(s.uploads, id)
-		return s.finish(w, r, u)
+		return r.shown(s.put(u.bucket, u.name, u.conditions, u.attributes, u.content))
 	}
-	if len(u.content) > 0 {
-		w.Header().Set("Range", "bytes=0-"+strconv.Itoa(len(u.content)-1))
-	}
-	if r.Header.Get("X-GUploader-No-308") == "yes" {
-		w.Header().Set("X-Http-Status-Code-Override", "308")
-		w.WriteHeader(http.StatusOK)
-	} else {
+	there := len(u.content)
+	return func(w http.ResponseWriter) {
+		if there > 0 {
+			w.Header().Set("Range", "bytes=0-"+strconv.Itoa(there-1))
+		}
+		if r.Header.Get("X-GUploader-No-308") == "yes" {
+			w.Header().Set("X-Http-Status-Code-Override", "308")
+			w.WriteHeader(http.StatusOK)
+			return
+		}
 		w.WriteHeader(http.StatusPermanentRedirect)
-	}
-	return nil
+	}, nil
 }
 
 // parseContentRange returns a chunk's place and the whole's size, -1 while it is unknown. The forms are "bytes 0-9/100",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -25,7 +26,6 @@ type TaskServer struct {
 type taskState struct {
 	options taskOptions
 	client  *http.Client
-	places  chan struct{} // a place for each concurrent delivery
 	wake    chan struct{} // tells the dispatcher that something is due earlier than before
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the dispatcher has ended; nil if there is none
@@ -49,6 +49,7 @@ type task struct {
 	proto    *cloudtaskspb.Task // replaced, never changed
 	due      time.Time          // zero: at once
 	sequence int                // of creation
+	previous int                // HTTP status of the last answer; 0: none
 	running  bool
 }
 
@@ -65,7 +66,6 @@ func newTaskServer(o taskOptions) *TaskServer {
 			Transport:     &http.Transport{MaxIdleConnsPerHost: concurrentDeliveries}, // and no proxy
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		places: make(chan struct{}, concurrentDeliveries),
 		wake:   make(chan struct{}, 1),
 		stop:   stop,
 		tasks:  map[string]*task{},
@@ -178,31 +178,25 @@ func (s *TaskServer) Deliver(ctx context.Context, until time.Time) (delivered in
 // dispatch delivers tasks when they are due, until the context is done. Then it waits for those under way.
 func (s *TaskServer) dispatch(ctx context.Context) {
 	defer close(s.stopped)
-	var running sync.WaitGroup
-	defer running.Wait()
-	for {
+	var running errgroup.Group
+	running.SetLimit(concurrentDeliveries)
+	for ctx.Err() == nil {
 		next, wait := s.nextDue(s.options.now())
 		if next == nil {
 			select {
 			case <-ctx.Done():
-				return
 			case <-s.wake:
 			case <-time.After(wait):
 			}
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case s.places <- struct{}{}:
-		}
-		running.Go(func() {
-			// The task keeps the answer.
-			_ = s.attempt(ctx, next, s.options.now)
-			<-s.places
+		running.Go(func() error {
+			_ = s.attempt(ctx, next, s.options.now) // the task is due again
 			s.rouse()
+			return nil
 		})
 	}
+	_ = running.Wait() // none returns one
 }
 
 // nextDue returns the first task that is due at the time, and marks it as running. If there is none, it returns how long to
@@ -242,22 +236,14 @@ func (s *taskState) rouse() {
 // attempt delivers a task once. The task is then done, or due again.
 func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) error {
 	s.mu.Lock()
-	p := proto.CloneOf(t.proto)
+	sent := *t
 	s.mu.Unlock()
-	dispatched := now()
-	attempt := &cloudtaskspb.Attempt{ScheduleTime: p.ScheduleTime, DispatchTime: timestamppb.New(dispatched)}
-	status, err := s.send(ctx, p)
+	status, err := s.send(ctx, sent)
+	p := proto.CloneOf(sent.proto)
 	p.DispatchCount++
-	if status != nil {
+	if status != 0 {
 		p.ResponseCount++
-		attempt.ResponseTime = timestamppb.New(now())
-		attempt.ResponseStatus = status
 	}
-	if p.FirstAttempt == nil {
-		p.FirstAttempt = &cloudtaskspb.Attempt{DispatchTime: attempt.DispatchTime}
-	}
-	p.LastAttempt = attempt
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tasks[p.Name] != t { // deleted meanwhile
@@ -268,10 +254,9 @@ func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) 
 		s.gone[p.Name] = s.options.now()
 		return nil
 	}
-	t.running = false
 	t.due = now().Add(s.backoff(p.DispatchCount))
 	p.ScheduleTime = timestamppb.New(t.due)
-	t.proto = p
+	t.proto, t.previous, t.running = p, status, false
 	return err
 }
 

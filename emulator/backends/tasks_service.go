@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,16 +13,14 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 const (
-	latestSchedule      = 30 * 24 * time.Hour
-	defaultDeadline     = 10 * time.Minute
-	shortestDeadline    = 15 * time.Second
-	longestDeadline     = 30 * time.Minute
-	defaultTaskPageSize = 1000 // also the largest
+	latestSchedule   = 30 * 24 * time.Hour
+	defaultDeadline  = 10 * time.Minute
+	shortestDeadline = 15 * time.Second
+	longestDeadline  = 30 * time.Minute
 )
 
 var (
@@ -44,7 +41,7 @@ func projectOf(name string) string {
 	return project
 }
 
-// taskService is the server's gRPC side.
+// taskService is the server's gRPC side. It creates tasks: jobs call nothing else.
 type taskService struct {
 	cloudtaskspb.UnimplementedCloudTasksServer
 	*TaskServer
@@ -75,7 +72,7 @@ func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskReq
 	}
 	s.tasks[p.Name] = t
 	s.rouse()
-	return view(p, r.ResponseView), nil
+	return p, nil // it is replaced, never changed
 }
 
 // refusal returns the error with which FailCreates refuses a task. It calls the function of FailCreates without the lock.
@@ -152,104 +149,4 @@ func completeRequest(p *cloudtaskspb.Task) error {
 		}
 	}
 	return nil
-}
-
-// view returns a task as a response shows it. The basic view has no body.
-func view(p *cloudtaskspb.Task, v cloudtaskspb.Task_View) *cloudtaskspb.Task {
-	p = proto.CloneOf(p)
-	p.View = cloudtaskspb.Task_FULL
-	if v != cloudtaskspb.Task_FULL {
-		p.View = cloudtaskspb.Task_BASIC
-		p.GetHttpRequest().Body = nil
-	}
-	return p
-}
-
-// GetTask implements cloudtaskspb.CloudTasksServer.
-func (s taskService) GetTask(_ context.Context, r *cloudtaskspb.GetTaskRequest) (*cloudtaskspb.Task, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tasks[r.Name]
-	if t == nil {
-		return nil, status.Errorf(codes.NotFound, "no task named %s", r.Name)
-	}
-	return view(t.proto, r.ResponseView), nil
-}
-
-// ListTasks implements cloudtaskspb.CloudTasksServer. A page's token is its position in the list.
-func (s taskService) ListTasks(_ context.Context, r *cloudtaskspb.ListTasksRequest) (*cloudtaskspb.ListTasksResponse, error) {
-	if !queuePattern.MatchString(r.Parent) {
-		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", r.Parent)
-	}
-	start := 0
-	if r.PageToken != "" {
-		var err error
-		if start, err = strconv.Atoi(r.PageToken); err != nil || start < 0 {
-			return nil, status.Errorf(codes.InvalidArgument, "invalid page token %q", r.PageToken)
-		}
-	}
-	size := int(r.PageSize)
-	if size < 1 || size > defaultTaskPageSize {
-		size = defaultTaskPageSize
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tasks := s.sorted(r.Parent)
-	tasks = tasks[min(start, len(tasks)):]
-	response := &cloudtaskspb.ListTasksResponse{}
-	if len(tasks) > size {
-		tasks = tasks[:size]
-		response.NextPageToken = strconv.Itoa(start + size)
-	}
-	for _, t := range tasks {
-		response.Tasks = append(response.Tasks, view(t.proto, r.ResponseView))
-	}
-	return response, nil
-}
-
-// DeleteTask implements cloudtaskspb.CloudTasksServer.
-func (s taskService) DeleteTask(_ context.Context, r *cloudtaskspb.DeleteTaskRequest) (*emptypb.Empty, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tasks[r.Name] == nil {
-		return nil, status.Errorf(codes.NotFound, "no task named %s", r.Name)
-	}
-	delete(s.tasks, r.Name)
-	s.gone[r.Name] = s.options.now()
-	return &emptypb.Empty{}, nil
-}
-
-// GetQueue implements cloudtaskspb.CloudTasksServer.
-func (s taskService) GetQueue(_ context.Context, r *cloudtaskspb.GetQueueRequest) (*cloudtaskspb.Queue, error) {
-	return s.queue(r.Name)
-}
-
-// PurgeQueue implements cloudtaskspb.CloudTasksServer.
-func (s taskService) PurgeQueue(_ context.Context, r *cloudtaskspb.PurgeQueueRequest) (*cloudtaskspb.Queue, error) {
-	queue, err := s.queue(r.Name)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.sorted(r.Name) {
-		delete(s.tasks, t.proto.Name)
-		s.gone[t.proto.Name] = s.options.now()
-	}
-	queue.PurgeTime = timestamppb.New(s.options.now())
-	return queue, nil
-}
-
-func (s taskService) queue(name string) (*cloudtaskspb.Queue, error) {
-	if !queuePattern.MatchString(name) {
-		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", name)
-	}
-	return &cloudtaskspb.Queue{
-		Name: name, State: cloudtaskspb.Queue_RUNNING,
-		RateLimits: &cloudtaskspb.RateLimits{MaxConcurrentDispatches: concurrentDeliveries},
-		RetryConfig: &cloudtaskspb.RetryConfig{
-			MaxAttempts: -1, // no limit
-			MinBackoff:  durationpb.New(s.options.minBackoff), MaxBackoff: durationpb.New(s.options.maxBackoff),
-		},
-	}, nil
 }

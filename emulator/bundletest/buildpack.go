@@ -1,15 +1,15 @@
 package bundletest
 
 import (
-	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"golang.org/x/mod/modfile"
 
@@ -26,93 +26,60 @@ const framework = "github.com/GoogleCloudPlatform/functions-framework-go"
 // appFolder is the folder of the function's own module into which the buildpack writes the main package.
 const appFolder = "functions.local/app"
 
-// rootPackage is what the buildpack knows of the function's source. It reads only the .go files of the root folder, and all of
-// them, whatever their build constraints.
-type rootPackage struct {
-	name    string
-	imports map[string]bool
-}
-
-func readRootPackage(source string) (rootPackage, error) {
+// registersFunctions returns an error unless the root package itself imports the framework's package functions. Without that, the
+// buildpack takes the entry point for an exported Go function. It reads only the .go files of the root folder, and all of them,
+// whatever their build constraints.
+func registersFunctions(source string) error {
 	files, err := filepath.Glob(filepath.Join(source, "*.go"))
 	if err != nil {
-		return rootPackage{}, err
+		return err
 	}
-	p := rootPackage{imports: map[string]bool{}}
+	name, registers := "", false
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
-			return p, err
+			return err
 		}
-		if p.name != "" && p.name != file.Name.Name {
-			return p, fmt.Errorf("the packages %s and %s are in one folder", p.name, file.Name.Name)
+		if name != "" && name != file.Name.Name {
+			return fmt.Errorf("the packages %s and %s are in one folder", name, file.Name.Name)
 		}
-		p.name = file.Name.Name
-		for _, spec := range file.Imports {
-			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return p, err
-			}
-			p.imports[path] = true
-		}
+		name = file.Name.Name
+		registers = registers || slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+			return spec.Path.Value == strconv.Quote(framework+"/functions")
+		})
 	}
-	if p.name == "" {
-		return p, errors.New("there is no Go package at the root")
+	if !registers {
+		return fmt.Errorf("no .go file at the root imports %s/functions, without which Google cannot build any function", framework)
 	}
-	return p, nil
+	return nil
 }
 
-// mainTemplate is the program around the function. A package that itself imports the framework's package functions registers its
-// functions. In any other package, the entry point must be an exported Go function. Unlike the buildpack's, this program can be
-// reached from this machine only.
-var mainTemplate = template.Must(template.New("main.go").Parse(`package main
+// mainProgram is the program around the functions. Unlike the buildpack's, it can be reached from this machine only.
+const mainProgram = `package main
 
 import (
 	"log"
 	"os"
 
 	"` + framework + `/funcframework"
-{{if .Declarative}}
-	_ "{{.Module}}"
-{{else}}
-	"context"
-
-	userfunction "{{.Module}}"
-{{end}})
+	_ %q
+)
 
 func main() {
-{{- if not .Declarative}}
-	if err := funcframework.RegisterHTTPFunctionContext(context.Background(), "/", userfunction.{{.Target}}); err != nil {
-		log.Fatal(err)
-	}
-{{- end}}
 	if err := funcframework.StartHostPort("127.0.0.1", os.Getenv("PORT")); err != nil {
 		log.Fatal(err)
 	}
 }
-`))
+`
 
-// writeMain writes the main package for a function into its source.
-func writeMain(source, target string) error {
-	root, err := readRootPackage(source)
-	if err != nil {
+// writeMain writes the main package for the functions into their source.
+func writeMain(source string) error {
+	if err := registersFunctions(source); err != nil {
 		return err
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		if _, err := os.Stat(filepath.Join(source, name)); err != nil {
-			return fmt.Errorf("the source has no %s: %w", name, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(source, "vendor")); err == nil {
-		return errors.New("the source has a folder vendor, and the buildpack's rules for that are not imitated here: remove the folder")
 	}
 	module, err := GoCommand(source, "list", "-m")
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, module)
-	}
-	module = strings.TrimSpace(module)
-	if first, _, _ := strings.Cut(module, "/"); !strings.Contains(first, ".") {
-		return fmt.Errorf("the module's path %s does not begin with a domain", module)
 	}
 	if output, err := GoCommand(source, "list", "-m", framework); err != nil {
 		return fmt.Errorf("go.mod does not require %s, and the buildpack would take a version that nobody has tested: "+
@@ -122,14 +89,8 @@ func writeMain(source, target string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	var text strings.Builder
-	err = mainTemplate.Execute(&text, map[string]any{
-		"Module": module, "Target": target, "Declarative": root.imports[framework+"/functions"],
-	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text.String()), 0o600)
+	text := fmt.Sprintf(mainProgram, strings.TrimSpace(module))
+	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text), 0o600)
 }
 
 // tidy tidies go.mod as the buildpack does once the main package exists. This removes what only tests and tools need. It must add
@@ -177,9 +138,9 @@ func requirements(source string) (map[string]string, error) {
 	return versions, nil
 }
 
-// buildFunction builds the program for a function of the module at root whose source has been unpacked.
-func buildFunction(root, source, target, program string) error {
-	if err := writeMain(source, target); err != nil {
+// buildFunctions builds the program for the functions of the module at root whose source has been unpacked.
+func buildFunctions(root, source, program string) error {
+	if err := writeMain(source); err != nil {
 		return err
 	}
 	if err := tidy(source); err != nil {
@@ -192,7 +153,7 @@ func buildFunction(root, source, target, program string) error {
 	mod := filepath.Join(source, "go.mod")
 	output, err := GoCommand(root, "build", "-overlay", hiding, "-modfile", mod, "-o", program, "./"+appFolder)
 	if err != nil {
-		return fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
+		return fmt.Errorf("the functions cannot be built: %w\n%s", err, output)
 	}
 	return nil
 }

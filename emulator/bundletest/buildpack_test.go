@@ -25,81 +25,33 @@ func sourceOf(t *testing.T, files map[string]string) string {
 	return folder
 }
 
-// TestOnlyTheRootPackagesOwnImportsCount has the import that the buildpack looks for in several places.
-func TestOnlyTheRootPackagesOwnImportsCount(t *testing.T) {
-	t.Parallel()
-	const imports = "import _ \"" + framework + "/functions\"\n"
-	for _, tt := range []struct {
-		name        string
-		files       map[string]string
-		declarative bool
-	}{
-		{"in the root package", map[string]string{"a.go": "package bundle\n", "b.go": "package bundle\n\n" + imports}, true},
-		{"in a package that it imports", map[string]string{"a.go": "package bundle\n\nimport _ \"example.com/bundle/jobs\"\n", "jobs/a.go": "package jobs\n\n" + imports}, false},
-		{"of the framework's other package", map[string]string{"a.go": "package bundle\n\nimport _ \"" + framework + "/funcframework\"\n"}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			tt.files["go.mod"], tt.files["go.sum"] = goMod, ""
-			folder := sourceOf(t, tt.files)
-			if err := writeMain(folder, "cleanup"); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(filepath.Join(folder, appFolder, "main.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := !strings.Contains(string(text), "userfunction.cleanup"); got != tt.declarative {
-				t.Errorf("registered by the package itself: %t, want %t; the program:\n%s", got, tt.declarative, text)
-			}
-		})
-	}
-}
-
+// TestWhatTheBuildpackRefuses has the import that it looks for in several places but the right one.
 func TestWhatTheBuildpackRefuses(t *testing.T) {
 	t.Parallel()
 	const root = "package bundle\n"
+	const imports = "import _ \"" + framework + "/functions\"\n"
 	for _, tt := range []struct {
-		name, want string
+		name, want string // want is in the error; empty: there is none
 		files      map[string]string
 	}{
-		{"two packages in one folder", "one folder", map[string]string{"a.go": root, "b.go": "package other\n", "go.mod": goMod, "go.sum": ""}},
-		{"no package", "no Go package", map[string]string{"jobs/a.go": root, "go.mod": goMod, "go.sum": ""}},
-		{"no go.mod", "no go.mod", map[string]string{"a.go": root}},
-		{"no go.sum", "no go.sum", map[string]string{"a.go": root, "go.mod": goMod}},
-		{"a vendor folder", "vendor", map[string]string{"a.go": root, "go.mod": goMod, "go.sum": "", "vendor/modules.txt": ""}},
-		{"a module that is no domain's", "does not begin with a domain", map[string]string{"a.go": root, "go.mod": "module bundle/functions\n", "go.sum": ""}},
-		{"no framework", "nobody has tested", map[string]string{"a.go": root, "go.mod": "module example.com/bundle\n", "go.sum": ""}},
+		{"the import at the root", "", map[string]string{"a.go": root, "b.go": root + imports, "go.mod": goMod}},
+		{"the import in another package", "imports " + framework + "/functions", map[string]string{
+			"a.go": root + "import _ \"example.com/bundle/jobs\"\n", "jobs/a.go": "package jobs\n" + imports, "go.mod": goMod}},
+		{"the framework's other package", "imports " + framework + "/functions", map[string]string{
+			"a.go": root + "import _ \"" + framework + "/funcframework\"\n", "go.mod": goMod}},
+		{"two packages in one folder", "one folder", map[string]string{"a.go": root, "b.go": "package other\n", "go.mod": goMod}},
+		{"no framework in go.mod", "nobody has tested", map[string]string{
+			"a.go": root + imports, "go.mod": "module example.com/bundle\n"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if err := writeMain(sourceOf(t, tt.files), "cleanup"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			switch err := writeMain(sourceOf(t, tt.files)); {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
-	}
-}
-
-// TestWithoutTheImportNothingIsBuilt takes the import out of what is deployed, as it once was.
-func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
-	t.Parallel()
-	err := withSource("without-import", func(root, source string) error {
-		bundle := filepath.Join(source, "bundle.go")
-		text, err := os.ReadFile(bundle)
-		if err != nil {
-			t.Fatal(err)
-		}
-		without := strings.Replace(string(text), "\t_ \""+framework+"/functions\"\n", "", 1)
-		if without == string(text) {
-			t.Fatal("bundle.go does not import " + framework + "/functions, without which Google cannot build any function")
-		}
-		if err := os.WriteFile(bundle, []byte(without), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return buildFunction(root, source, "cleanupReports", filepath.Join(t.TempDir(), "main"))
-	})
-	if err == nil || !strings.Contains(err.Error(), "userfunction.cleanupReports") {
-		t.Errorf("error %v, want one about userfunction.cleanupReports", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package bundletest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +22,7 @@ import (
 type Process struct {
 	command *exec.Cmd
 	url     string
-	log     *tail
+	log     printed
 	ended   chan struct{}
 	err     error // how it ended; valid after ended
 }
@@ -38,7 +36,7 @@ const (
 // Start starts the bundle with only the given environment. The process ends with the test.
 func Start(t testing.TB, target string, environment map[string]string) *Process {
 	t.Helper()
-	path, err := program(target)
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +64,18 @@ func start(t testing.TB, path, target string, environment map[string]string) *Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{url: "http://" + reserved.Address, log: &tail{}, ended: make(chan struct{})}
+	log, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }() // the process has its own
+	p := &Process{url: "http://" + reserved.Address, log: printed(log.Name()), ended: make(chan struct{})}
 	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
 	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
 	for name, value := range environment {
 		p.command.Env = append(p.command.Env, name+"="+value)
 	}
-	p.command.Stdout, p.command.Stderr = p.log, p.log
+	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -196,28 +199,16 @@ func Memory(pid int) (now, peak int, err error) {
 	return found["VmRSS:"], found["VmHWM:"], nil
 }
 
-// tail keeps the last part of a log: a run on 100,000 objects writes megabytes.
-type tail struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
+// printed is the file that a process prints to.
+type printed string
 
 const tailBytes = 8 << 10
 
-// Write implements io.Writer.
-func (l *tail) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buf.Write(p)
-	if l.buf.Len() > 2*tailBytes {
-		l.buf.Next(l.buf.Len() - tailBytes)
+// String returns the end of what was printed: a run on 100,000 objects prints megabytes. If it cannot be read, it says why.
+func (name printed) String() string {
+	text, err := os.ReadFile(string(name))
+	if err != nil {
+		return err.Error()
 	}
-	return len(p), nil
-}
-
-// String returns the end of what was written.
-func (l *tail) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
+	return string(text[max(0, len(text)-tailBytes):])
 }

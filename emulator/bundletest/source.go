@@ -82,31 +82,9 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// program builds the deployed source once and returns the program's path. A program that registers its functions serves all of
-// them.
-func program(target string) (string, error) {
-	building.Do(func() {
-		built.err = withSource("bundle", func(root, source string) error {
-			built.program = filepath.Join(filepath.Dir(source), "main")
-			return buildFunction(root, source, target, built.program)
-		})
-	})
-	return built.program, built.err
-}
-
-// built is what [program] has made.
-var (
-	building sync.Once
-	built    struct {
-		program string
-		err     error
-	}
-)
-
-// withSource unpacks what is deployed and calls f with the module's root and with that folder, as no other process does at the
-// time.
-func withSource(name string, f func(root, source string) error) error {
-	return withFolder(name, func(root, folder string) error {
+// program builds the deployed source once and returns the path of the program, which serves all functions.
+var program = sync.OnceValues(func() (path string, err error) {
+	err = withFolder("bundle", func(root, folder string) error {
 		source := filepath.Join(folder, "source")
 		if err := os.RemoveAll(source); err != nil {
 			return err
@@ -114,9 +92,11 @@ func withSource(name string, f func(root, source string) error) error {
 		if err := unpackArchive(root, source); err != nil {
 			return err
 		}
-		return f(root, source)
+		path = filepath.Join(folder, "main")
+		return buildFunctions(root, source, path)
 	})
-}
+	return path, err
+})
 
 // Build builds a program of the module, such as ./scripts/firesweep, and returns its path.
 func Build(program string) (path string, err error) {

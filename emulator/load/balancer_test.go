@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/bundletest"
 )
 
-// balancer stands for Cloud Run: behind one address are several processes of the function, each of which serves one request at a time.
-// One that was killed is replaced, and the request that it served is answered with an error.
+// balancer stands for Cloud Run: behind one address are several processes of the function, each of which serves one request at a
+// time. One that was killed is replaced, and the request that it served is answered with an error.
 type balancer struct {
 	start func() *bundletest.Process
 	url   string
@@ -83,8 +83,8 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func isShard(r *http.Request) bool { return r.Header.Get("Firesweep-Continues") != "" }
 
-// doom has a process killed at a moment of the time that a shard's request takes, as long as kills are left, at every second request.
-// The function it returns is to be called when the request has ended, and returns false if the process has been killed.
+// doom has a process killed at a moment of the time that a shard's request takes, as long as kills are left, at every second
+// request. The function it returns is to be called when the request has ended, and returns false if the process has been killed.
 func (b *balancer) doom(r *http.Request, p *bundletest.Process) (spared func() bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

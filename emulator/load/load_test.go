@@ -46,7 +46,8 @@ func TestLoad(t *testing.T) {
 	}
 	begun := time.Now()
 	w.load(t)
-	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(), time.Since(begun).Round(time.Second))
+	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(),
+		time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
 	did, took := w.finish(t, "undisturbed", now)

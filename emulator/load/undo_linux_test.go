@@ -54,13 +54,17 @@ func TestUndo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{{"undo", deleted.RunID}, {"undo", "--apply", deleted.RunID}, {"undo", "--apply", "--json", deleted.RunID}} {
+	for _, arguments := range [][]string{{"undo", deleted.RunID}, {"undo", "--apply", deleted.RunID},
+		{"undo", "--apply", "--json", deleted.RunID}} {
 		execute(t, command, w.Environment, arguments...)
 	}
 	w.wantReports(t, n)
 	next := run("keeps what came back", reportsNow.Add(24*time.Hour))
-	if kept := slices.Collect(maps.Values(next.Kept)); next.Status != engine.Completed || len(next.Actions) != 0 || !slices.Contains(kept, n) {
-		t.Errorf("the next run: %s, actions %v, kept %v; want all kept", next.Status, next.Actions, next.Kept)
+	if next.Status != engine.Completed || len(next.Actions) != 0 {
+		t.Errorf("the next run: %s, actions %v; want completed, and none", next.Status, next.Actions)
+	}
+	if kept := slices.Collect(maps.Values(next.Kept)); !slices.Contains(kept, n) {
+		t.Errorf("the next run kept %v, want all %d", next.Kept, n)
 	}
 }
 
@@ -105,7 +109,8 @@ func execute(t *testing.T, path string, environment map[string]string, arguments
 	if peak == 0 {
 		t.Errorf("firesweep %s ended before anybody looked at its memory", arguments[0])
 	}
-	t.Logf("firesweep %s: %s, peak %d MiB", strings.Join(arguments[:len(arguments)-1], " "), took.Round(100*time.Millisecond), peak>>20)
+	t.Logf("firesweep %s: %s, peak %d MiB", strings.Join(arguments[:len(arguments)-1], " "), took.Round(100*time.Millisecond),
+		peak>>20)
 	if peak > maxMemory {
 		t.Errorf("the command held %d MiB, want at most %d", peak>>20, maxMemory>>20)
 	}

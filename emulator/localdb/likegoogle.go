@@ -73,9 +73,9 @@ func (s routedStream) SendMsg(m any) error {
 }
 
 // countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks the
-// names up in its index. The emulator scans the whole collection for every name, 30 times for [documents.Reader.Missing], which takes a
-// second if the collection has 5,000 documents. This is the innermost interceptor, so those that meter or disturb requests
-// see the count that production gets.
+// names up in its index. The emulator scans the whole collection for every name, 30 times for [documents.Reader.Missing], which
+// takes a second if the collection has 5,000 documents. This is the innermost interceptor, so those that meter or disturb
+// requests see the count that production gets.
 func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
 	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	open := func(method string) (grpc.ClientStream, error) { return stream(ctx, desc, cc, method, opts...) }

@@ -75,7 +75,8 @@ var mediaUsed = []action{
 	},
 	{
 		name: "the circle is restored, with its post and a new icon", do: restoreCircle,
-		kept:    []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2", "reactions/on-closed"},
+		kept: []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2",
+			"reactions/on-closed"},
 		objects: []string{"posts/user-ken/山 🗻.png", "circles/circle-closed/icon/icon.png"},
 	},
 	{
@@ -99,7 +100,8 @@ var actions = map[string][]action{
 			kept: []string{"inquiries/inquiry-silent", "archivedInquiries/inquiry-silent"},
 		},
 		{
-			name: "the inquiry to announce is reopened", do: update("inquiries/inquiry-resolved-anew", nil, map[string]any{"status": "open"}),
+			name: "the inquiry to announce is reopened", do: update("inquiries/inquiry-resolved-anew", nil,
+				map[string]any{"status": "open"}),
 			kept: []string{"inquiries/inquiry-resolved-anew"}, made: []string{"inquiryId:inquiry-resolved-anew"},
 		},
 	},
@@ -145,16 +147,19 @@ var actions = map[string][]action{
 		},
 		{
 			name: "the subscription is renewed", do: update("members_products/comp-expired-too", nil, map[string]any{"expiry_at": nil}),
-			kept: []string{"members_products/comp-expired-too", "members/member-comped-twice"}, made: []string{"member_id:member-comped-twice "},
+			kept: []string{"members_products/comp-expired-too", "members/member-comped-twice"}, made: []string{
+				"member_id:member-comped-twice "},
 		},
 	},
 	"deleteInactiveProjects": {
 		{
-			name: "the project to mark is active", do: update("projects/project-grace-over", nil, map[string]any{"last_activity_at": during}),
+			name: "the project to mark is active", do: update("projects/project-grace-over", nil,
+				map[string]any{"last_activity_at": during}),
 			kept: []string{"projects/project-grace-over", "inactive_project_deletion_warnings/project-grace-over"},
 		},
 		{
-			name: "the project to warn about is active", do: update("projects/project-dormant", nil, map[string]any{"last_activity_at": during}),
+			name: "the project to warn about is active", do: update("projects/project-dormant", nil,
+				map[string]any{"last_activity_at": during}),
 			kept: []string{"projects/project-dormant", "inactive_project_deletion_warnings/project-dormant"},
 			made: []string{"project_id:project-dormant", "Project Dormant is"},
 		},
@@ -191,7 +196,8 @@ const attempts = 20
 
 // update changes fields of a document that exists and that the application, having looked at it, lets the user change. allow may
 // be nil.
-func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *batch)) func(context.Context, *world) error {
+func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *batch)) func(
+	context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		ref := w.content.Firestore.Doc(path)
 		var updates []firestore.Update
@@ -224,8 +230,8 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 	}
 }
 
-// actionsOf returns what users do while a job is running. Of a declared rule without actions here they take up the first thing that
-// is due: they change the document, create the owner of the object, or sign in.
+// actionsOf returns what users do while a job is running. Of a declared rule without actions here they take up the first thing
+// that is due: they change the document, create the owner of the object, or sign in.
 func actionsOf(job string) []action {
 	own := actions[job]
 	for _, e := range rules() {
@@ -259,7 +265,8 @@ func comeBack(r rule.Rule) (all []action) {
 		keeper, _ := u.OfAccount(second)
 		all = append(all, action{
 			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
-			kept: []string{keeper.Path()}, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery", keeper.Collection},
+			kept: []string{keeper.Path()}, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery",
+				keeper.Collection},
 		})
 	}
 	return all
@@ -271,7 +278,8 @@ func takenUp(r rule.Rule) action {
 		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
 		owner := r.Owner.Collection + "/" + sampledata.Gone
 		return action{
-			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{object.Name},
+			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{
+				object.Name},
 			late: lateObject(object.Name, r.Owner.Collection),
 		}
 	}
@@ -281,7 +289,8 @@ func takenUp(r rule.Rule) action {
 	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
 	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age.Field: during})}
 	for _, d := range s.Documents {
-		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) { // of the archive as well, where they are not then
+		// of the archive as well, where they are not then
+		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) {
 			a.kept = append(a.kept, d.Path)
 		}
 	}
@@ -308,7 +317,8 @@ func create(path string, data map[string]any) func(context.Context, *world) erro
 // publish makes a post of an object that was uploaded for it.
 func publish(object, post string) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
-		if err := create("posts/"+post, map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": during})(ctx, w); err != nil {
+		if err := create("posts/"+post, map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": during})(ctx,
+			w); err != nil {
 			return err
 		}
 		return attach(ctx, w, object, post)

@@ -74,8 +74,8 @@ func TestFindsWhatARaceBreaks(t *testing.T) {
 	t.Error("a user wrote before every call, and no difference was found")
 }
 
-// TestFindsACarelessUndo proves that a log that is written after what it is of, a hold that is set after what it keeps is back, and an
-// undo that does not look whether somebody else has written, are found.
+// TestFindsACarelessUndo proves that a log that is written after what it is of, a hold that is set after what it keeps is back,
+// and an undo that does not look whether somebody else has written, are found.
 func TestFindsACarelessUndo(t *testing.T) {
 	t.Parallel()
 	s := sampled(expiredcomped.Job)
@@ -113,7 +113,8 @@ func TestFindsACarelessUndo(t *testing.T) {
 }
 
 // logAfterCommit keeps the undo log out of each commit and writes it afterwards.
-func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	commit, isCommit := req.(*firestorepb.CommitRequest)
 	isLog := func(w *firestorepb.Write) bool { return strings.Contains(w.GetUpdate().GetName(), "/cleanupUndo/") }
 	if !isCommit || !slices.ContainsFunc(commit.GetWrites(), isLog) {
@@ -138,7 +139,8 @@ func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc
 func holdAfterRestoring() grpc.UnaryClientInterceptor {
 	var mu sync.Mutex
 	var waiting []*firestorepb.CommitRequest
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
 		mu.Lock()
 		defer mu.Unlock()
 		commit, isCommit := req.(*firestorepb.CommitRequest)
@@ -161,7 +163,8 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 }
 
 // overwriting takes the conditions from the writes that restore documents.
-func overwriting(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func overwriting(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	if batch, isBatch := req.(*firestorepb.BatchWriteRequest); isBatch {
 		for _, w := range batch.GetWrites() {
 			w.CurrentDocument = nil
@@ -183,7 +186,8 @@ func TestEveryJobIsTried(t *testing.T) {
 	for _, s := range subjects() {
 		named[s.name] = true
 		if len(actionsOf(s.name)) == 0 {
-			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: add it to actions in emulator/reliability/actions_test.go", s.name)
+			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: "+
+				"add it to actions in emulator/reliability/actions_test.go", s.name)
 		}
 		for _, a := range actionsOf(s.name) {
 			if a.do == nil || a.then == nil && len(a.kept)+len(a.made)+len(a.objects)+len(a.accounts) == 0 {

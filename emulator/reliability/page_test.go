@@ -14,7 +14,8 @@ import (
 var (
 	full   = flag.Bool("full", false, "try every point, which takes many minutes")
 	sparse = flag.Int("sparse", 3, "without -full: try one of so many points of a selection; .ci/run tries all of it")
-	write  = flag.Bool("write", false, "with -full: write the figures of the jobs that were tried, with all their points, to docs/reliability.md")
+	write  = flag.Bool("write", false,
+		"with -full: write the figures of the jobs that were tried, with all their points, to docs/reliability.md")
 )
 
 const page = "../../docs/reliability.md"

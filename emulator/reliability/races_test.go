@@ -50,7 +50,8 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 	t.Helper()
 	w := newWorld(t, s)
 	want := w.sample
-	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(want.Accounts)
+	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(
+		want.Accounts)
 	var (
 		users errgroup.Group
 		mu    sync.Mutex // guards want and outcomes

@@ -71,9 +71,10 @@ func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	return p
 }
 
-// undo takes runs back, each by a process of its own, until one fails. It returns what became of each thing, and the runs that are
-// left.
-func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Options) (outcomes []restore.Outcome, left []string, err error) {
+// undo takes runs back, each by a process of its own, until one fails. It returns what became of each thing, and the runs that
+// are left.
+func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Options) (outcomes []restore.Outcome, left []string,
+	err error) {
 	t.Helper()
 	o.WithoutReport = true // which runs that were killed have not left
 	var mu sync.Mutex      // guards outcomes
@@ -133,8 +134,8 @@ func conflicts(outcomes []restore.Outcome) (lines []string) {
 }
 
 // takenBack takes back all that was done to what was there before, perhaps by a run that was killed, and returns what is not as
-// it must be: all is as before, but for what was sent; the next run keeps what came back; and once it is released, all ends as the
-// sample must.
+// it must be: all is as before, but for what was sent; the next run keeps what came back; and once it is released, all ends as
+// the sample must.
 func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps) (lines []string) {
 	t.Helper()
 	after := w.state(t)
@@ -152,8 +153,8 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps) (li
 	return append(lines, w.outcome(t, w.sample)...)
 }
 
-// notKept runs the job and returns what came back and did not stay so. Tasks were sent: what they name is not kept from the worker, so none
-// is delivered to it.
+// notKept runs the job and returns what came back and did not stay so. Tasks were sent: what they name is not kept from the
+// worker, so none is delivered to it.
 func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.Outcome) (lines []string) {
 	t.Helper()
 	if w.goesOn() {
@@ -172,8 +173,8 @@ func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.
 	return lines
 }
 
-// release lifts the hold on all that came back. What was sent is delivered, and so long ago that Cloud Tasks has forgotten it: until
-// then it takes no task of the same name again.
+// release lifts the hold on all that came back. What was sent is delivered, and so long ago that Cloud Tasks has forgotten it:
+// until then it takes no task of the same name again.
 func (w *world) release(t *testing.T) {
 	t.Helper()
 	p := w.restorer(t, restore.Hooks{})
@@ -267,8 +268,8 @@ func TestUndoFaults(t *testing.T) {
 	})
 }
 
-// tryUndoFault is one point. An undo that was killed is done again only after the job has run: what it has brought back is kept. One
-// that failed is done again at once.
+// tryUndoFault is one point. An undo that was killed is done again only after the job has run: what it has brought back is kept.
+// One that failed is done again at once.
 func tryUndoFault(t *testing.T, s subject, steps *Steps) (lines []string, tried bool) {
 	t.Helper()
 	w := newWorld(t, s)

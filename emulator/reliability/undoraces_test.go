@@ -71,8 +71,8 @@ func changedField(before, after any) string {
 	return slices.Min(slices.Collect(maps.Keys(enginetest.Changes(was, is))))
 }
 
-// do does it, unless it is too late to: a document that is gone is created anew, one that is there is updated, an object is uploaded
-// again, and an account is made for the same id.
+// do does it, unless it is too late to: a document that is gone is created anew, one that is there is updated, an object is
+// uploaded again, and an account is made for the same id.
 func (e *edit) do(ctx context.Context, w *world, after map[string]any) error {
 	if name, isObject := strings.CutPrefix(e.target, "gs://"+w.Bucket+"/"); isObject {
 		upload := w.content.Bucket.Object(name).If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
@@ -127,15 +127,16 @@ func (e *edit) write(ctx context.Context, ref *firestore.DocumentRef, after any)
 	return fmt.Errorf("write to %s: it changes all the time", e.target)
 }
 
-// expect says what must be there in the end: what the user wrote, in a document that the undo has left as the run did, or has brought
-// back. Each line names something wrong with what the undo says.
+// expect says what must be there in the end: what the user wrote, in a document that the undo has left as the run did, or has
+// brought back. Each line names something wrong with what the undo says.
 func (e *edit) expect(want, after map[string]any, outcomes []restore.Outcome) (lines []string) {
 	if !e.wrote {
 		return nil
 	}
 	conflict := e.isConflict(outcomes)
 	if must := e.inTime && !e.spares; conflict != must {
-		lines = append(lines, fmt.Sprintf("%s: the user wrote in time: %v; that this is a conflict, says the undo: %v", e.target, e.inTime, conflict))
+		lines = append(lines, fmt.Sprintf("%s: the user wrote in time: %v; that this is a conflict, says the undo: %v", e.target,
+			e.inTime, conflict))
 	}
 	switch left := want[e.target]; {
 	case strings.HasPrefix(e.target, "gs://"):

@@ -77,12 +77,14 @@ func subjects() (all []subject) {
 
 // declaredBy is the job of a rule, on data made from it.
 func declaredBy(name string, r rule.Rule) subject {
-	return subject{name: name, job: declared.Job(name, r), data: func(now time.Time, _ string) sampledata.Sample { return sampledata.Declared(r, now) }}
+	return subject{name: name, job: declared.Job(name, r),
+		data: func(now time.Time, _ string) sampledata.Sample { return sampledata.Declared(r, now) }}
 }
 
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
-	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts", "cleanupOrphanedAvatars",
+	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
+	"cleanupOrphanedAvatars",
 	"cleanupAnonymousAccounts",
 }
 
@@ -171,9 +173,10 @@ func inLinks() subject {
 	s := sampled(functions.Registered()["cleanupReports"])
 	s.name += "InLinks"
 	s.links = func(tick func()) engine.Job {
-		rule := engine.Rule[engine.Subject]{Name: "document", Load: engine.Itself, Judge: func(report engine.Subject, run engine.Run) engine.Decision {
-			return declared.Judge(r, report.Document, run.Now)
-		}, Reach: engine.Reach{Items: "reports"}}
+		rule := engine.Rule[engine.Subject]{Name: "document", Load: engine.Itself,
+			Judge: func(report engine.Subject, run engine.Run) engine.Decision {
+				return declared.Judge(r, report.Document, run.Now)
+			}, Reach: engine.Reach{Items: "reports"}}
 		return engine.Job{Name: s.job.Name, Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
 				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
@@ -200,8 +203,8 @@ func inLinks() subject {
 	return s
 }
 
-// inShards is cleanupOrphanedMedia split into shards, each of which has something to delete. It asks how much there is to split, which
-// is too little, and splits it all the same.
+// inShards is cleanupOrphanedMedia split into shards, each of which has something to delete. It asks how much there is to split,
+// which is too little, and splits it all the same.
 func inShards() subject {
 	s := sampled(functions.Registered()[orphanedmedia.Job.Name])
 	s.name += "InShards"
@@ -255,7 +258,9 @@ func newWorld(t *testing.T, s subject) *world {
 		t.Fatal(err)
 	}
 	if s.handsOver() {
-		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve.Load().(http.HandlerFunc)(rw, r) }))
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			w.serve.Load().(http.HandlerFunc)(rw, r)
+		}))
 		t.Cleanup(server.Close)
 		w.address = server.URL
 	}

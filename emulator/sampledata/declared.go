@@ -2,7 +2,6 @@ package sampledata
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -164,13 +163,13 @@ func (d *declared) add(id string, data map[string]any, due bool) {
 	case !due:
 		d.sample.Documents = append(d.sample.Documents, kept(at, data))
 	case !d.Deletes():
-		after := maps.Clone(data)
+		fields := map[string]any{}
 		for field, value := range d.Set {
-			if after[field] = value; value == rule.Now {
-				after[field] = d.now
+			if fields[field] = value; value == rule.Now {
+				fields[field] = d.now
 			}
 		}
-		d.sample.Documents = append(d.sample.Documents, Document{Path: at, Before: data, After: after})
+		d.sample.Documents = append(d.sample.Documents, marked(at, data, fields))
 	default:
 		d.delete(at, id, data)
 	}
@@ -180,7 +179,7 @@ func (d *declared) add(id string, data map[string]any, due bool) {
 func (d *declared) delete(at, archived string, data map[string]any) {
 	d.sample.Documents = append(d.sample.Documents, deleted(at, data))
 	if d.Archive != "" {
-		d.sample.Documents = append(d.sample.Documents, Document{Path: d.Archive + "/" + archived, After: data})
+		d.sample.Documents = append(d.sample.Documents, created(d.Archive+"/"+archived, data))
 	}
 }
 

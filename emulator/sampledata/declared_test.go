@@ -38,7 +38,8 @@ func TestAhead(t *testing.T) {
 			t.Errorf("%d days: %s, want %s", days, got, want)
 		}
 	}
-	if got := sampledata.Ahead(manifest.Entry{Rule: &rule.Rule{Collection: "a", Age: &rule.Age{Field: "at", Months: 9}}}); got != 48*time.Hour {
+	if got := sampledata.Ahead(manifest.Entry{Rule: &rule.Rule{Collection: "a",
+		Age: &rule.Age{Field: "at", Months: 9}}}); got != 48*time.Hour {
 		t.Errorf("documents: %s", got)
 	}
 }

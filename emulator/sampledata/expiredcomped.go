@@ -27,15 +27,13 @@ func expiredComped(now time.Time, _ string) Sample {
 		return map[string]any{"email": "sample@example.com", "name": "サンプル", "status": status, "updated_at": now.AddDate(0, -3, 0)}
 	}
 	freed := func(path string) Document {
-		after := member("free")
-		after["updated_at"] = now
-		return Document{Path: path, Before: member("comped"), After: after}
+		return marked(path, member("comped"), map[string]any{"status": "free", "updated_at": now})
 	}
 	ended := func(row string, expiry time.Time) string { return row + "/" + expiry.Format(time.RFC3339Nano) }
 	event := func(member any, rows ...string) Document {
 		id := documents.ObjectID(now, append([]string{fmt.Sprint(member)}, rows...)...)
-		return Document{Path: "members_status_events/" + id, After: map[string]any{
-			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now}}
+		return created("members_status_events/"+id, map[string]any{
+			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now})
 	}
 	return Sample{Documents: []Document{
 		deleted("members_products/comp-expired-yesterday", row("member-comped", yesterday)),

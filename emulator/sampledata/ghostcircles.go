@@ -1,7 +1,6 @@
 package sampledata
 
 import (
-	"maps"
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
@@ -30,21 +29,15 @@ func ghostCircles(now time.Time, bucket string) Sample {
 	const ja = notifications.Japanese
 	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
 	circle := func(name, owner string, fields map[string]any) map[string]any {
-		data := map[string]any{"name": name, "ownerId": owner, "createdAt": daysAgo(900), "isDeleted": false}
-		maps.Copy(data, fields)
-		return data
+		return with(map[string]any{"name": name, "ownerId": owner, "createdAt": daysAgo(900), "isDeleted": false}, fields)
 	}
-	warned := func(before map[string]any) map[string]any {
-		after := maps.Clone(before)
-		after["ghostWarningNotifiedAt"] = now
-		return after
-	}
-	post := func(circleID string, urls ...string) map[string]any {
+	warned := map[string]any{"ghostWarningNotifiedAt": now}
+	post := func(circleID string, names ...string) map[string]any {
 		data := map[string]any{"circleId": circleID, "userId": mio, "text": "今日の一枚", "createdAt": daysAgo(500)}
-		if len(urls) > 0 {
+		if len(names) > 0 {
 			items := []any{}
-			for _, url := range urls {
-				items = append(items, map[string]any{"type": "image", "url": url})
+			for _, name := range names {
+				items = append(items, map[string]any{"type": "image", "url": "gs://" + bucket + "/posts/user-mio/" + name})
 			}
 			data["mediaItems"] = items
 		}
@@ -62,31 +55,27 @@ func ghostCircles(now time.Time, bucket string) Sample {
 			Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}
-	told := func(n notifications.Notification) Document { return Document{Path: n.Path(), After: n.Data(now)} }
+	told := func(n notifications.Notification) Document { return created(n.Path(), n.Data(now)) }
 
-	ghost := circle("俳句の会", mio, map[string]any{"lastHumanPostAt": daysAgo(365)})
-	abandoned := circle("早朝マラソン", ren, map[string]any{"createdAt": daysAgo(40)})
-	staleWarning := circle("写真部", mio, map[string]any{"lastHumanPostAt": daysAgo(370), "ghostWarningNotifiedAt": daysAgo(400)})
-	ownerless := circle("元会長の部屋", "user-who-left", map[string]any{"lastHumanPostAt": daysAgo(500)})
 	revived := circle("将棋クラブ", ren, map[string]any{"lastHumanPostAt": daysAgo(1), "ghostWarningNotifiedAt": daysAgo(4)})
-	unmarked := maps.Clone(revived)
-	delete(unmarked, "ghostWarningNotifiedAt")
 	staleNotice := warning(mio, "circle-photo", "写真部", ja.GhostCircleWarning, daysAgo(401))
 
 	documents := []Document{
 		kept("users/"+mio, map[string]any{"displayName": "澪"}),
 		kept("users/"+ren, map[string]any{"displayName": "蓮"}),
 
-		{Path: "circles/circle-haiku", Before: ghost, After: warned(ghost)},
+		marked("circles/circle-haiku", circle("俳句の会", mio, map[string]any{"lastHumanPostAt": daysAgo(365)}), warned),
 		told(warning(mio, "circle-haiku", "俳句の会", ja.GhostCircleWarning, now)),
 		kept("posts/post-haiku", post("circle-haiku")),
-		{Path: "circles/circle-marathon", Before: abandoned, After: warned(abandoned)},
+		marked("circles/circle-marathon", circle("早朝マラソン", ren, map[string]any{"createdAt": daysAgo(40)}), warned),
 		told(warning(ren, "circle-marathon", "早朝マラソン", ja.AbandonedCircleWarning, daysAgo(10))),
-		{Path: "circles/circle-photo", Before: staleWarning, After: warned(staleWarning)},
+		marked("circles/circle-photo", circle("写真部", mio, map[string]any{
+			"lastHumanPostAt": daysAgo(370), "ghostWarningNotifiedAt": daysAgo(400)}), warned),
 		kept(staleNotice.Path(), staleNotice.Data(daysAgo(400))),
 		told(warning(mio, "circle-photo", "写真部", ja.GhostCircleWarning, daysAgo(5))),
-		{Path: "circles/circle-ownerless", Before: ownerless, After: warned(ownerless)},
-		{Path: "circles/circle-chess", Before: revived, After: unmarked},
+		marked("circles/circle-ownerless", circle("元会長の部屋", "user-who-left", map[string]any{
+			"lastHumanPostAt": daysAgo(500)}), warned),
+		changed("circles/circle-chess", revived, without(revived, "ghostWarningNotifiedAt")),
 		kept("circles/circle-tea", circle("お茶会", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(380), "ghostWarningNotifiedAt": daysAgo(7).Add(time.Second)})),
 		kept("circles/circle-date-as-text", circle("読めない日付", mio, map[string]any{"lastHumanPostAt": "2020-01-01"})),
@@ -94,13 +83,12 @@ func ghostCircles(now time.Time, bucket string) Sample {
 		deleted("circles/circle-cinema", circle("映画同好会", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(400), "ghostWarningNotifiedAt": daysAgo(7)})),
 		told(farewell(mio, "circle-cinema", "映画同好会", now)),
-		deleted("posts/post-cinema-1",
-			post("circle-cinema", "gs://"+bucket+"/posts/user-mio/cinema.png", "gs://"+bucket+"/posts/user-mio/theatre.png")),
+		deleted("posts/post-cinema-1", post("circle-cinema", "cinema.png", "theatre.png")),
 		deleted("posts/post-cinema-2", post("circle-cinema")),
 		deleted("comments/on-cinema", map[string]any{"postId": "post-cinema-1", "text": "観たい"}),
 		deleted("reactions/on-cinema", map[string]any{"postId": "post-cinema-1", "kind": "heart"}),
 		kept("circles/circle-cinema-2", circle("映画同好会（新）", mio, map[string]any{"lastHumanPostAt": daysAgo(3)})),
-		kept("posts/post-theatre", post("circle-cinema-2", "gs://"+bucket+"/posts/user-mio/theatre.png")),
+		kept("posts/post-theatre", post("circle-cinema-2", "theatre.png")),
 		kept("comments/on-theatre", map[string]any{"postId": "post-theatre", "text": "いいね"}),
 		deleted("circles/circle-guitar", circle("ギター入門", ren, map[string]any{
 			"createdAt": daysAgo(60), "ghostWarningNotifiedAt": daysAgo(8)})),

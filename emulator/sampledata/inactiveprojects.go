@@ -1,7 +1,6 @@
 package sampledata
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -27,19 +26,15 @@ func init() {
 func inactiveProjects(now time.Time, _ string) Sample {
 	months := func(n int) time.Time { return now.AddDate(0, -n, -5) }
 	project := func(name string, last time.Time, further map[string]any) map[string]any {
-		data := map[string]any{
+		return with(map[string]any{
 			"name": name, "last_activity_at": last, "storage_size": 52_428_800, "organization_id": "sample-org",
 			"owner_ids": []any{"sample-owner"}, "maintainer_ids": []any{4711},
-		}
-		maps.Copy(data, further)
-		return data
+		}, further)
 	}
 	entry := func(at time.Time) map[string]any {
 		return map[string]any{"warned_on": at, "deletion_date": retention.MonthsAfter(at, 3).Format(time.DateOnly)}
 	}
-	const markedPath = "inactive_project_deletion_warnings/project-grace-over"
-	const voidPath = "inactive_project_deletion_warnings/project-warned-long-ago"
-	overdue := project("Grace over", months(15), nil)
+	const warnings = "inactive_project_deletion_warnings/"
 	return Sample{Documents: append([]Document{
 		kept("application_settings/current", map[string]any{
 			"delete_inactive_projects": true, "inactive_projects_delete_after_months": 12,
@@ -57,20 +52,20 @@ func inactiveProjects(now time.Time, _ string) Sample {
 		kept("projects/project-date-as-text", project("Date as text", now, map[string]any{"last_activity_at": "2020-01-01"})),
 		kept("projects/project-of-nobody-to-warn", project("Nobody to warn", months(20),
 			map[string]any{"owner_ids": []any{"gone@mail.invalid"}, "maintainer_ids": nil})),
-		kept("inactive_project_deletion_warnings/project-of-nobody-to-warn", entry(months(4))),
+		kept(warnings+"project-of-nobody-to-warn", entry(months(4))),
 		kept("projects/project-of-no-bot", project("No bot", months(20), map[string]any{"organization_id": "sample-org-without-bot"})),
 		kept("organizations/sample-org-without-bot", map[string]any{"name": "No bot"}),
 		kept("projects/project-in-grace", project("In grace", months(10), nil)),
-		kept("inactive_project_deletion_warnings/project-in-grace", entry(months(1))),
+		kept(warnings+"project-in-grace", entry(months(1))),
 
-		changed("projects/project-grace-over", overdue, with(overdue,
-			map[string]any{"marked_for_deletion_on": now, "deleting_user": "sample-admin-bot"})),
-		deleted(markedPath, entry(months(4))),
+		marked("projects/project-grace-over", project("Grace over", months(15), nil),
+			map[string]any{"marked_for_deletion_on": now, "deleting_user": "sample-admin-bot"}),
+		deleted(warnings+"project-grace-over", entry(months(4))),
 
 		kept("projects/project-dormant", project("Dormant", months(10), nil)),
-		created("inactive_project_deletion_warnings/project-dormant", entry(now)),
+		created(warnings+"project-dormant", entry(now)),
 		kept("projects/project-warned-long-ago", project("Awake for a while since", months(11), nil)),
-		changed(voidPath, entry(months(14)), entry(now)),
+		changed(warnings+"project-warned-long-ago", entry(months(14)), entry(now)),
 	}, slices.Concat(
 		announced(now, "project-dormant", "Dormant", months(10)),
 		announced(now, "project-warned-long-ago", "Awake for a while since", months(11)))...)}

@@ -21,16 +21,13 @@ func memberInvites(now time.Time, _ string) Sample {
 			"user_id": nil, "source_id": "group-42", "access_level": 30,
 		}
 	}
-	accepted := invite("sample-token-5", now.AddDate(0, -6, 0))
-	accepted["user_id"] = "user-hana"
-	withoutUserID := invite("sample-token-2", now.AddDate(0, -5, 0))
-	delete(withoutUserID, "user_id")
 	return Sample{Documents: []Document{
 		deleted("members/invited-last-year", invite("sample-token-1", now.AddDate(-1, 0, 0))),
-		deleted("members/invited-without-user-id", withoutUserID),
+		deleted("members/invited-without-user-id", without(invite("sample-token-2", now.AddDate(0, -5, 0)), "user_id")),
 		deleted("members/invited-a-second-over-90-days-ago", invite("sample-token-3", limit.Add(-time.Second))),
 		kept("members/invited-exactly-90-days-ago", invite("sample-token-4", limit)),
-		kept("members/invited-and-accepted", accepted),
+		kept("members/invited-and-accepted", with(invite("sample-token-5", now.AddDate(0, -6, 0)),
+			map[string]any{"user_id": "user-hana"})),
 		kept("members/invited-yesterday", invite("sample-token-6", now.AddDate(0, 0, -1))),
 		kept("members/invited-date-as-text", invite("sample-token-7", "2024-01-01")),
 		kept("members/invited-with-empty-token", invite("", now.AddDate(-1, 0, 0))),

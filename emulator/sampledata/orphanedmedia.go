@@ -32,15 +32,11 @@ func init() {
 	})
 }
 
-// orphanedMedia is the part of cleanupOrphanedMedia: files of owners that exist, do not exist, or were never finished, and posts of
-// a circle that does not exist. At the demo's now all objects are older than a day, except by their uploadedAt.
+// orphanedMedia is the part of cleanupOrphanedMedia: files of owners that exist, do not exist, or were never finished, and posts
+// of a circle that does not exist. At the demo's now all objects are older than a day, except by their uploadedAt.
 func orphanedMedia(now time.Time, bucket string) Sample {
 	post := func(fields map[string]any) map[string]any {
-		data := map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}
-		for k, v := range fields {
-			data[k] = v
-		}
-		return data
+		return with(map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}, fields)
 	}
 	goneCirclePost := post(map[string]any{"circleId": "circle-closed", "mediaItems": []any{
 		map[string]any{"type": "image", "url": "https://firebasestorage.googleapis.com/v0/b/" + bucket +

@@ -18,7 +18,7 @@ func placeholderUsers(now time.Time, _ string) Sample {
 			"deletion_attempts": attempts, "last_deletion_attempt_at": last}
 	}
 	tried := func(id string, before map[string]any, attempts int) Document {
-		return changed(details+id, before, with(before, map[string]any{"deletion_attempts": attempts, "last_deletion_attempt_at": now}))
+		return marked(details+id, before, map[string]any{"deletion_attempts": attempts, "last_deletion_attempt_at": now})
 	}
 	daysAgo := func(n int) time.Time { return now.AddDate(0, 0, -n) }
 	return Sample{

@@ -1,7 +1,6 @@
 package sampledata
 
 import (
-	"maps"
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
@@ -37,22 +36,13 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	const sakura, mark = "user-sakura", "deletionWarningNotifiedAt"
 	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
 	inquiry := func(subject string, resolvedAt any, fields map[string]any) map[string]any {
-		data := map[string]any{
+		return with(map[string]any{
 			"userId": sakura, "subject": subject, "category": "account", "status": "resolved",
 			"createdAt": daysAgo(30), "resolvedAt": resolvedAt,
-		}
-		maps.Copy(data, fields)
-		return data
+		}, fields)
 	}
 	message := func(from, text string, days int, fields map[string]any) map[string]any {
-		data := map[string]any{"senderType": from, "content": text, "createdAt": daysAgo(days)}
-		maps.Copy(data, fields)
-		return data
-	}
-	with := func(data, fields map[string]any) map[string]any {
-		data = maps.Clone(data)
-		maps.Copy(data, fields)
-		return data
+		return with(map[string]any{"senderType": from, "content": text, "createdAt": daysAgo(days)}, fields)
 	}
 	notice := func(id, subject string, resolvedAt time.Time) notifications.Notification {
 		return notifications.Notification{
@@ -72,6 +62,7 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	firstArchive := inquiry("もう一度開いた", daysAgo(90), map[string]any{"archivedAt": daysAgo(83),
 		"messages": []any{message("user", "最初の質問", 95, nil)}})
 	dueTomorrow := notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6))
+	warnedAnew := notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second))
 	silent := inquiry("返信なし", daysAgo(40), map[string]any{"userId": nil})
 	due := inquiry("通知が届かない", daysAgo(6), nil)
 	anew := inquiry("もう一度", daysAgo(7).Add(time.Second), map[string]any{mark: daysAgo(20)})
@@ -99,12 +90,11 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		kept("archivedInquiries/inquiry-of-last-year", inquiry("昨年", daysAgo(300), map[string]any{
 			"archivedAt": daysAgo(293), "messages": []any{message("user", "昨年の質問", 310, nil)}})),
 
-		changed("inquiries/inquiry-due-tomorrow", due, with(due, map[string]any{mark: now})),
+		marked("inquiries/inquiry-due-tomorrow", due, map[string]any{mark: now}),
 		kept("inquiries/inquiry-due-tomorrow/messages/m1", message("user", "届きません", 25, nil)),
 		created(dueTomorrow.Path(), dueTomorrow.Data(now)),
-		changed("inquiries/inquiry-resolved-anew", anew, with(anew, map[string]any{mark: now})),
-		created(notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Path(),
-			notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Data(now)),
+		marked("inquiries/inquiry-resolved-anew", anew, map[string]any{mark: now}),
+		created(warnedAnew.Path(), warnedAnew.Data(now)),
 		kept("inquiries/inquiry-told", told),
 
 		kept("inquiries/inquiry-resolved-this-week", inquiry("今週", daysAgo(6).Add(time.Second), nil)),
@@ -122,9 +112,3 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	}
 	return Sample{Documents: documents, Objects: objects}
 }
-
-func changed(path string, before, after map[string]any) Document {
-	return Document{Path: path, Before: before, After: after}
-}
-
-func created(path string, after map[string]any) Document { return Document{Path: path, After: after} }

@@ -163,17 +163,31 @@ func Job(name string, now time.Time, bucket string) Sample {
 	panic("emulator/sampledata has no part for " + name + ": add one in a file of its own, as the others are")
 }
 
-func kept(path string, data map[string]any) Document {
-	return Document{Path: path, Before: data, After: data}
+func kept(path string, data map[string]any) Document { return changed(path, data, data) }
+
+func deleted(path string, data map[string]any) Document { return changed(path, data, nil) }
+
+func created(path string, after map[string]any) Document { return changed(path, nil, after) }
+
+func changed(path string, before, after map[string]any) Document {
+	return Document{Path: path, Before: before, After: after}
 }
 
-func deleted(path string, data map[string]any) Document {
-	return Document{Path: path, Before: data}
+// marked is a document of which only some fields change.
+func marked(path string, before, fields map[string]any) Document {
+	return changed(path, before, with(before, fields))
 }
 
 // with returns a document's fields with some changed or added.
 func with(data, fields map[string]any) map[string]any {
 	out := maps.Clone(data)
 	maps.Copy(out, fields)
+	return out
+}
+
+// without returns a document's fields but for one.
+func without(data map[string]any, field string) map[string]any {
+	out := maps.Clone(data)
+	delete(out, field)
 	return out
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// TestEveryJobHasSomethingToDo: the demo, the privacy test and the reliability harness run every job on its part, and prove nothing
-// of one that does nothing there.
+// TestEveryJobHasSomethingToDo: the demo, the privacy test and the reliability harness run every job on its part, and prove
+// nothing of one that does nothing there.
 func TestEveryJobHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	jobs := sampledata.Jobs()
@@ -28,10 +28,15 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 		}
 		s := sampledata.Job(name, time.Now(), "bucket")
 		gone := slices.ContainsFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })
-		changes := gone || slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return !reflect.DeepEqual(d.Before, d.After) })
-		keeps := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return d.Before != nil && reflect.DeepEqual(d.Before, d.After) })
+		changes := gone || slices.ContainsFunc(s.Documents,
+			func(d sampledata.Document) bool { return !reflect.DeepEqual(d.Before, d.After) })
+		keeps := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool {
+			return d.Before != nil &&
+				reflect.DeepEqual(d.Before, d.After)
+		})
 		if !changes || !keeps {
-			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, and something to keep: %t; it must have both", name, changes, keeps)
+			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, "+
+				"and something to keep: %t; it must have both", name, changes, keeps)
 		}
 	}
 }

@@ -39,15 +39,15 @@ func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
 	p.backends.Storage().SetSoftDelete(p.Bucket, retention)
 }
 
-// SetVersioning lets the project's bucket keep what is overwritten or deleted from now on as noncurrent. Only the embedded Storage can
-// do that.
+// SetVersioning lets the project's bucket keep what is overwritten or deleted from now on as noncurrent. Only the embedded
+// Storage can do that.
 func (p *Project) SetVersioning(t testing.TB) {
 	t.Helper()
 	p.backends.Storage().SetVersioning(p.Bucket, true)
 }
 
-// SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set them.
-// Only the embedded Storage can do that.
+// SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set
+// them. Only the embedded Storage can do that.
 func (p *Project) SetObjectAccess(t testing.TB, may bool) {
 	t.Helper()
 	p.backends.Storage().SetObjectAccess(p.Bucket, true, may)

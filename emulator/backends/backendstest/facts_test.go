@@ -45,11 +45,14 @@ func TestFirestorePreconditions(t *testing.T) {
 		prepare func(id string) *firestorepb.Precondition
 		want    codes.Code
 	}{
-		"unchanged":             {func(id string) *firestorepb.Precondition { return at(set(id, 1)) }, codes.OK},
-		"written-alike":         {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 1); return at(u) }, codes.OK},
-		"changed":               {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 2); return at(u) }, codes.FailedPrecondition},
-		"deleted":               {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); return at(u) }, codes.FailedPrecondition},
-		"created-anew":          {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); set(id, 1); return at(u) }, codes.FailedPrecondition},
+		"unchanged":     {func(id string) *firestorepb.Precondition { return at(set(id, 1)) }, codes.OK},
+		"written-alike": {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 1); return at(u) }, codes.OK},
+		"changed": {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 2); return at(u) },
+			codes.FailedPrecondition},
+		"deleted": {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); return at(u) },
+			codes.FailedPrecondition},
+		"created-anew": {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); set(id, 1); return at(u) },
+			codes.FailedPrecondition},
 		"missing":               {func(string) *firestorepb.Precondition { return nil }, codes.OK},
 		"missing-that-exists":   {func(string) *firestorepb.Precondition { return exists(true) }, codes.NotFound},
 		"there-that-does-not":   {func(id string) *firestorepb.Precondition { set(id, 1); return exists(false) }, codes.AlreadyExists},

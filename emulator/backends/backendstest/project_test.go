@@ -62,7 +62,8 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s=%s", key, p.Environment[key])
 		}
 	}
-	for _, key := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost} {
+	for _, key := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost,
+		backends.TasksHost} {
 		if p.Environment[key] == "" || os.Getenv(key) != p.Environment[key] {
 			t.Errorf("%s: the project has %q, the process %q", key, p.Environment[key], os.Getenv(key))
 		}
@@ -76,8 +77,11 @@ func TestProjectIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 3 {
 				id := backendstest.Start(t).ID
-				if !valid.MatchString(id) || len(id) > 30 || seen[id] {
+				if !valid.MatchString(id) || len(id) > 30 {
 					t.Errorf("id %q", id)
+				}
+				if seen[id] {
+					t.Errorf("id %q twice", id)
 				}
 				seen[id] = true
 			}
@@ -124,8 +128,11 @@ func TestFailDelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.SuccessCount != 1 || result.FailureCount != 1 || result.Errors[0].Reason != "INTERNAL" {
-		t.Errorf("%+v", result)
+	if result.SuccessCount != 1 || result.FailureCount != 1 {
+		t.Fatalf("%+v", result)
+	}
+	if got := result.Errors[0].Reason; got != "INTERNAL" {
+		t.Errorf("reason %q", got)
 	}
 }
 

@@ -49,7 +49,8 @@ func labelled(text string) string {
 // heading waits for a heading that begins so.
 func (w *window) heading(begins string) {
 	w.Helper()
-	w.until(fmt.Sprintf(`[...document.querySelectorAll("main h2, main h3")].some((e) => e.checkVisibility() && e.textContent.startsWith(%q))`, begins))
+	w.until(fmt.Sprintf(
+		`[...document.querySelectorAll("main h2, main h3")].some((e) => e.checkVisibility() && e.textContent.startsWith(%q))`, begins))
 }
 
 // TestEachJobIsPreviewed chooses each job and previews it, and looks at what the first action would write. Each has something to

@@ -73,5 +73,6 @@ func (w *window) media(feature, is string) {
 func (w *window) press(text string) {
 	w.Helper()
 	value[bool](w,
-		`[...document.querySelectorAll("main button")].find((b) => b.textContent === "`+text+`" && b.checkVisibility()).click() ?? true`)
+		`[...document.querySelectorAll("main button")].`+
+			`find((b) => b.textContent === "`+text+`" && b.checkVisibility()).click() ?? true`)
 }

@@ -70,7 +70,8 @@ func (w *window) release() {
 func (w *window) numbers(row string) string {
 	w.Helper()
 	return value[string](w,
-		fmt.Sprintf(`[...document.querySelectorAll("main .counts tr")].find((e) => e.cells[0].textContent === %q)?.innerText ?? "none"`, row))
+		fmt.Sprintf(`[...document.querySelectorAll("main .counts tr")].`+
+			`find((e) => e.cells[0].textContent === %q)?.innerText ?? "none"`, row))
 }
 
 func TestRunIsShownAndTakenBack(t *testing.T) {
@@ -115,7 +116,8 @@ func TestRunIsShownAndTakenBack(t *testing.T) {
 	}
 	w.openEach()
 	statuses := value[[]string](w,
-		`[...document.querySelectorAll("main .fields tbody tr")].filter((e) => e.cells[0].textContent === "status").map((e) => e.cells[1].textContent)`)
+		`[...document.querySelectorAll("main .fields tbody tr")].`+
+			`filter((e) => e.cells[0].textContent === "status").map((e) => e.cells[1].textContent)`)
 	if slices.Sort(statuses); !slices.Equal(statuses, []string{`"dismissed"`, `"reviewed"`, `"reviewed"`, `"reviewed"`,
 		`"reviewed"`}) {
 		t.Errorf("of five reports that went, the page shows the statuses before as %q", statuses)
@@ -175,7 +177,8 @@ func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
 		return strings.Contains(path, "/notifications/") && before.Documents[path] == nil
 	})
 	if suite { // its Storage keeps nothing
-		if w.until(`document.querySelector("main").textContent.includes("Files do not come back here.")`); len(now.Objects) != len(after.Objects) {
+		if w.until(`document.querySelector("main").textContent.includes("Files do not come back here.")`); len(now.Objects) != len(
+			after.Objects) {
 			t.Errorf("there are %d files, want the %d that were left", len(now.Objects), len(after.Objects))
 		}
 		now.Objects = before.Objects

@@ -90,7 +90,8 @@ func TestHandedOver(t *testing.T) {
 	if len(gone) == 0 {
 		t.Error("the worker deleted nothing")
 	}
-	w.until(`[...document.querySelectorAll("main .counts tr")].some((e) => e.cells[0].textContent === "users" && e.innerText.includes("−"))`)
+	w.until(`[...document.querySelectorAll("main .counts tr")].` +
+		`some((e) => e.cells[0].textContent === "users" && e.innerText.includes("−"))`)
 	w.choose("deletePlaceholderUser")
 	w.until(`document.querySelectorAll("main .runs button").length > 0`)
 	w.press("Look")
