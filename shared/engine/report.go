@@ -7,23 +7,27 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// What a run reports is described in package report.
-//
-//go:fix inline
+// What a run reports is of package report. Jobs and their tests need no other import than the engine for it.
 type (
-	Report  = report.Report
-	Status  = report.Status
-	Counts  = report.Counts
+	// Report is a [report.Report].
+	Report = report.Report
+	// Status is a [report.Status].
+	Status = report.Status
+	// Counts is a [report.Counts].
+	Counts = report.Counts
+	// Failure is a [report.Failure].
 	Failure = report.Failure
+	// Planned is a [report.Planned].
 	Planned = report.Planned
-	Shard   = report.Shard
-	Undone  = report.Undone
-	Month   = report.Month
+	// Shard is a [report.Shard].
+	Shard = report.Shard
+	// Undone is a [report.Undone].
+	Undone = report.Undone
+	// Month is a [report.Month].
+	Month = report.Month
 )
 
 // The statuses.
-//
-//go:fix inline
 const (
 	Completed = report.Completed
 	Partial   = report.Partial

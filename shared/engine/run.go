@@ -283,7 +283,7 @@ func (r *run) reset() {
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the
 // report in them, which its usage includes.
-func (r *run) complete(writes int) *Report {
+func (r *run) complete(writes int) {
 	r.report.Stopped = r.stop.told.Load() && r.unfinished
 	switch {
 	case r.report.Status == Skipped, r.report.Status == Aborted:
@@ -311,7 +311,6 @@ func (r *run) complete(writes int) *Report {
 	if r.report.Continued {
 		r.report.Usage.Tasks += int64(max(1, len(r.ranges))) // which are handed over when the report is saved
 	}
-	return r.report
 }
 
 // timeIsUp reports whether nothing more may be begun.

@@ -31,13 +31,9 @@ func StateOf(cfg config.Config, job string, doc documents.Document) (State, erro
 func HeldByUndo(holder string) bool { return state.ByUndo(holder) }
 
 // ReportOf reads the report that cleanupRuns/{runId} holds.
-//
-//go:fix inline
 func ReportOf(doc documents.Document) (*Report, error) { return report.Of(doc) }
 
 // RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
-//
-//go:fix inline
 const RunRetention = report.RunRetention
 
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
