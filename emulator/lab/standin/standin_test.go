@@ -361,7 +361,7 @@ func TestAuthentication(t *testing.T) {
 	}{
 		{"lookup", `{"localId":["u03","u1099"]}`, 200, `"localId":"u1099"`},
 		{"batchDelete", `{"localIds":["u03","none"],"force":true}`, 200, `{"errors":[]}`},
-		{"lookup", `{"localId":["u03"]}`, 200, `{"users":null}`},
+		{"lookup", `{"localId":["u03"]}`, 200, `{"users":[]}`},
 		{"batchDelete", `{"localIds":["u05"],"force":true}`, 200, `{"errors":[]}`},
 		{"batchDelete", `{"localIds":["u06"],"force":true}`, 429, "QUOTA_EXCEEDED"},
 		{"delete", `{"localId":"u06"}`, 200, `{`},
