@@ -98,5 +98,6 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	f.PutMany(t, 3000, func(i int) (string, map[string]string) { // objects of each owner lie in every page
 		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
 	})
-	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "")
+	// How many pages of a listing are asked for in vain depends on which answer comes first.
+	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "", "Storage GET objects")
 }
