@@ -105,7 +105,13 @@ func (s *slow) reports(t *testing.T) (all []map[string]any) {
 // report returns the report of the one run that was saved.
 func (s *slow) report(t *testing.T) *engine.Report {
 	t.Helper()
-	runs := s.Documents(t, "cleanupRuns")
+	return onlyReport(t, s.Function)
+}
+
+// onlyReport returns the report of the one run that was saved.
+func onlyReport(t *testing.T, f *enginetest.Function) *engine.Report {
+	t.Helper()
+	runs := f.Documents(t, "cleanupRuns")
 	if len(runs) != 1 {
 		t.Fatalf("%d runs are saved, want one", len(runs))
 	}

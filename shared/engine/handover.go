@@ -15,11 +15,10 @@ import (
 )
 
 // A run that is out of time hands what is left to its own function through Cloud Tasks (CONTINUE_FOR), so that a pass over any
-// size
-// ends the same night. A job that looks through very much may be split (SHARDS): its scheduled run divides the names into
+// size ends the same night. A job that looks through very much may be split (SHARDS): its scheduled run divides the names into
 // ranges and hands out each. A task says which range of which run it continues, after which call, and nothing that decides. If
-// another run comes first, such as the next scheduled one, the task ends as skipped: so nothing is done twice, however often
-// a task is delivered.
+// another run comes first, such as the next scheduled one, the task ends as skipped: so nothing is done twice, however often a
+// task is delivered.
 
 // continuesHeader holds the run that a task continues, the number of its range, and the call after which.
 const continuesHeader = "Firesweep-Continues"
@@ -56,8 +55,7 @@ func continues(h http.Header, j Job) (*state.Task, error) {
 }
 
 // split finds the ranges that the run hands out; none if it does all by itself. What an earlier split run did not get to comes
-// before
-// all else, as a checkpoint does.
+// before all else, as a checkpoint does.
 func (r *run) split(ctx context.Context) {
 	switch {
 	case r.continues != nil || !r.leased || r.stop.told.Load():
@@ -135,8 +133,7 @@ func (r *run) willContinue() (ok bool, why string) {
 }
 
 // continueInTasks hands what is left to Cloud Tasks. It is called after the release, which the task's call needs. If it fails,
-// or the
-// process ends before it, Cloud Scheduler or Cloud Tasks calls again.
+// or the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) continueInTasks(ctx context.Context) {
 	if !r.report.Continued {
 		return
@@ -164,8 +161,7 @@ func (r *run) handOut(ctx context.Context, run string, number int, after string)
 }
 
 // handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or
-// could
-// not reach Cloud Tasks. One that had been handed out ends where the other has come before it.
+// could not reach Cloud Tasks. One that had been handed out ends where the other has come before it.
 func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
 	if len(e.Waiting) == 0 || r.continues != nil || r.next == (tasks.Writer{}) {
 		return

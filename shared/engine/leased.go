@@ -19,9 +19,8 @@ import (
 )
 
 // A run is one or more calls of its function, and its state is in cleanupJobs/{job}. A call acquires what it works on, reserves
-// the
-// actions that it may do, and releases what it acquired with its report. A worker does none of that, for it has one task; nor
-// does a preview, which writes nothing.
+// the actions that it may do, and releases what it acquired with its report. A worker does none of that, for it has one task;
+// nor does a preview, which writes nothing.
 
 // id is the run that undoing, stopping and the log know. The call's own id is that of its report.
 func (r *run) id() string {
@@ -198,8 +197,7 @@ func (r *run) saveAlone(ctx context.Context) {
 }
 
 // reserve counts the planned actions as done before the first of them, for the call may be killed. So MAX_ACTIONS holds for all
-// calls of
-// a run, and for those at work at once; so do the limits on missing ids.
+// calls of a run, and for those at work at once; so do the limits on missing ids.
 func (r *run) reserve(ctx context.Context, p *Planner) error {
 	all, judged := p.lookups()
 	alone := r.continues == nil // nobody counts but this call, which has been judged

@@ -86,18 +86,7 @@ func (s *sharded) seeded(t *testing.T) *sharded {
 // whole returns the report of the one run that was saved.
 func (s *sharded) whole(t *testing.T) *engine.Report {
 	t.Helper()
-	runs := s.Documents(t, "cleanupRuns")
-	if len(runs) != 1 {
-		t.Fatalf("%d runs are saved, want one", len(runs))
-	}
-	for id, data := range runs {
-		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return report
-	}
-	return nil
+	return onlyReport(t, s.Function)
 }
 
 // deliverAll delivers what is handed over, as often as it takes; failures are expected.

@@ -21,8 +21,7 @@ type Range = state.Bounds
 type Lookups = state.Lookups
 
 // StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
-// it. No
-// run begins until then. cfg says where the database is.
+// it. No run begins until then. cfg says where the database is.
 func StateOf(cfg config.Config, job string, doc documents.Document) (State, error) {
 	return state.Of(cfg, job, doc)
 }

@@ -30,8 +30,7 @@ const (
 )
 
 // HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is
-// continued
-// at once they need not, whatever failed: they would meet the run that continues it.
+// continued at once they need not, whatever failed: they would meet the run that continues it.
 func (r *Report) HTTPStatus() int {
 	switch r.Status {
 	case Completed, Partial, Skipped:

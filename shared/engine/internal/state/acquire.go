@@ -8,8 +8,7 @@ import (
 )
 
 // Margin is how much longer than its function's timeout a call's lease lasts, so that it can only expire on one that is dead.
-// It is
-// also how far clocks may differ.
+// It is also how far clocks may differ.
 const Margin = time.Minute
 
 // UndoLease is for how long an undo takes a job's lease; it renews the lease while it works. It is no longer than that of any

@@ -12,11 +12,9 @@ import (
 )
 
 // The model tries random histories: scheduled runs, retries of the same schedule time, tasks that come again and late, calls
-// that are
-// killed, answers that are lost, clocks that differ, cuts, undos, orders to stop and rewinds. What is due are the numbers 0 to
-// 11; a checkpoint is a number. At each step it checks what no history may break, and at the end, when nothing fails any more,
-// that
-// all that is due gets done.
+// that are killed, answers that are lost, clocks that differ, cuts, undos, orders to stop and rewinds. What is due are the
+// numbers 0 to 11; a checkpoint is a number. At each step it checks what no history may break, and at the end, when nothing
+// fails any more, that all that is due gets done.
 
 const (
 	timeout = 5 * time.Minute

@@ -162,8 +162,7 @@ func (s State) holds(who string) bool {
 }
 
 // Spent returns how many actions count against the run's limit: those of the runs before it for the same now, and what its
-// ranges did
-// or reserved, but for what is reserved in one of them. but is -1 for none.
+// ranges did or reserved, but for what is reserved in one of them. but is -1 for none.
 func (s State) Spent(but int) int {
 	n := s.Earlier
 	for i, r := range s.Ranges {

@@ -13,16 +13,12 @@ import (
 )
 
 // What follows are the exact cases that random histories come to too seldom. Each of these mutants died: a live holder keeps
-// nobody
-// out; a lease ends early; a task of another run, after any call, or of what left nothing or was stopped, is admitted; what a
-// killed
-// call reserved, what is done, or what others reserved does not count; a retry, or a run after an undo, has the limit for
-// itself; an
-// undo leaves the run its tasks or its place; what is left of shards is lost; partial counts as through; somebody else gives a
-// range
-// back or splits; a lost answer is not known; an order to stop outlives its run; a rewind is forgotten; a run that lives is
-// reported
-// killed, or one that was killed is not; an undo renews what has ended; negative counts are read.
+// nobody out; a lease ends early; a task of another run, after any call, or of what left nothing or was stopped, is admitted;
+// what a killed call reserved, what is done, or what others reserved does not count; a retry, or a run after an undo, has the
+// limit for itself; an undo leaves the run its tasks or its place; what is left of shards is lost; partial counts as through;
+// somebody else gives a range back or splits; a lost answer is not known; an order to stop outlives its run; a rewind is
+// forgotten; a run that lives is reported killed, or one that was killed is not; an undo renews what has ended; negative counts
+// are read.
 
 var midnight = time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
 

@@ -37,8 +37,7 @@ type Known struct {
 }
 
 // A ForeignError says that the job's document holds what no run of the function wrote. It will not go away by itself: a person
-// must
-// delete it.
+// must delete it.
 type ForeignError struct{ what, wayOut string }
 
 func (e *ForeignError) Error() string {
@@ -49,9 +48,9 @@ func (e *ForeignError) Error() string {
 func Path(job string) string { return collections.Jobs + "/" + job }
 
 // Change makes a transition, and makes it anew where somebody else was quicker. f gets the state and when it was read, by
-// Firestore's
-// clock, and returns the next one and further documents for the same commit. known is what is known to be stored, which saves a
-// read unless it has changed; nil: nothing is. Change returns what it leaves. The error is that of f, or a [*ForeignError].
+// Firestore's clock, and returns the next one and further documents for the same commit. known is what is known to be stored,
+// which saves a read unless it has changed; nil: nothing is. Change returns what it leaves. The error is that of f, or a
+// [*ForeignError].
 func (st Store) Change(
 	ctx context.Context, known *Known, f func(s State, now time.Time) (_ State, also map[string]any, err error),
 ) (left Known, err error) {

@@ -60,8 +60,7 @@ func (s State) Why() string {
 }
 
 // Killed returns the report of a run that was killed, as who takes its ranges saves it; nil if none was. What the killed call
-// did is
-// not known from it, but from the run's undo log.
+// did is not known from it, but from the run's undo log.
 func (s State) Killed(now time.Time) *report.Report {
 	holder, until := s.Holder()
 	if holder == "" || holder != s.Run || now.Before(until) {
@@ -75,8 +74,7 @@ func (s State) Killed(now time.Time) *report.Report {
 }
 
 // Overtaken returns the report of the run that the ranges belong to, as it stands once another one, or an undo, takes them; nil
-// if it
-// stands already. It is to be saved.
+// if it stands already. It is to be saved.
 func (s State) Overtaken(by string, now time.Time) *report.Report {
 	switch {
 	case s.Run == "" || s.Run == by || s.Settled():

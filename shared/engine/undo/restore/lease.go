@@ -23,8 +23,7 @@ func (p Project) store(job string) state.Store {
 func (u *undoing) leaseID() string { return undo.HolderPrefix + u.runID }
 
 // fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which
-// it
-// would continue.
+// it would continue.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
 		return s.Rewind(), nil, nil
@@ -36,8 +35,7 @@ func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 }
 
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
-// operator's may be
-// minutes off.
+// operator's may be minutes off.
 func (u *undoing) free(ctx context.Context) error {
 	s, now, err := u.store(u.job).Read(ctx)
 	if err != nil {
@@ -98,8 +96,7 @@ func (u *undoing) othersFree(ctx context.Context) error {
 }
 
 // lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins
-// at the
-// beginning, for what comes back may lie before the place from which it would continue.
+// at the beginning, for what comes back may lie before the place from which it would continue.
 func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	if err := u.renew(ctx); err != nil {
 		return nil, err
