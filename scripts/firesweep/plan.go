@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -59,7 +58,7 @@ are called with {"dryRun":true}.`,
   firesweep plan --now +7d cleanupReports    # what will be due in a week
   firesweep plan --json | jq '.plans[].report.plan[].target'
   firesweep plan --local                     # of go run ./emulator --sample`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	f.flags(c, a.getenv)
@@ -79,7 +78,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if err := checkLift(f.lift); err != nil {
 		return err
 	}
-	jobs, err := jobsNamed(names)
+	jobs, err := a.jobsNamed(names)
 	if err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if !f.local {
 		// All settings are checked before any job plans: a wrong one is wrong use, and nothing was begun.
 		for _, job := range jobs {
-			if _, err := settings(job, getenv, readOf(job)...); err != nil {
+			if _, err := a.settings(job, getenv, readOf(job)...); err != nil {
 				return err
 			}
 		}
@@ -126,8 +125,11 @@ func readOf(job manifest.Entry) []config.Backend {
 // planHere plans in this process.
 func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o engine.PlanOptions) planned {
 	var log warnings
-	f := functions.New(functions.Registered()[job.Name])
-	f.Getenv, f.Clock, f.Log = getenv, a.clock, &log
+	f, err := a.New(job, getenv)
+	if err != nil {
+		return plannedOf(job, nil, err, nil)
+	}
+	f.Clock, f.Log = a.clock, &log
 	report, err := f.Plan(ctx, o)
 	return plannedOf(job, report, err, log.lines())
 }
@@ -175,7 +177,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
 		stop := a.progress(ctx, at.now, func(ctx context.Context) {
 			if !f.local { // what functions elsewhere read is not known here
-				at.expected.Store(readsOfLastRun(ctx, job, getenv))
+				at.expected.Store(a.readsOfLastRun(ctx, job, getenv))
 			}
 		})
 		p := plan(ctx, job, &at.meter)

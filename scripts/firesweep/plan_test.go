@@ -214,12 +214,13 @@ func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
+	a, _ := o.loaded(t)
 	job, getenv := scheduled()[slices.Index(namesInOrder(), "cleanupReports")], func(name string) string { return o.env[name] }
-	if n := readsOfLastRun(t.Context(), job, getenv); n != 0 {
+	if n := a.readsOfLastRun(t.Context(), job, getenv); n != 0 {
 		t.Errorf("%d reads before any run", n)
 	}
 	report := o.called(t, "cleanupReports", "")
-	if n := readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
+	if n := a.readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
 		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
 	}
 }
