@@ -54,6 +54,8 @@ type operator struct {
 	sleep  func(context.Context, time.Duration) error
 	log    bytes.Buffer // of the functions
 
+	running engine.Hooks // of what plans and runs here
+
 	noBackends error // why no more can be started
 }
 
@@ -82,7 +84,7 @@ func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int
 func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return &app{
-		dir: o.dir, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
+		dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
 		local: func(context.Context, io.Writer) (*local, error) {

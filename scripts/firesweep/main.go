@@ -23,6 +23,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/version"
@@ -33,6 +34,7 @@ const (
 	exitFine        = 0
 	exitFailed      = 1   // something failed or was aborted
 	exitWrongUse    = 2   // wrong arguments or settings; nothing was begun
+	exitFound       = 3   // a plan finds something, and --exit-code asks
 	exitInterrupted = 130 // by Ctrl-C
 )
 
@@ -48,7 +50,8 @@ type app struct {
 	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
 
-	hooks restore.Hooks // of what reads undo logs and takes runs back
+	hooks   restore.Hooks // of what reads undo logs and takes runs back
+	running engine.Hooks  // of what plans and runs here
 
 	// local starts backends on this machine. It announces what takes long, such as a download.
 	local func(ctx context.Context, announce io.Writer) (*local, error)
@@ -127,6 +130,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitInterrupted
 	case errors.Is(err, errSaid):
 		return exitFailed
+	case errors.Is(err, errFound):
+		return exitFound
 	case errors.Is(err, errWrongList):
 		return exitWrongUse
 	case errors.As(err, &usage) || !a.begun:
@@ -154,8 +159,8 @@ are the functions' environment variables, such as STORAGE_BUCKET. Credentials ar
 gcloud auth application-default login. If emulator variables are set, such as
 FIRESTORE_EMULATOR_HOST, the emulators are used.
 
-Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
-130 interrupted.`,
+Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
+plan --exit-code something would be done, 130 interrupted.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
