@@ -260,7 +260,7 @@ func TestWrongUse(t *testing.T) {
 		{"plan --url http://127.0.0.1:1", "--url needs --local"},
 		{"plan --local --url 127.0.0.1:1", "it must be like http://127.0.0.1:8081"},
 		{"plan --local --project p", "leave out --project"},
-		{"run", "say where it is deployed: --location REGION (or --local)"},
+		{"run", "say where it is deployed: --location REGION (or --here, or --local)"},
 		{"run --local", "name the jobs to run"},
 		{"run --local cleanupReport", "no job is called"},
 		{"run --local --location asia-northeast1 cleanupReports", "contradict each other"},

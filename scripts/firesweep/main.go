@@ -7,6 +7,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,8 @@ type app struct {
 	dir       string // the working directory
 	rulesFlag string // --rules; empty: what is found from dir on
 	project   string // empty: the environment's, if any
+
+	answers *bufio.Reader // of in, once somebody was asked
 
 	begun bool // the arguments are right, and a command has begun
 }

@@ -267,12 +267,12 @@ func TestPlanWithoutIndexes(t *testing.T) {
 		"drafts":    "The query requires an index. You can create it here: " + address,
 		"inquiries": "The query requires a COLLECTION_GROUP_ASC index for collection inquiries and field at.",
 	}
-	o.running.Dial = []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
-		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
-	) (grpc.ClientStream, error) {
-		s, err := streamer(ctx, desc, cc, method, opts...)
-		return &unindexed{s, says}, err
-	})}
+	o.running.Dial = queried(func(collection string) error {
+		if says[collection] != "" {
+			return status.Error(codes.FailedPrecondition, says[collection])
+		}
+		return nil
+	})
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
@@ -289,21 +289,30 @@ func TestPlanWithoutIndexes(t *testing.T) {
 		"cleanupResolvedInquiries": "requires a COLLECTION_GROUP_ASC index for collection inquiries and field at."}, got)
 }
 
-// unindexed is a stream on which queries of some collections fail for want of an index.
-type unindexed struct {
-	grpc.ClientStream
-	says map[string]string
+// queried calls a function before each query of a collection, which fails with its error.
+func queried(before func(collection string) error) []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
+		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
+	) (grpc.ClientStream, error) {
+		s, err := streamer(ctx, desc, cc, method, opts...)
+		return &queriedStream{s, before}, err
+	})}
 }
 
-func (u *unindexed) SendMsg(m any) error {
+type queriedStream struct {
+	grpc.ClientStream
+	before func(collection string) error
+}
+
+func (s *queriedStream) SendMsg(m any) error {
 	if q, ok := m.(*firestorepb.RunQueryRequest); ok {
 		for _, from := range q.GetStructuredQuery().GetFrom() {
-			if says := u.says[from.GetCollectionId()]; says != "" {
-				return status.Error(codes.FailedPrecondition, says)
+			if err := s.before(from.GetCollectionId()); err != nil {
+				return err
 			}
 		}
 	}
-	return u.ClientStream.SendMsg(m)
+	return s.ClientStream.SendMsg(m)
 }
 
 // TestEstimateComparesWithTheLastRun reads what the last run saved.

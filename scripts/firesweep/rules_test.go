@@ -76,7 +76,7 @@ func TestRulesWithProblems(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.inApp(t, map[string]string{"sub/x": "x", "firesweep.json": strings.Replace(drafts, `"days": 90`, `"days": "90"`, 1)})
-	for _, command := range []string{"plan", "check", "runs", "indexes", "doctor"} {
+	for _, command := range []string{"plan", "check", "runs", "run --here", "indexes", "doctor"} {
 		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: functions[0], cleanupDrafts: rule.age.days: it must be a whole number",
 			strings.Fields(command)...)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -24,6 +23,8 @@ type runFlags struct {
 	served
 	force, dryRun, yes, json bool
 	lift                     []string
+	here, apply, log         bool
+	confirm                  string // the project's id
 	location                 *string
 }
 
@@ -32,7 +33,16 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run JOB...",
 		Short: "Run jobs now, or preview the deployed ones",
-		Long: `Call the deployed function of a job now, and show its report. The functions
+		Long: `Run jobs in this process (--here), or call the deployed functions.
+
+--here needs nothing deployed: for a cron, a CI or a Kubernetes CronJob. It
+plans, or with --apply runs, the jobs that you name or those of firesweep.json,
+until they are done. Lease, limits, log and undo are those of deployed jobs, so
+a project may have both. A job that never ran in the project asks for its id.
+You need roles/datastore.user, for files roles/storage.objectUser on the bucket,
+and for accounts firebaseauth.users.get and .delete.
+
+Otherwise it calls the deployed function of a job, and shows its report. They
 accept calls from inside Google only, so a Cloud Scheduler job is made that
 calls the function once, and deleted again. It needs the rights to create and
 delete such jobs, to act as the account firesweep-scheduler, and to read logs.
@@ -41,7 +51,8 @@ A job that is deployed with dry_run only plans. With --dry-run any job only
 plans; without names, all deployed jobs do. --force and --lift show the whole
 plan first, and ask you. With --local the functions that 'go run ./emulator'
 serves are called.`,
-		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
+		Example: `  firesweep run --here --apply --confirm my-project cleanupDrafts
+  firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
   firesweep run --location asia-northeast1 --force cleanupReports
   firesweep run --local cleanupReports`,
@@ -55,7 +66,17 @@ serves are called.`,
 	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.Flags().BoolVar(&f.here, "here", false, "run in this process, with your credentials")
+	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
+	c.Flags().StringVar(&f.confirm, "confirm", "", "with --here: run in `PROJECT` also what never ran there")
+	c.Flags().BoolVar(&f.log, "log", false, "with --here: write the log to standard error")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		if f.here {
+			return a.runHere(c, f, names, getenv)
+		}
+		if f.apply || f.log || f.confirm != "" {
+			return wrongUse("--apply, --confirm and --log need --here")
+		}
 		jobs, err := a.checkRun(c, f, names)
 		if err != nil {
 			return err
@@ -92,17 +113,28 @@ func (a *app) checkRun(c *cobra.Command, f runFlags, names []string) ([]manifest
 	case f.local && *f.location != "":
 		return nil, wrongUse("--local and --location contradict each other: leave one out")
 	case !f.local && *f.location == "":
-		return nil, wrongUse("say where it is deployed: --location REGION (or --local)")
+		return nil, wrongUse("say where it is deployed: --location REGION (or --here, or --local)")
 	case strings.Contains(*f.location, "/"):
 		return nil, wrongUse("--location is %q: it must be a region, such as asia-northeast1", *f.location)
 	case len(names) == 0 && !f.dryRun:
 		return nil, wrongUse("name the jobs to run; only --dry-run works without names")
-	case f.lifts() && len(names) > 1:
-		return nil, wrongUse("force one job at a time")
-	case f.lifts() && !f.yes && !a.screen.in:
-		return nil, wrongUse("a forced run asks first, and standard input is not a terminal: use --yes")
 	}
-	return a.jobsNamed(names)
+	jobs, err := a.jobsNamed(names)
+	if err != nil {
+		return nil, err
+	}
+	return jobs, f.checkLifted(jobs, a.screen)
+}
+
+// checkLifted refuses a forced run of several jobs, and one that nobody can be asked about.
+func (f *runFlags) checkLifted(jobs []manifest.Entry, s streams) error {
+	switch {
+	case f.lifts() && len(jobs) > 1:
+		return wrongUse("force one job at a time")
+	case f.lifts() && !f.yes && !s.in:
+		return wrongUse("a forced run asks first, and standard input is not a terminal: use --yes")
+	}
+	return nil
 }
 
 // lifts reports whether the run is a real one without some of its safety limits.
@@ -140,16 +172,21 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 	for _, job := range jobs {
 		r := ran{Job: job.Name}
 		stop := func() {}
-		if f.local && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
+		if (f.local || f.here) && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
 			stop = a.progress(ctx, doing(job.Name+" is under way"))
 		}
 		report, err := a.runOne(ctx, f, job.Name, c)
 		stop()
-		if ctx.Err() != nil {
-			return cmp.Or(err, context.Cause(ctx))
-		}
 		if r.Report = report; err != nil {
 			r.Error = err.Error()
+		}
+		if ctx.Err() != nil {
+			if report != nil { // it ended in order
+				if unsaid := a.show(f.json, map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
+					return unsaid
+				}
+			}
+			return cmp.Or(err, context.Cause(ctx))
 		}
 		failed = failed || err != nil || report.Status != engine.Completed && report.Status != engine.Partial
 		if all = append(all, r); !f.json {
@@ -180,12 +217,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*en
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {
-		fmt.Fprintf(a.errs, "Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
-		answer, err := bufio.NewReader(a.in).ReadString('\n')
-		if err != nil && answer == "" {
-			fmt.Fprintln(a.errs)
-		}
-		if strings.TrimSpace(strings.ToLower(answer)) != "yes" {
+		question := fmt.Sprintf("Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
+		if !strings.EqualFold(a.ask(question), "yes") {
 			return nil, errors.New("nothing was run: the answer was not yes")
 		}
 	}

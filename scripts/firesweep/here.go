@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// runHere runs jobs in this process, or plans them without --apply.
+func (a *app) runHere(c *cobra.Command, f runFlags, names []string, getenv func(string) string) error {
+	ctx := c.Context()
+	if f.local || f.dryRun || *f.location != "" {
+		return wrongUse("--here runs jobs in this process, and only plans without --apply: leave out --local, --location and --dry-run")
+	}
+	if err := errors.Join(f.check(c), checkLift(f.lift)); err != nil {
+		return err
+	}
+	jobs, err := a.toPlan(names, false)
+	if err != nil {
+		return err
+	}
+	for _, job := range jobs {
+		if job.Worker != "" {
+			return wrongUse("%s: %w: leave it out", job.Name, engine.ErrNeedsTasks)
+		}
+		if _, err := a.settings(job, getenv, job.Uses()...); err != nil {
+			return err
+		}
+	}
+	if !f.apply {
+		return a.previewHere(ctx, c, f, jobs, names, getenv)
+	}
+	if err := f.checkLifted(jobs, a.screen); err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, jobs, getenv, f.confirm); err != nil {
+		return err
+	}
+	if err := a.checkRights(ctx, jobs, getenv); err != nil {
+		return err
+	}
+	return a.runAll(ctx, f, jobs, here{a, getenv, f.log})
+}
+
+// previewHere plans, and says how to run it.
+func (a *app) previewHere(
+	ctx context.Context, c *cobra.Command, f runFlags, jobs []manifest.Entry, names []string, getenv func(string) string,
+) error {
+	if f.confirm != "" {
+		return wrongUse("--confirm needs --apply: without it nothing is changed")
+	}
+	plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
+		return a.planHere(ctx, job, getenv, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
+	}
+	err := a.planAll(ctx, planFlags{force: f.force, lift: f.lift, json: f.json}, jobs, getenv, plan)
+	if err != nil || f.json {
+		return err
+	}
+	again := "firesweep run --here --apply" + projectArg(c)
+	if a.rulesFlag != "" {
+		again += " --rules " + shellQuote(a.rulesFlag)
+	}
+	if f.force {
+		again += " --force"
+	}
+	for _, name := range f.lift {
+		again += " --lift " + shellQuote(name)
+	}
+	p := a.printer()
+	p.Say("", 0, 2, "Nothing was changed. Do it:")
+	p.Command("%s", strings.Join(append([]string{again}, names...), " "))
+	return nil
+}
+
+// here runs jobs in this process.
+type here struct {
+	*app
+	getenv func(string) string
+	log    bool // write the log of the runs to standard error
+}
+
+func (h here) call(ctx context.Context, job string, o order) (*engine.Report, error) {
+	e := h.All[slices.IndexFunc(h.All, func(e manifest.Entry) bool { return e.Name == job })]
+	if o.DryRun {
+		p := h.planHere(ctx, e, h.getenv, engine.PlanOptions{Force: o.Force, Lift: o.Lift})
+		if p.Report == nil {
+			return nil, errors.New(p.Error)
+		}
+		return p.Report, nil
+	}
+	f, err := h.New(e, h.getenv)
+	if err != nil {
+		return nil, err
+	}
+	f.Clock, f.Hooks, f.Log = h.clock, h.running, io.Discard // what it warns of, the report says too
+	if h.log {
+		f.Log = h.errs
+	}
+	report, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, By: "run --here by " + who()})
+	if err == nil && ctx.Err() == nil && report.Status == engine.Partial && !report.Stopped {
+		err = errors.New("it ended before all was done, because it made no progress: see its log with --log")
+	}
+	return report, err
+}
+
+// confirm makes sure that somebody means this project: jobs that never ran in it run only if its id is given, or typed. What has run
+// is known from the jobs' own records.
+func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, getenv func(string) string, given string) error {
+	project := getenv("GOOGLE_CLOUD_PROJECT")
+	if given != "" && given != project {
+		return wrongUse("--confirm is %q, and the project is %s", given, project)
+	}
+	s := a.newStore(getenv)
+	defer s.close()
+	var never []string
+	for _, job := range jobs {
+		record, err := s.record(ctx, job)
+		if err == nil {
+			err = record.Err
+		}
+		if err != nil {
+			return err
+		}
+		if record.Run == "" && record.Last == nil {
+			never = append(never, job.Name)
+		}
+	}
+	if len(never) == 0 || given != "" {
+		return nil
+	}
+	which := fmt.Sprintf("%s never ran in %s", strings.Join(never, ", "), project)
+	if !a.screen.in {
+		return wrongUse("%s, and standard input is not a terminal: give the project's id: --confirm %s", which, project)
+	}
+	if a.ask(which+". Type the project's id to run: ") != project {
+		return errors.New("nothing was run: the answer was not the project's id")
+	}
+	return nil
+}
+
+// ask asks a question on standard error and returns the answer; "" if there is none.
+func (a *app) ask(question string) string {
+	if a.answers == nil {
+		a.answers = bufio.NewReader(a.in)
+	}
+	fmt.Fprint(a.errs, question)
+	answer, err := a.answers.ReadString('\n')
+	if err != nil && answer == "" {
+		fmt.Fprintln(a.errs)
+	}
+	return strings.TrimSpace(answer)
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/api/option"
+
+	"github.com/firesweep/firesweep/shared/engine"
+)
+
+type ranHere struct{ Runs []ran }
+
+// dueDrafts puts an application with a rule into a folder, and drafts into its project: n are due, and one is not.
+func (o *operator) dueDrafts(t *testing.T, n int) {
+	t.Helper()
+	rules := strings.Replace(drafts, `"rule": {`, `"rule": { "maxDuePercent": 100,`, 1)
+	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
+	o.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"editedAt": now.AddDate(-1, 0, 0)}
+	})
+	o.Set(t, "drafts/young", map[string]any{"editedAt": now})
+}
+
+// TestRunHere goes the way of somebody who has nothing deployed: preview, the first run, the next one, and undo.
+func TestRunHere(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 2)
+	before := o.everything(t)
+	out := o.well(t, "run", "--here", "--project", o.ID)
+	wantParts(t, out, "planned: 2 delete document", "Nothing was changed. Do it:", "firesweep run --here --apply --project "+o.ID+"\n")
+	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", and standard input is not a terminal: give the project's id: --confirm "+
+		o.ID, "run", "--here", "--apply")
+	o.refuses(t, exitWrongUse, `--confirm is "other", and the project is `+o.ID, "run", "--here", "--apply", "--confirm", "other")
+	want(t, "the project", before, o.everything(t))
+
+	runs := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json")).Runs
+	report := runs[0].Report
+	want(t, "done", engine.Counts{Planned: 2, Done: 2}, report.Actions["delete document"])
+	wantParts(t, report.Revision, "run --here by ")
+	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
+	if len(o.Documents(t, "cleanupRuns")[report.RunID]) == 0 {
+		t.Error("its report is not saved")
+	}
+	wantParts(t, o.well(t, "runs"), "cleanupDrafts")
+
+	wantParts(t, o.well(t, "run", "--here", "--apply"), "completed") // it ran here before, so nobody is asked
+	wantParts(t, o.well(t, "undo", "--apply", report.RunID), "2 things taken back")
+	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
+	wantParts(t, o.well(t, "run", "--here", "--apply"), "completed")
+	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
+}
+
+// TestRunHereAsksOnce: at a terminal the project's id is typed, and anything else runs nothing.
+func TestRunHereAsksOnce(t *testing.T) {
+	t.Parallel()
+	for answer, left := range map[string]int{"": 2, "yes\n": 2, "ID\n": 1} {
+		o := newOperator(t)
+		o.dueDrafts(t, 1)
+		o.screen.in, o.in = true, strings.ReplaceAll(answer, "ID", o.ID)
+		code := exitFailed
+		if left == 1 {
+			code = exitFine
+		}
+		_, errs := o.ends(t, code, "run", "--here", "--apply", "cleanupDrafts")
+		wantParts(t, errs, "cleanupDrafts never ran in "+o.ID+". Type the project's id to run: ")
+		want(t, answer+", drafts", left, len(o.Documents(t, "drafts")))
+	}
+}
+
+// TestRunHereGoesOn: what is left when the time of a call is over, the same run does in this process until nothing is left.
+func TestRunHereGoesOn(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 3000)
+	// The first four calls have planned for half of their time when they have read a page.
+	var passed atomic.Int64
+	var late atomic.Bool
+	o.running.Dial = queried(func(collection string) error {
+		if collection == "drafts" && passed.Load() < 4*260 && late.CompareAndSwap(false, true) {
+			passed.Add(260)
+		}
+		return nil
+	})
+	o.running.BeforeApply = func() { late.Store(false) }
+	a, out, errs := o.app()
+	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
+	if code := a.run(t.Context(), []string{"run", "--here", "--apply", "--confirm", o.ID, "--json"}); code != exitFine {
+		t.Fatalf("%d, %s%s", code, errs, out)
+	}
+	report := parsed[ranHere](t, out.String()).Runs[0].Report
+	want(t, "status", engine.Completed, report.Status)
+	want(t, "done", 3000, report.Actions["delete document"].Done)
+	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+	saved := o.Documents(t, "cleanupRuns")
+	want(t, "saved runs", []string{report.RunID}, slices.Collect(maps.Keys(saved)))
+	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
+	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
+	if calls != 5 {
+		t.Errorf("%d calls, want 5", calls)
+	}
+	want(t, "tasks", 0, len(o.Tasks().Pending("")))
+}
+
+// TestRunHereInterrupted: it ends in order, says what it did, and the next run need not wait.
+func TestRunHereInterrupted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.running.BeforeApply = cancel
+	a, out, errs := o.app()
+	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"run", "--here", "--apply", "--confirm", o.ID}))
+	wantParts(t, out.String(), "cleanupDrafts: partial")
+	wantParts(t, errs.String(), "firesweep: interrupted")
+	want(t, "drafts", 2001, len(o.Documents(t, "drafts")))
+	o.running.BeforeApply = nil
+	runs := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--json")).Runs
+	want(t, "the next run", 2000, runs[0].Report.Actions["delete document"].Done)
+}
+
+// TestRunHereBesideDeployedJobs: both have one lease and one record, whoever came first.
+func TestRunHereBesideDeployedJobs(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.underWayRun(t)
+	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "cleanupReports") // the job has run here, as its record says
+	wantParts(t, out, "cleanupReports: skipped")
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
+	o.now = o.now.Add(time.Hour)
+	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed")
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
+	want(t, "deployed, after it", engine.Completed, o.called(t, "cleanupReports", "").Status)
+}
+
+// TestRunHereKeepsLimits: they hold as they do deployed, and are lifted in the same way.
+func TestRunHereKeepsLimits(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.env["MAX_ACTIONS"] = "1"
+	args := []string{"run", "--here", "--apply", "--confirm", o.ID, "cleanupReports"}
+	out, _ := o.ends(t, exitFailed, args...)
+	wantParts(t, out, "aborted", "A safety limit tripped: nothing was deleted or changed")
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
+	o.refuses(t, exitWrongUse, "use --yes", append(args, "--force")...)
+	out = o.well(t, append(args, "--force", "--yes")...)
+	wantParts(t, out, "completed, plan only, forced", "completed, forced")
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
+}
+
+// TestRunHereRefuses what it cannot do, before it does anything.
+func TestRunHereRefuses(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	before := o.everything(t)
+	for args, says := range map[string]string{
+		"--here --apply cleanupPlaceholderUsers":                    "cleanupPlaceholderUsers: it hands work to its worker through Cloud Tasks, so it only runs deployed",
+		"--here --local cleanupDrafts":                              "--here runs jobs in this process",
+		"--here --location asia-northeast1":                         "--here runs jobs in this process",
+		"--here --dry-run":                                          "--here runs jobs in this process",
+		"--here --confirm p":                                        "--confirm needs --apply",
+		"--apply cleanupDrafts":                                     "--apply, --confirm and --log need --here",
+		"--here --lift x":                                           `--lift: "x" cannot be lifted`,
+		"--here --apply --force --yes cleanupDrafts cleanupReports": "force one job at a time",
+		"--here --apply --confirm " + o.ID + " cleanupOrphanedMedia --rules x": "--rules: open",
+	} {
+		o.refuses(t, exitWrongUse, says, append([]string{"run"}, strings.Fields(args)...)...)
+	}
+	o.env["DRY_RUN"] = "true"
+	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "--confirm", o.ID)
+	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
+	want(t, "the project", before, o.everything(t))
+}
+
+// TestRunHereLog: the log is that of a deployed function, and goes where a container's goes.
+func TestRunHereLog(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	_, errs := o.ends(t, exitFine, "run", "--here", "--apply", "--confirm", o.ID, "--log")
+	wantParts(t, errs, `"message":"cleanupDrafts started"`, "drafts/d0000", `"logging.googleapis.com/labels":{"job":"cleanupDrafts"`)
+}
+
+// TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	terraform, err := os.ReadFile("../../terraform/iam.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for role, permissions := range rights {
+		block, _, _ := strings.Cut(strings.SplitN(string(terraform), role+" = {", 2)[1], "\n    }\n")
+		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
+		var listed []string
+		for _, m := range got {
+			listed = append(listed, m[1])
+		}
+		want(t, role, permissions, listed)
+	}
+
+	for name, tt := range map[string]struct {
+		has, says, errs string
+		status          int
+	}{
+		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.users.get"`},
+		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
+		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.get"`,
+			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
+		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if tt.status != 0 {
+					w.WriteHeader(tt.status)
+				}
+				fmt.Fprintf(w, `{"permissions":[%s],"error":{"code":%d,"message":"it is refused"}}`, tt.has, tt.status)
+			}))
+			t.Cleanup(server.Close)
+			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
+			o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+				{"name":"cleanupGuests","schedule":"0 4 * * *","rule":{"accounts":"anonymous","age":{"field":"created","days":90},"action":"delete account"}},
+				{"name":"cleanupExports","schedule":"0 4 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":90}}}]}`})
+			o.google = func(context.Context, string, string) []option.ClientOption {
+				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
+			}
+			a, _ := o.loaded(t)
+			errs := a.errs.(*bytes.Buffer)
+			said := ""
+			if err := a.checkRights(t.Context(), a.used(), a.environment); err != nil {
+				said = err.Error()
+			}
+			want(t, "error", tt.says, said)
+			wantParts(t, errs.String(), tt.errs)
+			want(t, "lines on standard error", min(1, len(tt.errs)), min(1, errs.Len()))
+		})
+	}
+}
