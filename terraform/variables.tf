@@ -443,9 +443,9 @@ variable "notification_channels" {
 }
 
 variable "notification_locale" {
-  description = "Language of the notifications: ja or en."
+  description = "Language of the notifications: en, or ja as the original had it."
   type        = string
-  default     = "ja"
+  default     = "en"
 
   validation {
     condition     = contains(["ja", "en"], var.notification_locale)

@@ -124,7 +124,7 @@ var actions = map[string][]action{
 			name: "the circle to delete is posted to", do: postTo("circle-cinema"),
 			kept: []string{"circles/circle-cinema", "posts/post-new-circle-cinema", "posts/post-cinema-1", "posts/post-cinema-2",
 				"comments/on-cinema", "reactions/on-cinema"},
-			made:    []string{"「映画同好会」"},
+			made:    []string{"映画同好会"},
 			objects: []string{"posts/user-mio/cinema.png", "circles/circle-cinema/icon/icon.png"},
 			then:    unmarked("circles/circle-cinema"),
 		},

@@ -131,6 +131,7 @@ func announcement(path string, data map[string]any) string {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	f := enginetest.New(t, functions.New(Job))
+	f.Env["NOTIFICATION_LOCALE"] = "ja"
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	job := model.Job{
 		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, 7 * day}, Name: announcement,

@@ -137,7 +137,7 @@ func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
 		return a.jobsNamed(names)
 	}
 	if a.rules == "" && len(a.Own) == 0 {
-		return nil, wrongUse("there is no %s here or above: firesweep init proposes one from what your project holds; or name jobs",
+		return nil, wrongUse("there is no %s here or above: write your rules into one, as docs/rules.md says, or name jobs",
 			rulesName)
 	}
 	return a.used(), a.declares()
