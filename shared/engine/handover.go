@@ -138,26 +138,27 @@ func (r *run) continueInTasks(ctx context.Context) {
 	if !r.report.Continued {
 		return
 	}
-	var errs []error
-	for n := range max(1, len(r.ranges)) {
-		if len(r.ranges) == 0 {
-			n = r.number()
-		}
-		errs = append(errs, r.handOut(ctx, r.id(), n, r.report.RunID))
+	left := []int{r.number()}
+	for n := 1; n < len(r.ranges); n++ { // what is handed out is numbered from 0, as is the range of a run that begins
+		left = append(left, n)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := r.handOut(ctx, r.id(), left, r.report.RunID); err != nil {
 		r.failed(ctx, r.job.Name, "hand over what is left", err)
 		r.complete(0)
 		r.report.Continued = false
 	}
 }
 
-// handOut makes the task that continues a range of a run after a call.
-func (r *run) handOut(ctx context.Context, run string, number int, after string) error {
-	return r.next.Enqueue(ctx, tasks.Task{
-		Key: []string{"continue", run, strconv.Itoa(number), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
-		Headers: map[string]string{continuesHeader: headerOf(state.Task{Run: run, Range: number, Token: after})},
-	})
+// handOut makes a task for each of these ranges of a run, which continues it after a call.
+func (r *run) handOut(ctx context.Context, run string, ranges []int, after string) error {
+	var errs []error
+	for _, n := range ranges {
+		errs = append(errs, r.next.Enqueue(ctx, tasks.Task{
+			Key: []string{"continue", run, strconv.Itoa(n), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
+			Headers: map[string]string{continuesHeader: headerOf(state.Task{Run: run, Range: n, Token: after})},
+		}))
+	}
+	return errors.Join(errs...)
 }
 
 // handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or
@@ -166,11 +167,7 @@ func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
 	if len(e.Waiting) == 0 || r.continues != nil || r.next == (tasks.Writer{}) {
 		return
 	}
-	var errs []error
-	for _, n := range e.Waiting {
-		errs = append(errs, r.handOut(ctx, e.Holder, n, e.Holder))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := r.handOut(ctx, e.Holder, e.Waiting, e.Holder); err != nil {
 		r.report.Status = ""
 		r.failed(ctx, r.job.Name, "hand over shards", err)
 		return

@@ -226,13 +226,18 @@ func (r *run) reserve(ctx context.Context, p *Planner) error {
 	}
 }
 
+// stored is the state as this call left it, which nobody else has changed but where the calls of several ranges write to it all
+// the time; nil there.
+func (r *run) stored() *state.Known {
+	if r.saved.Divided() {
+		return nil
+	}
+	return &r.saved
+}
+
 // reserveOf reserves n actions. judged are the kinds of lookups by which the run does anything.
 func (r *run) reserveOf(ctx context.Context, n int, all map[string]Lookups, judged []string) error {
-	known := &r.saved
-	if r.saved.Divided() { // others write to it all the time
-		known = nil
-	}
-	left, err := r.store().Change(ctx, known, func(s State, _ time.Time) (State, map[string]any, error) {
+	left, err := r.store().Change(ctx, r.stored(), func(s State, _ time.Time) (State, map[string]any, error) {
 		after, err := s.Reserve(r.report.RunID, r.number(), n, all, func(spent int, looked map[string]Lookups) error {
 			limits := r.limits
 			limits.Done = spent
@@ -254,12 +259,8 @@ func (r *run) release(ctx context.Context) {
 		r.complete(0)
 		return
 	}
-	known := &r.saved
-	if r.saved.Divided() {
-		known = nil
-	}
 	var lost *state.LostError
-	left, err := r.store().Change(ctx, known, func(s State, _ time.Time) (State, map[string]any, error) {
+	left, err := r.store().Change(ctx, r.stored(), func(s State, _ time.Time) (State, map[string]any, error) {
 		lost = nil
 		r.complete(2)
 		if s.Released(r.report.RunID, r.number()) { // an earlier attempt took effect and its answer was lost

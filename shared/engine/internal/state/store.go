@@ -71,7 +71,8 @@ func (st Store) Change(
 			return nil, nil, st.explained(err)
 		}
 		fields = changes(before, left.State)
-		if _, marked := d.Data["stop"]; marked && left.Stop == nil && len(fields) > 0 {
+		_, marked := d.Data["stop"] // perhaps with null
+		if left.Stop == nil && len(fields) > 0 && (marked || before.Stop != nil) {
 			fields["stop"] = documents.DeleteField
 		}
 		return fields, also, nil
@@ -187,9 +188,6 @@ func changes(before, after State) map[string]any {
 		if !reflect.DeepEqual(a, b) {
 			changed[f.name] = b
 		}
-	}
-	if before.Stop != nil && after.Stop == nil {
-		changed["stop"] = documents.DeleteField
 	}
 	return changed
 }
