@@ -52,14 +52,32 @@ func TestCases(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
-					t.Errorf("measured %+v", r)
+				if m.due(n) > 0 && r.Traffic.Chain < 2 {
+					t.Errorf("only %d round trips", r.Traffic.Chain)
 				}
-				if r.Status != engine.Completed || r.Done != m.due(n) || r.Runs != 1 {
-					t.Errorf("%s, %d done, want %d: %v", r.Status, r.Done, m.due(n), r.failures)
+				measures(t, r.Memory, r.Elapsed)
+				if r.Traffic.Requests == 0 {
+					t.Error("no request was counted")
+				}
+				if r.Status != engine.Completed {
+					t.Errorf("%s: %v", r.Status, r.failures)
+				}
+				if r.Done != m.due(n) || r.Runs != 1 {
+					t.Errorf("%d done in %d runs, want %d", r.Done, r.Runs, m.due(n))
 				}
 			})
 		}
+	}
+}
+
+// measures fails the test if nothing was measured of a process.
+func measures(t *testing.T, memory int64, elapsed time.Duration) {
+	t.Helper()
+	if memory == 0 {
+		t.Error("no memory was measured")
+	}
+	if elapsed == 0 {
+		t.Error("no time was measured")
 	}
 }
 
@@ -84,9 +102,14 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u := r.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
-			t.Errorf("%s: %d reads, want at most %d; %d round trips, want at most %d; %d pages listed",
-				tt.name, u.FirestoreReads, tt.reads, r.Traffic.Chain, tt.trips, u.StorageClassA)
+		for what, n := range map[string][2]int64{
+			"reads":       {r.Usage.FirestoreReads, tt.reads},
+			"round trips": {int64(r.Traffic.Chain), int64(tt.trips)},
+			"pages":       {r.Usage.StorageClassA, tt.more * int64(tt.n) / 1000},
+		} {
+			if n[0] > n[1] {
+				t.Errorf("%s: %d %s, want at most %d", tt.name, n[0], what, n[1])
+			}
 		}
 	}
 }
@@ -99,8 +122,11 @@ func TestBusyService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != engine.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
-		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
+	if r.Status != engine.Completed {
+		t.Errorf("%s", r.Status)
+	}
+	if turn := r.Traffic.Turn; turn < 10*time.Millisecond || turn > time.Second {
+		t.Errorf("a lookup waited up to %s", turn)
 	}
 }
 
@@ -185,12 +211,25 @@ func TestInShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range s.Parts {
-		if p.Scanned < 1900 || p.Scanned > 2100 || p.Runs != 1 || p.Elapsed == 0 || p.Memory == 0 || p.Usage.StorageClassA == 0 {
-			t.Errorf("shard %d: %+v", i, p)
+		if p.Scanned < 1900 || p.Scanned > 2100 {
+			t.Errorf("shard %d scanned %d, want a shards-th of 16,000", i, p.Scanned)
 		}
+		if p.Runs != 1 {
+			t.Errorf("shard %d took %d runs", i, p.Runs)
+		}
+		if p.Usage.StorageClassA == 0 {
+			t.Errorf("shard %d listed nothing", i)
+		}
+		measures(t, p.Memory, p.Elapsed)
 	}
-	if s.Cut.Scanned != 0 || s.Cut.Runs != 1 || len(s.Parts) != shards || !strings.Contains(said.String(), "shard 7") {
-		t.Errorf("%+v, said %s", s, &said)
+	if s.Cut.Scanned != 0 || s.Cut.Runs != 1 {
+		t.Errorf("the run that splits scanned %d in %d runs", s.Cut.Scanned, s.Cut.Runs)
+	}
+	if len(s.Parts) != shards {
+		t.Errorf("%d shards", len(s.Parts))
+	}
+	if !strings.Contains(said.String(), "shard 7") {
+		t.Errorf("said %s", &said)
 	}
 }
 
@@ -220,8 +259,11 @@ func TestGoesOn(t *testing.T) {
 	}
 	defer f.Close()
 	report, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
-	if err != nil || runs != 2 || report.Status != engine.Completed || report.Scanned != 20 {
-		t.Errorf("%d runs, %+v, %v", runs, report, err)
+	if err != nil || report.Status != engine.Completed {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if runs != 2 || report.Scanned != 20 {
+		t.Errorf("%d runs scanned %d", runs, report.Scanned)
 	}
 }
 
