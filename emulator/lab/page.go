@@ -80,14 +80,6 @@ func (all results) write(docs string) error {
 	if all.Shards != nil {
 		all.Shards.write(&b)
 	}
-	b.WriteString("\n## What the cases hold\n\n")
-	for _, m := range cases {
-		fmt.Fprintf(&b, "- **%s**: %s", m.name, m.about)
-		if m.quota != "" {
-			fmt.Fprintf(&b, " What bounds it: %s.", m.quota)
-		}
-		b.WriteByte('\n')
-	}
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
 	files := map[string]string{
 		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().svg(),

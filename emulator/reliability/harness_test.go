@@ -112,7 +112,7 @@ func TestFindsACarelessUndo(t *testing.T) {
 	}
 }
 
-// logAfterCommit keeps the undo log out of each commit and writes it afterwards.
+// logAfterCommit leaves the undo log out of each commit and writes it afterwards.
 func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
 	commit, isCommit := req.(*firestorepb.CommitRequest)
