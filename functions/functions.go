@@ -65,7 +65,8 @@ func New(job engine.Job) *engine.Function {
 			return f
 		}
 	}
-	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
+	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name "+
+		"in the job's package", job.Name))
 }
 
 var registered = map[string]engine.Job{}

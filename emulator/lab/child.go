@@ -103,7 +103,8 @@ func (o order) function(job engine.Job, m measured) *engine.Function {
 	f.Log = io.Discard
 	environment := map[string]string{
 		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1",
-		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
+		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/",
+		"DRY_RUN": "false",
 	}
 	maps.Copy(environment, m.env)
 	maps.Copy(environment, o.Env)

@@ -170,8 +170,8 @@ func (all results) writeJobs(b *strings.Builder) {
 			}
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
-			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original, thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)),
-			thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
+			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original,
+			thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
 	}
 	for _, r := range all.runsOf("busy", "") {
 		if r.Answer == longLink {
@@ -217,7 +217,8 @@ func (all results) writeReports(b *strings.Builder) {
 			who = "the original's algorithm"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
-			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done), r.Memory>>20)
+			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done),
+			r.Memory>>20)
 	}
 }
 

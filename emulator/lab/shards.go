@@ -157,7 +157,8 @@ Each shard ran in a process with one CPU, %d at a time.
 		"in %s of %s. Of one post of eleven missing, the deletions take %s at least, because\n"+
 		"the shards share Cloud Storage's %s a second.\n",
 		shards, seconds(s.Cut.Elapsed+longest), share,
-		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
+		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)),
+		seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
 }
 
 // largest returns the part that looked at the most objects.

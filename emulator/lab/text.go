@@ -111,8 +111,9 @@ func (r run) line() string {
 	if r.Original {
 		who = "the original"
 	}
-	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, "+
-		"%d MiB, CPU %s, %s", cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, "+
+		"%d pages listed, %d MiB, CPU %s, %s",
+		cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
 		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 

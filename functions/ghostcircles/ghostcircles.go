@@ -33,7 +33,8 @@ func plan(ctx context.Context, p *engine.Planner) error {
 	}
 	c, err := takeCensus(ctx, p.Documents, p.Now)
 	if err != nil {
-		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each (a missing index? firesweep doctor): "+err.Error())
+		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each "+
+			"(a missing index? firesweep doctor): "+err.Error())
 		return planAll(ctx, p)
 	}
 	return (&found{Planner: p, seen: map[string]bool{}}).plan(ctx, c)

@@ -130,7 +130,10 @@ func warnAbout(p project, run engine.Run) (c engine.Change) {
 			"author_id": p.bot, "project_id": p.ID(), "deletion_date": date, "created_at": run.Now,
 		}}}
 	}
-	task := tasks.Task{Key: []string{p.ID(), since(p.Subject), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
+	task := tasks.Task{
+		Key:  []string{p.ID(), since(p.Subject), date},
+		Body: map[string]string{"project_id": p.ID(), "deletion_date": date},
+	}
 	c.Then = []engine.FollowUp{{Task: &task, Recorded: &engine.Recorded{}}}
 	return c
 }

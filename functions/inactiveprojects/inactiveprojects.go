@@ -61,7 +61,8 @@ func plan(ctx context.Context, p *engine.Planner) error {
 	}
 	if pass.Fresh() {
 		p.CountKept(ctx, engine.KeptCount{
-			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before}, KeptYoung: keptActive, KeptUndated: keptUndated,
+			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before},
+			KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
 	if seen, ok := pass.Seen(); ok {

@@ -52,7 +52,8 @@ var warningRule = engine.Rule[announcement]{
 		date := run.Task["deletion_date"]
 		switch {
 		case len(a.mail.ToUserIDs) == 0:
-			c.Notices = []engine.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was notified that it will be deleted on " + date}}
+			c.Notices = []engine.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, " +
+				"so nobody was notified that it will be deleted on " + date}}
 		case !a.written: // written again, it would be sent again
 			c.Writes = []documents.Write{{Op: documents.Create, Ref: a.mail.Ref(), Data: a.mail.Data(), Sent: true}}
 		}

@@ -134,7 +134,10 @@ func judgeUser(u user, _ engine.Run) engine.Decision {
 		return engine.Invalid(keptLong)
 	case u.referredIn != engine.Place{}:
 		d := engine.Keep(keptReferenced)
-		d.Notice = &engine.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()}}
+		d.Notice = &engine.Notice{
+			Message: referencedMessage,
+			Fields:  map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()},
+		}
 		return d
 	case len(u.details) > maxDetails:
 		return engine.Invalid(keptCrowded)

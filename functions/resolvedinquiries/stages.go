@@ -165,8 +165,8 @@ func (s *state) gather(ctx context.Context, src engine.Source, most int) (err er
 	return err
 }
 
-// onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own: then
-// a Todo asks for what no run wrote, for a run moves these before it copies any.
+// onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own:
+// then a Todo asks for what no run wrote, for a run moves these before it copies any.
 func (s *state) onlyCopies(ctx context.Context, src engine.Source, most int) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil || found[s.archiveRef()].Data[inSubcollection] != true {

@@ -146,8 +146,10 @@ func (c Documents) leave(ctx context.Context, p *engine.Planner, after string) {
 		return
 	}
 	most := maxOwners(p)
-	p.Keep(fmt.Sprintf("left for the next runs: one looks for %s of %d %s at most (%s)", c.Collection, most, c.Owners, ownersSetting), left)
-	p.Log.InfoContext(ctx, fmt.Sprintf("%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
+	reason := "left for the next runs: one looks for %s of %d %s at most (%s)"
+	p.Keep(fmt.Sprintf(reason, c.Collection, most, c.Owners, ownersSetting), left)
+	p.Log.InfoContext(ctx, fmt.Sprintf(
+		"%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
 		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
 }
 
@@ -174,7 +176,8 @@ func (c Documents) share(ctx context.Context, p *engine.Planner, among []documen
 	p.Share("documents of "+c.Collection+" that name one of "+c.Owners, all, due, 0)
 }
 
-// allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks at.
+// allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks
+// at.
 func (c Documents) allGaps(ctx context.Context, p *engine.Planner, below string) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
 		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
@@ -219,8 +222,8 @@ func noBound(owner documents.Document) bool {
 	return !documents.Queryable(owner.ID()) || !documents.ValidID(owner.ID())
 }
 
-// gap returns the condition that the field lies between two owners' ids. below is "" before the first owner, and above is "" behind
-// the last. It excludes the empty string and values of other types.
+// gap returns the condition that the field lies between two owners' ids. below is "" before the first owner, and above is ""
+// behind the last. It excludes the empty string and values of other types.
 func (c Documents) gap(below, above string) []documents.Filter {
 	filters := []documents.Filter{{Field: c.Field, Op: ">", Value: below}}
 	if above != "" {

@@ -25,8 +25,8 @@ type Pass interface {
 	name() string
 	// begin starts reading what a run goes through.
 	begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading
-	// pieces divides what there is from a name on into pieces, in order. With [engine.ErrOutOfTime], nobody knows how much the last of
-	// them holds.
+	// pieces divides what there is from a name on into pieces, in order. With [engine.ErrOutOfTime], nobody knows how much the last
+	// of them holds.
 	pieces(ctx context.Context, p *engine.Planner, in objects.Names) ([]piece, error)
 }
 
@@ -37,8 +37,8 @@ type stretch struct {
 	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
-// Begin returns the [engine.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
-// run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
+// Begin returns the [engine.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that
+// a run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
 func Begin(passes ...Pass) func(ctx context.Context, p *engine.Planner) engine.Reading {
 	return func(ctx context.Context, p *engine.Planner) engine.Reading {
 		from, to := beginning(p, passes), ending(p, passes)

@@ -143,8 +143,8 @@ type place struct {
 	Name     string `json:"name"`               // an object's name or an owner's id
 	Included bool   `json:"included,omitempty"` // Name itself is not planned yet
 
-	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one such
-	// pass at most.
+	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one
+	// such pass at most.
 	Owner string `json:"owner,omitempty"`
 }
 
