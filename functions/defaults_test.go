@@ -69,7 +69,7 @@ func TestDefaultsAgree(t *testing.T) {
 		"days of a ghost circle": {figure, map[string][]string{
 			circles:                  {`ghostDays += (\d+)`},
 			jobs:                     {`\*ghost\* when .lastHumanPostAt. is (\d+) days ago or more`},
-			"notifications/texts.go": {`for (\d+) days or more. It will`, `」は(\d+)日以上投稿がない`},
+			"notifications/texts.go": {`for (\d+) days or more\.`, `」は(\d+)日以上投稿がない`},
 		}},
 		"days of an abandoned circle": {figure, map[string][]string{
 			circles:                  {`abandonedDays += (\d+)`},
