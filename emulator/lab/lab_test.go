@@ -16,8 +16,10 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -55,7 +57,7 @@ func TestCases(t *testing.T) {
 				if m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
 					t.Errorf("measured %+v", r)
 				}
-				if r.Status != engine.Completed || r.Done != m.due(n) || r.Runs != 1 {
+				if r.Status != report.Completed || r.Done != m.due(n) || r.Runs != 1 {
 					t.Errorf("%s, %d done, want %d: %v", r.Status, r.Done, m.due(n), r.failures)
 				}
 			})
@@ -99,7 +101,7 @@ func TestBusyService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != engine.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
+	if r.Status != report.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
 		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
 	}
 }
@@ -207,21 +209,21 @@ func TestGoesOn(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials)
 	google.Everywhere()
-	f := engine.NewFunction(engine.Job{Name: "twice", Plan: func(_ context.Context, p *engine.Planner) error {
+	f := engine.NewFunction(cleanup.Job{Name: "twice", Plan: func(_ context.Context, p *cleanup.Planner) error {
 		p.Scanned(10)
-		if p.Checkpoint() != "" {
+		if p.Checkpoint != "" {
 			return nil
 		}
-		return cmp.Or(p.SaveCheckpoint("half"), engine.ErrOutOfTime)
+		return cmp.Or(p.SaveCheckpoint("half"), cleanup.ErrOutOfTime)
 	}}, time.Minute, []config.Backend{config.Firestore})
 	f.Log, f.Hooks.Dial = io.Discard, google.Dial()
 	f.Getenv = func(name string) string {
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": project, "DRY_RUN": "false"}[name]
 	}
 	defer f.Close()
-	report, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
-	if err != nil || runs != 2 || report.Status != engine.Completed || report.Scanned != 20 {
-		t.Errorf("%d runs, %+v, %v", runs, report, err)
+	rep, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
+	if err != nil || runs != 2 || rep.Status != report.Completed || rep.Scanned != 20 {
+		t.Errorf("%d runs, %+v, %v", runs, rep, err)
 	}
 }
 
@@ -230,7 +232,7 @@ func everything() (all results) {
 	add := func(name, kind string, p point, took time.Duration) {
 		all.Runs = append(all.Runs, run{
 			Case: name, Kind: kind, Items: p.items, Answer: p.answer, Original: p.original, Elapsed: took, Job: "job of " + name, Runs: 1,
-			Status: engine.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
+			Status: report.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
 			Traffic: standin.Traffic{Listings: int64(p.items / 500)},
 		})
 	}
