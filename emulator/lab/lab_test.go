@@ -16,8 +16,10 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -59,7 +61,7 @@ func TestCases(t *testing.T) {
 				if r.Traffic.Requests == 0 {
 					t.Error("no request was counted")
 				}
-				if r.Status != engine.Completed {
+				if r.Status != report.Completed {
 					t.Errorf("%s: %v", r.Status, r.failures)
 				}
 				if r.Done != m.due(n) || r.Runs != 1 {
@@ -122,7 +124,7 @@ func TestBusyService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != engine.Completed {
+	if r.Status != report.Completed {
 		t.Errorf("%s", r.Status)
 	}
 	if turn := r.Traffic.Turn; turn < 10*time.Millisecond || turn > time.Second {
@@ -246,24 +248,24 @@ func TestGoesOn(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials)
 	google.Everywhere()
-	f := engine.NewFunction(engine.Job{Name: "twice", Plan: func(_ context.Context, p *engine.Planner) error {
+	f := engine.NewFunction(cleanup.Job{Name: "twice", Plan: func(_ context.Context, p *cleanup.Planner) error {
 		p.Scanned(10)
-		if p.Checkpoint() != "" {
+		if p.Checkpoint != "" {
 			return nil
 		}
-		return cmp.Or(p.SaveCheckpoint("half"), engine.ErrOutOfTime)
+		return cmp.Or(p.SaveCheckpoint("half"), cleanup.ErrOutOfTime)
 	}}, time.Minute, []config.Backend{config.Firestore})
 	f.Log, f.Hooks.Dial = io.Discard, google.Dial()
 	f.Getenv = func(name string) string {
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": project, "DRY_RUN": "false"}[name]
 	}
 	defer f.Close()
-	report, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
-	if err != nil || report.Status != engine.Completed {
-		t.Fatalf("%+v, %v", report, err)
+	rep, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
+	if err != nil || rep.Status != report.Completed {
+		t.Fatalf("%+v, %v", rep, err)
 	}
-	if runs != 2 || report.Scanned != 20 {
-		t.Errorf("%d runs scanned %d", runs, report.Scanned)
+	if runs != 2 || rep.Scanned != 20 {
+		t.Errorf("%d runs scanned %d", runs, rep.Scanned)
 	}
 }
 
@@ -272,7 +274,7 @@ func everything() (all results) {
 	add := func(name, kind string, p point, took time.Duration) {
 		all.Runs = append(all.Runs, run{
 			Case: name, Kind: kind, Items: p.items, Answer: p.answer, Original: p.original, Elapsed: took, Job: "job of " + name, Runs: 1,
-			Status: engine.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
+			Status: report.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
 			Traffic: standin.Traffic{Listings: int64(p.items / 500)},
 		})
 	}

@@ -9,10 +9,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestStopEndsAChain: a call that is told to stop hands nothing over, although there is time to continue.
@@ -21,11 +23,11 @@ func TestStopEndsAChain(t *testing.T) {
 	s := newSlow(t, 2)
 	s.Hooks.DeafToStop = false
 	plan := s.Job.Plan
-	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		if err := p.SaveCheckpoint("half"); err != nil { // a call that gets nowhere continues neither
 			return err
 		}
-		return cmp.Or(plan(ctx, p), engine.ErrOutOfTime)
+		return cmp.Or(plan(ctx, p), cleanup.ErrOutOfTime)
 	}
 	s.Hooks.BeforeApply = func() {
 		id, _ := stateOf(t, s.Function).Holder()
@@ -62,21 +64,21 @@ func TestLimitCountsWhatOthersReserveMeanwhile(t *testing.T) {
 // TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.
 func TestLostAnswersWithoutUndo(t *testing.T) {
 	t.Parallel()
-	note := engine.Rule[engine.Subject]{
-		Name: "note", Load: engine.Itself, Reach: engine.Reach{Items: "notes", Deletes: []string{"notes"}},
-		Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete note", "") },
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-			return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+	note := cleanup.Rule[cleanup.Subject]{
+		Name: "note", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "notes", Deletes: []string{"notes"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete note", "") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 		},
 	}
-	counted := engine.Rule[engine.Subject]{
-		Name: "thing", Load: engine.Itself, Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
-		Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("count", "always") },
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+	counted := cleanup.Rule[cleanup.Subject]{
+		Name: "thing", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("count", "always") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 			n, _ := s.Data["n"].(int64)
-			return engine.Change{
+			return cleanup.Change{
 				Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
-				Next:   []engine.Item{{Rule: note, Ref: documents.Ref{Collection: "notes", ID: s.ID()}}},
+				Next:   []cleanup.Item{{Rule: note, Ref: documents.Ref{Collection: "notes", ID: s.ID()}}},
 			}
 		},
 	}
@@ -92,7 +94,7 @@ func TestLostAnswersWithoutUndo(t *testing.T) {
 		lost = true
 		return status.Error(codes.Unavailable, "the connection broke")
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("count", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("count", 1))
 	enginetest.Want(t, "an answer was lost", true, lost)
 	enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
 	enginetest.Want(t, "notes", 0, len(f.Documents(t, "notes")))
@@ -101,23 +103,23 @@ func TestLostAnswersWithoutUndo(t *testing.T) {
 // TestNobodyElsesAccountFollows: a rule that deletes the account of its item's id deletes no other, recorded or not.
 func TestNobodyElsesAccountFollows(t *testing.T) {
 	t.Parallel()
-	for name, recorded := range map[string]*engine.Recorded{"recorded": {}, "not recorded": nil} {
+	for name, recorded := range map[string]*cleanup.Recorded{"recorded": {}, "not recorded": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := ruleFunction(t, ruleJob("people", engine.Rule[engine.Subject]{
-				Name: "person", Load: engine.Itself,
-				Reach: engine.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
-				Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete person", "") },
-				Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-					return engine.Change{
+			f := ruleFunction(t, ruleJob("people", cleanup.Rule[cleanup.Subject]{
+				Name: "person", Load: cleanup.Itself,
+				Reach: cleanup.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
+				Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete person", "") },
+				Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+					return cleanup.Change{
 						Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
-						Then:   []engine.FollowUp{{Account: "other", Absent: s.Ref(), Recorded: recorded}},
+						Then:   []cleanup.FollowUp{{Account: "other", Absent: s.Ref(), Recorded: recorded}},
 					}
 				},
 			}))
 			f.Set(t, "people/p", map[string]any{})
 			f.SignUp(t, "p", "other")
-			enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete person": {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete person": {Planned: 1, Failed: 1}})
 			for _, uid := range []string{"p", "other"} {
 				if _, err := f.Auth(t).GetUser(t.Context(), uid); err != nil {
 					t.Errorf("account %s: %v", uid, err)

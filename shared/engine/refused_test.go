@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
@@ -76,7 +76,7 @@ func TestWrongConfigurationRunsNothing(t *testing.T) {
 	}
 	f.Env["GOOGLE_CLOUD_PROJECT"] = project
 	delete(f.Env, "MAX_ACTIONS")
-	if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete thing"].Done != 1 {
+	if got := f.Run(t, ""); got.Status != report.Completed || got.Actions["delete thing"].Done != 1 {
 		t.Errorf("once mended: %+v", got)
 	}
 }

@@ -14,10 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -141,7 +143,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	seed(t, f, 2)
 	f.Run(t, `{"dryRun":true}`) // leaves nothing behind
 	first := f.Run(t, "")
-	if first.Status != engine.Aborted {
+	if first.Status != report.Aborted {
 		t.Fatalf("report %+v", first)
 	}
 	f.Request.Clear()
@@ -163,19 +165,19 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 		t.Errorf("line %v", line)
 	}
 
-	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != engine.Aborted {
+	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("a preview is answered with %+v", got)
 	}
 	f.Now = start.Add(-time.Minute + time.Microsecond)
-	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != engine.Aborted {
+	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("another schedule time is answered with %+v", got)
 	}
-	if got := f.Run(t, `{"force":true}`); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	if got := f.Run(t, `{"force":true}`); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("forced: %+v", got)
 	}
 	f.Env["MAX_ACTIONS"] = ""
 	f.Now = time.Time{} // called by hand, the clock standing still
-	if got := f.Run(t, ""); got.Status != engine.Completed {
+	if got := f.Run(t, ""); got.Status != report.Completed {
 		t.Errorf("by hand: %+v", got)
 	}
 }
@@ -195,7 +197,7 @@ func TestEmptyCollection(t *testing.T) {
 	t.Parallel()
 	whole := thingsJob(10)
 	asked, missing := 3, 3
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.LookedUp("posts", asked, missing)
 		p.LookedUp("circles of posts", 1, 1)
 		p.LookedUp("tasks", 3, 0)
@@ -206,28 +208,28 @@ func TestEmptyCollection(t *testing.T) {
 	golden := enginetest.NewGolden(t, "empty-collections")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := golden.Run(t, "a read for each collection in which nothing was found, with body "+body, f, "", body)
-		if got.Status != engine.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
+		if got.Status != report.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
 			!strings.Contains(got.Failures[0].Error, "posts holds no document at all") || strings.Contains(got.Failures[0].Error, "circles") ||
 			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
 			t.Fatalf("body %s: %+v, want aborted", body, got)
 		}
 	}
 	missing = 2
-	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed {
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed {
 		t.Errorf("one of them exists, so the collection is not empty: %+v", got)
 	}
 	missing = 3
 	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
-		if got := f.Run(t, body); got.Status != engine.Aborted || len(left(t, f)) != 2 {
+		if got := f.Run(t, body); got.Status != report.Aborted || len(left(t, f)) != 2 {
 			t.Errorf("%s lifts the protection of posts: %+v", body, got)
 		}
 	}
 	got := f.Run(t, `{"lift":["empty:posts"]}`)
-	if got.Status != engine.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
+	if got.Status != report.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
 		t.Errorf("lifted by name: %+v", got)
 	}
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
-	if got := f.Run(t, ""); got.Status != engine.Completed {
+	if got := f.Run(t, ""); got.Status != report.Completed {
 		t.Errorf("the collection holds a document: %+v", got)
 	}
 }
@@ -239,7 +241,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = "2"
 	seed(t, f, 25)
 	tripped := f.Run(t, `{"dryRun":true}`)
-	if tripped.Status != engine.Aborted {
+	if tripped.Status != report.Aborted {
 		t.Fatalf("report %+v", tripped)
 	}
 	line := f.Summaries(t)[0]
@@ -252,7 +254,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	}
 	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)
 	got := f.Run(t, advised)
-	if got.Status != engine.Completed || !got.DryRun || !got.Force || len(got.Plan) != 25 || got.Actions["delete thing"] != (engine.Counts{Planned: 25}) {
+	if got.Status != report.Completed || !got.DryRun || !got.Force || len(got.Plan) != 25 || got.Actions["delete thing"] != (report.Counts{Planned: 25}) {
 		t.Errorf("report %+v, want all of the plan", got)
 	}
 	if len(left(t, f)) != 25 || len(f.Documents(t, "cleanupJobs")) != 0 {
@@ -262,7 +264,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 
 func TestPreviewThatFailsWakesNobody(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return errors.New("no index") }})
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return errors.New("no index") }})
 	f.Run(t, `{"dryRun":true}`)
 	if line := f.Summaries(t)[0]; line["severity"] != "WARNING" || line["problem"] != "plan testJob: no index" {
 		t.Errorf("summary %v", line)
@@ -281,7 +283,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	for n := 1; n <= 4; n++ {
 		got := f.Run(t, "")
-		if got.Status != engine.Partial || got.PartialRuns != n {
+		if got.Status != report.Partial || got.PartialRuns != n {
 			t.Fatalf("run %d: %s, partial %d times", n, got.Status, got.PartialRuns)
 		}
 		if want := max(0, n-2); len(alerts()) != want {
@@ -298,7 +300,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 		t.Errorf("summary %q", m)
 	}
 	f.Hooks.BeforeApply = nil
-	if got := f.Run(t, ""); got.Status != engine.Completed || got.PartialRuns != 0 {
+	if got := f.Run(t, ""); got.Status != report.Completed || got.PartialRuns != 0 {
 		t.Errorf("report %+v", got)
 	}
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
@@ -350,7 +352,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		seed(t, f, 1)
 		f.Set(t, "cleanupJobs/testJob", record)
 		got := f.Run(t, "")
-		if got.Status != engine.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
+		if got.Status != report.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
 			t.Fatalf("%s: %+v, want failed, and saved as such", name, got)
 		}
 		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
@@ -374,7 +376,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s %s", name, address[1], resp.Status)
 		}
-		if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 			t.Errorf("%s, mended: %+v", name, got)
 		}
 	}
@@ -385,7 +387,7 @@ func TestLeaseOfAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-x", start.Add(f.Timeout+2*time.Minute)))
-	if got := f.Run(t, ""); got.Status != engine.Skipped {
+	if got := f.Run(t, ""); got.Status != report.Skipped {
 		t.Errorf("report %+v", got)
 	}
 }
@@ -413,14 +415,14 @@ func TestReplacedClientsAreClosed(t *testing.T) {
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
 		f.Env["MIN_LOOKUPS"] = "7"
-		if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed { // on connections of its own
+		if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed { // on connections of its own
 			t.Errorf("the run on the new configuration: %+v", got)
 		}
 		if begun, ended := connections.counts(); begun != 2 || ended != 0 {
 			t.Errorf("%d connections begun, %d ended while a run still uses the first", begun, ended)
 		}
 	}
-	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("the run whose connections were replaced: %+v", got)
 	}
 	connections.await(t, 2, 1)
@@ -438,24 +440,24 @@ func TestPlanFitsItsMemory(t *testing.T) {
 	reason := func(i int) string {
 		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
 	}
-	item := func(rule engine.AnyRule) func(context.Context, *engine.Planner, int) error {
-		return func(ctx context.Context, p *engine.Planner, i int) error {
+	item := func(rule cleanup.AnyRule) func(context.Context, *cleanup.Planner, int) error {
+		return func(ctx context.Context, p *cleanup.Planner, i int) error {
 			d := documents.Document{Path: name(i), UpdateTime: start}
-			return p.ProposeItems(ctx, rule, []engine.Proposal{{Document: d, Decision: engine.Do("delete", reason(i))}})
+			return p.ProposeItems(ctx, rule, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete", reason(i))}})
 		}
 	}
-	for kind, propose := range map[string]func(context.Context, *engine.Planner, int) error{
+	for kind, propose := range map[string]func(context.Context, *cleanup.Planner, int) error{
 		"documents": item(things),
 		"items":     item(fates),
-		"objects": func(ctx context.Context, p *engine.Planner, i int) error {
-			d := engine.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
+		"objects": func(ctx context.Context, p *cleanup.Planner, i int) error {
+			d := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
-			return p.Propose(ctx, engine.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: d, Reason: reason(i)})
+			return p.ProposeObject(ctx, "delete", reason(i), d)
 		},
 	} {
 		var bytes uint64
-		reach := engine.Reach{Objects: []engine.Files{{Folder: "things/"}}}
-		f := newFunction(t, engine.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *engine.Planner) error {
+		reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "things/"}}}
+		f := newFunction(t, cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			before := heap()
 			for i := range n {
 				if err := propose(ctx, p, i); err != nil {
@@ -483,10 +485,10 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 		}
 		return send()
 	}))
-	if got := f.Run(t, ""); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 2, Failed: 2}) || enginetest.Holder(job(t, f)) != "" {
+	if got := f.Run(t, ""); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 2, Failed: 2}) || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("report %+v, want the process alive and both failed", got)
 	}
-	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("the next run: %+v", got)
 	}
 }

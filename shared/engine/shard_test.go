@@ -17,10 +17,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -37,23 +39,23 @@ const shards = 4
 func newSharded(t *testing.T) *sharded {
 	t.Helper()
 	s := &sharded{slow: newSlow(t, 0)}
-	s.Job.Split = func(_ context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-		var all []engine.Range
+	s.Job.Split = func(_ context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
+		var all []cleanup.Bounds
 		for i := range n {
-			all = append(all, engine.Range{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
+			all = append(all, cleanup.Bounds{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
 		}
-		all[0].Begin, all[n-1].End = p.Checkpoint(), ""
+		all[0].Begin, all[n-1].End = p.Checkpoint, ""
 		return all, nil
 	}
-	s.Job.Rules = []engine.AnyRule{things}
-	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+	s.Job.Rules = []cleanup.AnyRule{things}
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		if s.began != nil {
-			if err := s.began(p.Checkpoint()); err != nil {
+			if err := s.began(p.Checkpoint); err != nil {
 				return err
 			}
 		}
 		q := documents.Query{Collection: "things", PageSize: 5}
-		for field, bound := range map[string]string{">=": p.Checkpoint(), "<": p.End()} {
+		for field, bound := range map[string]string{">=": p.Checkpoint, "<": p.End} {
 			if bound != "" {
 				q.Where = append(q.Where, documents.Filter{Field: firestore.DocumentID, Op: field, Value: p.Documents.Ref("things/" + bound)})
 			}
@@ -84,7 +86,7 @@ func (s *sharded) seeded(t *testing.T) *sharded {
 }
 
 // whole returns the report of the one run that was saved.
-func (s *sharded) whole(t *testing.T) *engine.Report {
+func (s *sharded) whole(t *testing.T) *report.Report {
 	t.Helper()
 	return onlyReport(t, s.Function)
 }
@@ -112,16 +114,16 @@ func TestShards(t *testing.T) {
 	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
 		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
 	}
-	if got := s.whole(t); got.Status != engine.Partial || !got.Continued || len(got.Shards) != shards || got.Shards[0] != (engine.Shard{}) {
+	if got := s.whole(t); got.Status != report.Partial || !got.Continued || len(got.Shards) != shards || got.Shards[0] != (report.Shard{}) {
 		t.Errorf("before any shard: %+v", got)
 	}
 	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
 		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	for i, shard := range got.Shards {
-		if shard.Status != engine.Completed || shard.Done != 10 || shard.Scanned != 10 || shard.Runs != 1 || !shard.Through || shard.Left {
+		if shard.Status != report.Completed || shard.Done != 10 || shard.Scanned != 10 || shard.Runs != 1 || !shard.Through || shard.Left {
 			t.Errorf("shard %d: %+v", i, shard)
 		}
 	}
@@ -137,7 +139,7 @@ func TestShards(t *testing.T) {
 		t.Errorf("summary %q", m)
 	}
 	record := stateOf(t, s.Function)
-	if record.Leased(s.Clock()) != "" || record.Last == nil || record.Last.Status != engine.Completed {
+	if record.Leased(s.Clock()) != "" || record.Last == nil || record.Last.Status != report.Completed {
 		t.Errorf("the job's record: %+v", record)
 	}
 	if s.call(t, ""); s.deliver(t) != shards || len(s.Documents(t, "cleanupRuns")) != 2 {
@@ -215,8 +217,8 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
 	got := s.whole(t)
-	if got.Status != engine.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
-		!got.Shards[2].Left || got.Shards[2].Status != engine.Failed || got.Shards[3].Left {
+	if got.Status != report.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
+		!got.Shards[2].Left || got.Shards[2].Status != report.Failed || got.Shards[3].Left {
 		t.Errorf("with a shard that failed: %+v", got)
 	}
 	if lines := s.Summaries(t); len(lines) != 2 || lines[1]["severity"] != "ERROR" || !strings.Contains(lines[1]["problem"].(string), "no luck") {
@@ -225,7 +227,7 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	enginetest.WantReport(t, s.whole(t), engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, s.whole(t), report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "plans", map[string]int{"": 1, "t010": 1, "t020": 2, "t030": 1}, plans)
 }
 
@@ -301,26 +303,26 @@ func TestShardThatIsKilled(t *testing.T) {
 	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
-	if got := s.report(t, id); got.Status != engine.Partial || !got.Continued || got.Actions["delete thing"].Done != 30 {
+	if got := s.report(t, id); got.Status != report.Partial || !got.Continued || got.Actions["delete thing"].Done != 30 {
 		t.Errorf("with a shard that was killed: %+v", got)
 	}
 	s.seconds.Store(361)
 	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
 		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
 	}
-	if got := s.report(t, id); got.Status != engine.Completed || got.Actions["delete thing"].Done != 40 {
+	if got := s.report(t, id); got.Status != report.Completed || got.Actions["delete thing"].Done != 40 {
 		t.Errorf("in the end: %+v", got)
 	}
 }
 
 // report returns the report of one run of several.
-func (s *sharded) report(t *testing.T, id string) *engine.Report {
+func (s *sharded) report(t *testing.T, id string) *report.Report {
 	t.Helper()
-	report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
+	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report
+	return rep
 }
 
 // TestLimitHoldsForAllShards: MAX_ACTIONS is what may be done before somebody looks, in however many shards.
@@ -335,9 +337,9 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
 				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
 			}
-			want := engine.Aborted
+			want := report.Aborted
 			if done == 40 {
-				want = engine.Completed
+				want = report.Completed
 			}
 			if got := s.whole(t); got.Status != want || done < 40 && !strings.Contains(got.Failures[0].Error, fmt.Sprintf("more than %d actions", most)) {
 				t.Errorf("%+v, want %s", got, want)
@@ -369,7 +371,7 @@ func TestMissingIDsCountForAllShards(t *testing.T) {
 			s.Set(t, "owners/one", map[string]any{"name": "x"})
 			s.Env["MIN_LOOKUPS"] = strconv.Itoa(least)
 			plan := s.Job.Plan
-			s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+			s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 				p.LookedUp("owners", 10, 10)
 				return plan(ctx, p)
 			}
@@ -427,7 +429,7 @@ func TestStopForAllShards(t *testing.T) {
 		t.Errorf("%d tasks, %d planned, %d left", n, planned.Load(), len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != engine.Partial || !got.Stopped || got.Continued || got.PartialRuns != 0 || job(t, s.Function)["stop"] != nil {
+	if got.Status != report.Partial || !got.Stopped || got.Continued || got.PartialRuns != 0 || job(t, s.Function)["stop"] != nil {
 		t.Errorf("%+v, %v", got, job(t, s.Function)["stop"])
 	}
 	s.call(t, "") // a retry of the same schedule time stays stopped
@@ -456,7 +458,7 @@ func TestShardContinues(t *testing.T) {
 		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	if got.Shards[2].Runs != 2 || got.Shards[2].Done != 10 || len(s.Summaries(t)) != 2 {
 		t.Errorf("shard 2: %+v, %d summaries", got.Shards[2], len(s.Summaries(t)))
 	}
@@ -471,7 +473,7 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	s.began = func(string) error { s.seconds.Add(slowRun); return nil }
 	s.deliver(t)
 	got := s.whole(t)
-	if got.Status != engine.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
+	if got.Status != report.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
 		t.Errorf("%+v, alerts %v", got, s.alerts(t))
 	}
 	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
@@ -481,13 +483,13 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 
 func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 	t.Parallel()
-	for name, split := range map[string][]engine.Range{"none": nil, "one": {{}}} {
+	for name, split := range map[string][]cleanup.Bounds{"none": nil, "one": {{}}} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return split, nil }
+		s.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) { return split, nil }
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
-		if got := s.whole(t); got.Status != engine.Completed || got.Shards != nil {
+		if got := s.whole(t); got.Status != report.Completed || got.Shards != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -500,7 +502,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	const warning = "had no time to find out how much there is"
 	s := newSharded(t).seeded(t)
 	divide := s.Job.Split
-	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
 		if err := p.CheckTime(); err != nil {
 			t.Errorf("it has all of its time: %v", err)
 		}
@@ -512,14 +514,14 @@ func TestSplitWithoutTime(t *testing.T) {
 	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 || len(s.messages(t, warning)) != 1 {
 		t.Errorf("%d tasks, %v left, %q", n, left(t, s.Function), s.messages(t, warning))
 	}
-	if got := s.whole(t); got.Status != engine.Completed || len(got.Shards) != shards {
+	if got := s.whole(t); got.Status != report.Completed || len(got.Shards) != shards {
 		t.Errorf("%+v", got)
 	}
 
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
-	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.Run().ID, s.Clock()); err != nil {
+	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
+		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.Run.ID, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)
@@ -528,7 +530,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	}
 	s.call(t, "")
 	got := s.whole(t)
-	if n := s.deliver(t); n != 0 || got.Status != engine.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
+	if n := s.deliver(t); n != 0 || got.Status != report.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
 		t.Errorf("stopped: %d tasks, %+v", n, got)
 	}
 	if len(left(t, s.Function)) != 10*shards {
@@ -540,20 +542,20 @@ func TestSplitWithoutTime(t *testing.T) {
 func TestWrongSplits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		ranges  []engine.Range
+		ranges  []cleanup.Bounds
 		problem string
 	}{
-		{[]engine.Range{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
-		{[]engine.Range{{}, {}}, `range 0 ends at ""`},
-		{[]engine.Range{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
-		{[]engine.Range{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
+		{[]cleanup.Bounds{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]cleanup.Bounds{{}, {}}, `range 0 ends at ""`},
+		{[]cleanup.Bounds{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]cleanup.Bounds{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
 	} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return tt.ranges, nil }
+		s.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) { return tt.ranges, nil }
 		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
 			t.Errorf("%s: %d", tt.problem, code)
 		}
-		if got := s.whole(t); got.Status != engine.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
+		if got := s.whole(t); got.Status != report.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
 			t.Errorf("%+v, want %s", got.Failures, tt.problem)
 		}
 	}
@@ -701,14 +703,14 @@ func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
 	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	if got := s.whole(t); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 40, Done: 30, Failed: 10}) {
+	if got := s.whole(t); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 40, Done: 30, Failed: 10}) {
 		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	if got.Scanned != 40 || len(got.Failures) != 0 {
 		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
 	}
@@ -788,7 +790,7 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
 		}
 	}
-	if got := s.whole(t); got.Shards[1] != (engine.Shard{RunID: got.Shards[1].RunID, Status: engine.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+	if got := s.whole(t); got.Shards[1] != (report.Shard{RunID: got.Shards[1].RunID, Status: report.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
 		t.Errorf("%+v", got.Shards[1])
 	}
 }
@@ -817,7 +819,7 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
 		t.Errorf("%d plans, %d left", plans, n)
 	}
-	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != engine.Completed {
+	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != report.Completed {
 		t.Errorf("the whole: %+v", got)
 	}
 }
@@ -838,7 +840,7 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != engine.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
+	if got.Status != report.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
 		t.Errorf("%+v", got)
 	}
 	s.began = nil
@@ -888,7 +890,7 @@ func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
 	if err := places.Wait(); err != nil {
 		t.Error(err)
 	}
-	enginetest.WantReport(t, s.whole(t), engine.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
+	enginetest.WantReport(t, s.whole(t), report.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
 	if n := len(s.Summaries(t)); n != 2 {
 		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
 	}

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -130,7 +130,7 @@ func TestGoneBeforeTheRun(t *testing.T) {
 		report := w.run(t)
 		hooks := restore.Hooks{Dial: []grpc.DialOption{grpc.WithChainStreamInterceptor(loggedLater(after))}}
 		p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-		p.Jobs = map[string]engine.Job{job.Name: job}
+		p.Jobs = map[string]cleanup.Job{job.Name: job}
 		w.restorer = p
 		only := restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/orphan"}}
 		steps, _ := w.undo(t, report.RunID, only)
