@@ -131,7 +131,7 @@ func TestPanicOverTheLastLine(t *testing.T) {
 		stack, _ := line["stack_trace"].(string)
 		return line["severity"] == "ERROR" && strings.Contains(stack, "no words")
 	})
-	if !reported || len(f.Summaries(t)) != 1 || len(left(t, f)) != 0 {
-		t.Errorf("reported %v, %d summaries, left %v", reported, len(f.Summaries(t)), left(t, f))
-	}
+	enginetest.Want(t, "reported", true, reported)
+	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }

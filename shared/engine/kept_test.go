@@ -243,8 +243,15 @@ func TestUndatedAreNamedWithinBounds(t *testing.T) {
 		t.Errorf("named %v; said %v; want 20 names and one line for all", named, said)
 	}
 	named, said := namedIn(t, f, "others")
-	if len(named) != 0 || len(said) != 2 || !strings.Contains(said[1], "0 of 1 are named") || !strings.Contains(said[1], "not among the first 1") {
-		t.Errorf("named %v; said %v; want that the bound cut it off", named, said)
+	enginetest.Want(t, "named", 0, len(named))
+	if len(said) != 2 {
+		t.Fatalf("said %v, want %d", said, 2)
+	}
+	if !strings.Contains(said[1], "0 of 1 are named") {
+		t.Errorf("%v, want it to hold %q", said[1], "0 of 1 are named")
+	}
+	if !strings.Contains(said[1], "not among the first 1") {
+		t.Errorf("%v, want it to hold %q", said[1], "not among the first 1")
 	}
 	// The lease; three counts of 1 read each, then three of 3, 3 and 1; both ends of two indexes, of which the first is
 	// empty; and at most 2000 to name.
@@ -266,9 +273,9 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	seed(t, f, 2)
 	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error { return status.Error(codes.DeadlineExceeded, "it took too long") }))
 	got := f.Run(t, "")
-	if got.Status != report.Completed || got.Actions["delete thing"].Done != 2 || len(got.Kept) != 0 {
-		t.Errorf("report %+v, want the cleanup done", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
+	enginetest.Want(t, "kept", 0, len(got.Kept))
 	if diff := cmp.Diff([]string{"things", "no/collection"}, got.NotCounted); diff != "" {
 		t.Errorf("not counted (-want +got):\n%s", diff)
 	}

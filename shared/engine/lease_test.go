@@ -27,9 +27,9 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 		return err
 	}))
 	got := f.Run(t, "")
-	if got.Status != report.Completed || enginetest.Holder(job(t, f)) != "" || len(f.Documents(t, "cleanupRuns")) != 1 {
-		t.Errorf("report %+v, job %v", got, job(t, f))
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
+	enginetest.Want(t, "cleanup runs", 1, len(f.Documents(t, "cleanupRuns")))
 	for _, line := range f.LogLines(t) {
 		if strings.Contains(line["message"].(string), "lost its lease") {
 			t.Errorf("logged: %s", line["message"])

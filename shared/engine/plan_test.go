@@ -38,9 +38,11 @@ func TestPlanWritesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Status != report.Completed || !rep.DryRun || len(rep.Plan) != 3 || !rep.Now.Equal(start) || rep.Truncated {
-		t.Errorf("report %+v", rep)
-	}
+	enginetest.Want(t, "status", report.Completed, rep.Status)
+	enginetest.Want(t, "dry run", true, rep.DryRun)
+	enginetest.Want(t, "plan", 3, len(rep.Plan))
+	enginetest.Want(t, "now", start, rep.Now)
+	enginetest.Want(t, "truncated", false, rep.Truncated)
 	if got := meter.Usage(); got != rep.Usage || got.FirestoreReads == 0 || got.FirestoreWrites+got.FirestoreDeletes > 0 {
 		t.Errorf("the meter has %+v, the report %+v", got, rep.Usage)
 	}
@@ -107,9 +109,9 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rep.Status != tt.status || len(rep.Plan) != tt.listed || rep.Force != tt.force {
-			t.Errorf("force %t: %s with %d entries, want %s with %d", tt.force, rep.Status, len(rep.Plan), tt.status, tt.listed)
-		}
+		enginetest.Want(t, "status", tt.status, rep.Status)
+		enginetest.Want(t, "plan", tt.listed, len(rep.Plan))
+		enginetest.Want(t, "force", tt.force, rep.Force)
 	}
 	wantNothingWritten(t, f, 5)
 }

@@ -107,7 +107,12 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 func TestPanicWhileItBegins(t *testing.T) {
 	f := newFunction(t, cleanup.Job{Name: "testJob", Begin: func(context.Context, *cleanup.Planner) cleanup.Reading { panic("poisoned") }})
 	got := f.Run(t, "")
-	if got.Status != report.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "poisoned") || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("%s %v, record %v", got.Status, got.Failures, job(t, f))
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	if len(got.Failures) != 1 {
+		t.Fatalf("failures %v, want %d", got.Failures, 1)
 	}
+	if !strings.Contains(got.Failures[0].Error, "poisoned") {
+		t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "poisoned")
+	}
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }

@@ -178,8 +178,12 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
-			if len(got.Failures) != 1 || got.Failures[0].Target != "boxes/b000" || !strings.Contains(got.Failures[0].Error, c.error) {
-				t.Errorf("failures %v, want one of boxes/b000 that says %q", got.Failures, c.error)
+			if len(got.Failures) != 1 {
+				t.Fatalf("failures %v, want %d", got.Failures, 1)
+			}
+			enginetest.Want(t, "target", "boxes/b000", got.Failures[0].Target)
+			if !strings.Contains(got.Failures[0].Error, c.error) {
+				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, c.error)
 			}
 			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
 			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
@@ -264,9 +268,9 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
 		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
 	}, got.Plan[0].Writes)
-	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
-		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
-	}
+	enginetest.Want(t, "writes", 30, len(got.Plan[1].Writes))
+	enginetest.Want(t, "more", true, got.Plan[1].More)
+	enginetest.Want(t, "more", false, got.Plan[0].More)
 	enginetest.Want(t, "things", before, f.Documents(t, "things"))
 }
 

@@ -55,9 +55,9 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Post(t, `{"forced":true,"secret":"s3cr3t"}`)
 	line := oneLine(t, f, `testJob refused a request: unknown field "forced"`)
-	if line["severity"] != "WARNING" || label(line, "job") != "testJob" || line["httpStatus"] != 400.0 {
-		t.Errorf("line %v", line)
-	}
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	enginetest.Want(t, "job", "testJob", label(line, "job"))
+	enginetest.Want(t, "http status", 400.0, line["httpStatus"])
 	f.Post(t, `{"`+strings.Repeat("x", 10_000)+`":true}`)
 	f.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?force=true", nil))
 	oneLine(t, f, `put {"force":true} into the body`)
@@ -81,8 +81,13 @@ func TestRunThatCannotBegin(t *testing.T) {
 	f.Post(t, "")
 	line := oneLine(t, f, "testJob did not run: wrong configuration: FIRESTORE_DATABASE is")
 	problem, _ := line["problem"].(string)
-	if line["severity"] != "ERROR" || label(line, "job") != "testJob" || !strings.HasPrefix(problem, "wrong configuration: ") || len(problem) > 300 {
-		t.Errorf("line %v", line)
+	enginetest.Want(t, "severity", "ERROR", line["severity"])
+	enginetest.Want(t, "job", "testJob", label(line, "job"))
+	if !strings.HasPrefix(problem, "wrong configuration: ") {
+		t.Errorf("%v, want it to begin with %q", problem, "wrong configuration: ")
+	}
+	if len(problem) > 300 {
+		t.Errorf("problem: %v", len(problem))
 	}
 }
 
@@ -92,9 +97,12 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	f.Clock = func() time.Time { return start }
 	f.Env["K_REVISION"] = "testjob-00007-abc"
 	got := f.Run(t, `{"force":true}`)
-	if !got.Force || got.Database != "(default)" || got.Bucket != f.Bucket || got.Revision != "testjob-00007-abc" || got.Version != version.String() || got.PartialRuns != 0 {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "force", true, got.Force)
+	enginetest.Want(t, "database", "(default)", got.Database)
+	enginetest.Want(t, "bucket", f.Bucket, got.Bucket)
+	enginetest.Want(t, "revision", "testjob-00007-abc", got.Revision)
+	enginetest.Want(t, "version", version.String(), got.Version)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
 	begun := oneLine(t, f, "testJob started")
 	for name, want := range map[string]any{
 		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
@@ -225,9 +233,9 @@ func TestEmptyCollection(t *testing.T) {
 		}
 	}
 	got := f.Run(t, `{"lift":["empty:posts"]}`)
-	if got.Status != report.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
-		t.Errorf("lifted by name: %+v", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
+	enginetest.Want(t, "lift", []string{"empty:posts"}, got.Lift)
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
 	if got := f.Run(t, ""); got.Status != report.Completed {
 		t.Errorf("the collection holds a document: %+v", got)
@@ -245,8 +253,12 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 		t.Fatalf("report %+v", tripped)
 	}
 	line := f.Summaries(t)[0]
-	if line["severity"] != "WARNING" || line["@type"] != nil || line["problem"] == nil {
-		t.Errorf("a preview's summary is %v: it wakes somebody", line)
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	if line["@type"] != nil {
+		t.Errorf("@type: %v", line["@type"])
+	}
+	if line["problem"] == nil {
+		t.Error("no problem")
 	}
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
 		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan --force") {
@@ -254,9 +266,11 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	}
 	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)
 	got := f.Run(t, advised)
-	if got.Status != report.Completed || !got.DryRun || !got.Force || len(got.Plan) != 25 || got.Actions["delete thing"] != (report.Counts{Planned: 25}) {
-		t.Errorf("report %+v, want all of the plan", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "dry run", true, got.DryRun)
+	enginetest.Want(t, "force", true, got.Force)
+	enginetest.Want(t, "plan", 25, len(got.Plan))
+	enginetest.Want(t, "delete thing", report.Counts{Planned: 25}, got.Actions["delete thing"])
 	if len(left(t, f)) != 25 || len(f.Documents(t, "cleanupJobs")) != 0 {
 		t.Error("a preview wrote something")
 	}

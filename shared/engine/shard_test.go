@@ -127,9 +127,10 @@ func TestShards(t *testing.T) {
 			t.Errorf("shard %d: %+v", i, shard)
 		}
 	}
-	if got.Scanned != 40 || got.Continued || got.Usage.FirestoreDeletes != 40 || got.Usage.Tasks != shards {
-		t.Errorf("the whole: %+v", got)
-	}
+	enginetest.Want(t, "scanned", 40, got.Scanned)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "firestore deletes", int64(40), got.Usage.FirestoreDeletes)
+	enginetest.Want(t, "tasks", int64(shards), got.Usage.Tasks)
 	// One line of the whole for alerts and charts, besides that of the run that split.
 	summaries := s.Summaries(t)
 	if len(summaries) != 2 || !strings.HasPrefix(summaries[1]["message"].(string), "testJob completed: delete thing 40 of 40") {
@@ -429,8 +430,12 @@ func TestStopForAllShards(t *testing.T) {
 		t.Errorf("%d tasks, %d planned, %d left", n, planned.Load(), len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != report.Partial || !got.Stopped || got.Continued || got.PartialRuns != 0 || job(t, s.Function)["stop"] != nil {
-		t.Errorf("%+v, %v", got, job(t, s.Function)["stop"])
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
+	if job(t, s.Function)["stop"] != nil {
+		t.Errorf("stop: %v", job(t, s.Function)["stop"])
 	}
 	s.call(t, "") // a retry of the same schedule time stays stopped
 	if s.deliver(t) != 0 || len(s.Documents(t, "cleanupRuns")) != 1 {
@@ -459,9 +464,9 @@ func TestShardContinues(t *testing.T) {
 	}
 	got := s.whole(t)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
-	if got.Shards[2].Runs != 2 || got.Shards[2].Done != 10 || len(s.Summaries(t)) != 2 {
-		t.Errorf("shard 2: %+v, %d summaries", got.Shards[2], len(s.Summaries(t)))
-	}
+	enginetest.Want(t, "runs", 2, got.Shards[2].Runs)
+	enginetest.Want(t, "done", 10, got.Shards[2].Done)
+	enginetest.Want(t, "summaries", 2, len(s.Summaries(t)))
 }
 
 // TestShardsThatDoNotKeepUp: somebody is told once.
@@ -473,9 +478,9 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	s.began = func(string) error { s.seconds.Add(slowRun); return nil }
 	s.deliver(t)
 	got := s.whole(t)
-	if got.Status != report.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
-		t.Errorf("%+v, alerts %v", got, s.alerts(t))
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "partial runs", 1, got.PartialRuns)
+	enginetest.Want(t, "alerts", 1, len(s.alerts(t)))
 	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
 		t.Errorf("alert %q", m)
 	}
@@ -840,8 +845,11 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != report.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
-		t.Errorf("%+v", got)
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "now", start.Add(-time.Minute), got.Now)
+	if len(s.messages(t, "days ago")) == 0 {
+		t.Error("no messages")
 	}
 	s.began = nil
 	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))

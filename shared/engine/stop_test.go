@@ -70,9 +70,9 @@ func (s *stoppable) tell(t *testing.T) {
 // stopped checks what a run that was stopped leaves, besides what it has done.
 func (s *stoppable) stopped(t *testing.T, got *report.Report) {
 	t.Helper()
-	if got.Status != report.Partial || !got.Stopped || got.PartialRuns != 0 {
-		t.Errorf("%s, stopped %t, partial %d times; want partial, stopped, 0", got.Status, got.Stopped, got.PartialRuns)
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
 	record := job(t, s.Function)
 	if _, marked := record["stop"]; marked || s.holder(t) != "" {
 		t.Errorf("the run left %v; want neither mark nor lease", record)
@@ -299,8 +299,10 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 			return nil
 		}))
 	got := s.Run(t, "")
-	if !got.Stopped || got.Actions["delete thing"].Planned != 4 || looks < 3 {
-		t.Errorf("stopped %t, %v, %d looks; want the second look to stop it", got.Stopped, got.Actions, looks)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
+	if looks < 3 {
+		t.Errorf("looks: %v", looks)
 	}
 	if line := oneLine(t, s.Function, "could not check whether to stop"); line["severity"] != "WARNING" {
 		t.Errorf("%v", line)

@@ -173,9 +173,9 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		second = f.Run(t, "")
 	}
 	first := f.Run(t, "")
-	if second.Status != report.Skipped || len(second.Actions) != 0 || second.Scanned != 0 {
-		t.Errorf("second run %+v, want skipped", second)
-	}
+	enginetest.Want(t, "status", report.Skipped, second.Status)
+	enginetest.Want(t, "actions", 0, len(second.Actions))
+	enginetest.Want(t, "scanned", 0, second.Scanned)
 	if first.Status != report.Completed || first.Actions["delete thing"].Done != 2 {
 		t.Errorf("first run %+v, want completed", first)
 	}
@@ -183,9 +183,11 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		t.Errorf("lease %v left", enginetest.Holder(job(t, f)))
 	}
 	runs := f.Documents(t, "cleanupRuns")
-	if len(runs) != 2 || runs[second.RunID]["status"] != "skipped" || runs[first.RunID]["status"] != "completed" {
-		t.Errorf("runs %v", runs)
+	if len(runs) != 2 {
+		t.Fatalf("runs %v, want %d", runs, 2)
 	}
+	enginetest.Want(t, "status", "skipped", runs[second.RunID]["status"])
+	enginetest.Want(t, "status", "completed", runs[first.RunID]["status"])
 	if again := f.Run(t, ""); again.Status != report.Completed {
 		t.Errorf("afterwards: %+v", again)
 	}
@@ -259,8 +261,12 @@ func TestForeignRecordsAreAnError(t *testing.T) {
 			seed(t, f, 1)
 			f.Set(t, "cleanupJobs/testJob", record)
 			got := f.Run(t, "")
-			if got.Status != report.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "delete that field") {
-				t.Errorf("report %+v, want failed with what to do", got)
+			enginetest.Want(t, "status", report.Failed, got.Status)
+			if len(got.Failures) != 1 {
+				t.Fatalf("failures %v, want %d", got.Failures, 1)
+			}
+			if !strings.Contains(got.Failures[0].Error, "delete that field") {
+				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "delete that field")
 			}
 			if len(left(t, f)) != 1 {
 				t.Error("something was deleted")
@@ -296,9 +302,9 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 		}
 	}))
 	got := f.Run(t, body)
-	if got.Status != report.Partial || got.Actions["delete thing"].Planned != 4 || got.Actions["delete thing"].Done != 4 {
-		t.Errorf("report %+v, want the first two pages done", got)
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
+	enginetest.Want(t, "delete thing done", 4, got.Actions["delete thing"].Done)
 	if diff := cmp.Diff([]string{"t004", "t005"}, left(t, f)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
@@ -400,9 +406,9 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 		})
 	}
 	got := f.Run(t, "")
-	if got.Status != report.Partial || got.Actions["file"] != (report.Counts{Planned: 4, Done: 3}) || enginetest.Checkpoint(job(t, f)) != "b" {
-		t.Errorf("report %+v, checkpoint %v; want partial, all but c, checkpoint b", got, enginetest.Checkpoint(job(t, f)))
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3}, got.Actions["file"])
+	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
 	late.Store(false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
 }
@@ -501,8 +507,13 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 			}})
 			seed(t, f, 1)
 			got := f.Run(t, "")
-			if got.Status != report.Failed || len(got.Failures) != 1 || got.Failures[0].Action != "plan" || !strings.Contains(got.Failures[0].Error, "no index") {
-				t.Errorf("report %+v", got)
+			enginetest.Want(t, "status", report.Failed, got.Status)
+			if len(got.Failures) != 1 {
+				t.Fatalf("failures %v, want %d", got.Failures, 1)
+			}
+			enginetest.Want(t, "action", "plan", got.Failures[0].Action)
+			if !strings.Contains(got.Failures[0].Error, "no index") {
+				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "no index")
 			}
 			if len(left(t, f)) != 1 {
 				t.Error("a plan that was not finished was applied")
@@ -522,9 +533,9 @@ func TestPartThatCannotBePlanned(t *testing.T) {
 	}})
 	seed(t, f, 2)
 	got := f.Run(t, "")
-	if got.Status != report.Failed || got.Actions["delete thing"].Done != 2 || len(got.Failures) != 1 {
-		t.Errorf("report %+v, want failed with the other part done", got)
-	}
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
+	enginetest.Want(t, "failures", 1, len(got.Failures))
 }
 
 func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
@@ -598,17 +609,18 @@ func TestLongPlanIsTruncated(t *testing.T) {
 		return p.ProposeItems(ctx, bad, all)
 	}})
 	got := f.Run(t, `{"dryRun":true}`)
-	if len(got.Plan) != 1000 || !got.Truncated || got.Actions["do"].Planned != 1001 {
-		t.Errorf("%d entries, truncated %v, %d planned; want 1000, true, 1001", len(got.Plan), got.Truncated, got.Actions["do"].Planned)
-	}
+	enginetest.Want(t, "plan", 1000, len(got.Plan))
+	enginetest.Want(t, "truncated", true, got.Truncated)
+	enginetest.Want(t, "do planned", 1001, got.Actions["do"].Planned)
 	logged := f.Summaries(t)[0]["report"].(map[string]any)
 	if n := len(logged["plan"].([]any)); n < 300 || n > 500 || logged["truncated"] != true {
 		t.Errorf("the log holds %d entries of the plan, want what fits into a line", n)
 	}
 	got = f.Run(t, "")
-	if len(got.Failures) != 20 || !got.Truncated || got.Actions["do"].Failed != 1001 || got.Status != report.Failed {
-		t.Errorf("%d failures listed, truncated %v, %d failed", len(got.Failures), got.Truncated, got.Actions["do"].Failed)
-	}
+	enginetest.Want(t, "failures", 20, len(got.Failures))
+	enginetest.Want(t, "truncated", true, got.Truncated)
+	enginetest.Want(t, "do failed", 1001, got.Actions["do"].Failed)
+	enginetest.Want(t, "status", report.Failed, got.Status)
 	if e := got.Failures[0].Error; len(e) > 600 || strings.ContainsRune(e, '\uFFFD') {
 		t.Errorf("error of %d bytes, want at most 600 and whole characters: %q", len(e), e)
 	}
@@ -668,9 +680,9 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
 	got := f.Run(t, "")
-	if got.Status != report.Failed || got.Actions["delete thing"].Failed != 3 || len(got.Failures) != 3 {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	enginetest.Want(t, "delete thing failed", 3, got.Actions["delete thing"].Failed)
+	enginetest.Want(t, "failures", 3, len(got.Failures))
 	if n := f.Request.Count("BatchWrite"); n != 1 {
 		t.Errorf("%d attempts, want 1: it will not be allowed a second later", n)
 	}
@@ -782,7 +794,14 @@ func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
 			t.Errorf("a batch of %d", size)
 		}
 	}
-	if sum != n || len(sizes) < n/pace.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
-		t.Errorf("batches of %v, want %d deletions, 50 at first", sizes, n)
+	enginetest.Want(t, "sum", n, sum)
+	if len(sizes) < n/pace.MaxBatch {
+		t.Errorf("sizes: %v", len(sizes))
+	}
+	if len(sizes) > n/10+1 {
+		t.Errorf("sizes: %v", len(sizes))
+	}
+	if sizes[0] > 50 {
+		t.Errorf("first size: %v", sizes[0])
 	}
 }

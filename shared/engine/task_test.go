@@ -55,15 +55,15 @@ func TestWorker(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	f.Env["MAX_ACTIONS"] = "1"
 	got := enginetest.NewGolden(t, "worker").Run(t, "a worker takes no lease and saves no report", f, "", `{"color":"red","thing":"t1"}`)
-	if got.Job != "testWorker" || got.Status != report.Completed || got.Actions["paint thing"] != (report.Counts{Planned: 1, Done: 1}) {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "job", "testWorker", got.Job)
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "paint thing", report.Counts{Planned: 1, Done: 1}, got.Actions["paint thing"])
 	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
 		t.Errorf("things/t1 (-want +got):\n%s", diff)
 	}
-	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 || len(f.Summaries(t)) != 1 {
-		t.Errorf("%d summaries; nothing but the log is to say what a worker did", len(f.Summaries(t)))
-	}
+	enginetest.Want(t, "cleanup jobs", 0, len(f.Documents(t, "cleanupJobs")))
+	enginetest.Want(t, "cleanup runs", 0, len(f.Documents(t, "cleanupRuns")))
+	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
 }
 
 // TestWorkerTakesNoLease: many may run at once, beside a run of the same name and beside an undo, which excludes none of them.
@@ -87,9 +87,9 @@ func TestWorkerPreviews(t *testing.T) {
 			query = ""
 		}
 		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
-		if !got.DryRun || len(got.Plan) != 1 || len(f.Documents(t, "things")) != 0 {
-			t.Errorf("report %+v", got)
-		}
+		enginetest.Want(t, "dry run", true, got.DryRun)
+		enginetest.Want(t, "plan", 1, len(got.Plan))
+		enginetest.Want(t, "things", 0, len(f.Documents(t, "things")))
 	}
 }
 
