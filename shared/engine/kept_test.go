@@ -72,9 +72,9 @@ func TestCountKept(t *testing.T) {
 				f.Set(t, "reports/"+id, data)
 			}
 			got := f.Run(t, "")
-			if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != report.Completed || got.Scanned != tt.scanned {
-				t.Errorf("status %s, scanned %d, want %d; kept (-want +got):\n%s", got.Status, got.Scanned, tt.scanned, diff)
-			}
+			enginetest.Want(t, "kept", tt.kept, got.Kept)
+			enginetest.Want(t, "status", report.Completed, got.Status)
+			enginetest.Want(t, "scanned", tt.scanned, got.Scanned)
 			if want := int64(4 + 2 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease, what is pinned
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
@@ -156,8 +156,11 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 		}
 		f.Set(t, "things/undated", map[string]any{"n": 1})
 		got := f.Run(t, "")
-		if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Scanned != tt.scanned || got.Status != report.Completed || got.NotCounted != nil {
-			t.Errorf("%s: %s, scanned %d, not counted %v, kept (-want +got):\n%s", name, got.Status, got.Scanned, got.NotCounted, diff)
+		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
+		enginetest.Want(t, name+": scanned", tt.scanned, got.Scanned)
+		enginetest.Want(t, name+": status", report.Completed, got.Status)
+		if got.NotCounted != nil {
+			t.Errorf("%s: not counted: %v", name, got.NotCounted)
 		}
 		named, _ := namedIn(t, f, "things")
 		for _, path := range tt.named {
@@ -194,9 +197,9 @@ func TestNotDatedYetIsNoFault(t *testing.T) {
 			return fmt.Sprintf("things/odd%02d", i), map[string]any{"at": tt.odd[i]}
 		})
 		got := f.Run(t, "")
-		if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != report.Completed || got.Usage.FirestoreReads != int64(2+3+tt.reads) {
-			t.Errorf("%s: %s, %d reads, want %d, kept (-want +got):\n%s", name, got.Status, got.Usage.FirestoreReads, 2+3+tt.reads, diff)
-		}
+		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
+		enginetest.Want(t, name+": status", report.Completed, got.Status)
+		enginetest.Want(t, name+": reads", int64(2+3+tt.reads), got.Usage.FirestoreReads)
 		named, said := namedIn(t, f, "things")
 		if len(named) != min(20, len(tt.odd)) || len(said) != min(1, len(tt.odd)) {
 			t.Errorf("%s: named %v, said %v", name, named, said)

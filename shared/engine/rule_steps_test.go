@@ -110,9 +110,13 @@ func TestWhatGoesFirst(t *testing.T) {
 	f.Set(t, "boxes/other", map[string]any{"state": "old", "crate": "used"})
 
 	preview := f.Run(t, `{"dryRun":true}`)
-	if writes := preview.Plan[0].Writes; len(writes) != 30 || writes[0] != "update crates/c1" || writes[1] != "delete boxes/c1-00" || !preview.Plan[0].More {
-		t.Errorf("previewed %v", writes)
+	writes := preview.Plan[0].Writes
+	if len(writes) != 30 {
+		t.Fatalf("writes %v, want %d", writes, 30)
 	}
+	enginetest.Want(t, "first write", "update crates/c1", writes[0])
+	enginetest.Want(t, "second write", "delete boxes/c1-00", writes[1])
+	enginetest.Want(t, "more", true, preview.Plan[0].More)
 	enginetest.Want(t, "previewed", []string{
 		"update crates/c12", "delete crates/c12", "delete objects under gs://" + f.Env["STORAGE_BUCKET"] + "/crates/c12/",
 	}, preview.Plan[1].Writes)
@@ -433,9 +437,10 @@ func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
 			n++
 		}
 	}
-	if line := oneLine(t, f, "this one is odd"); line["severity"] != "WARNING" || line["target"] != "things/t002" || line["why"] != "it is the first" {
-		t.Errorf("logged %v", line)
-	}
+	line := oneLine(t, f, "this one is odd")
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	enginetest.Want(t, "target", "things/t002", line["target"])
+	enginetest.Want(t, "why", "it is the first", line["why"])
 }
 
 // painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.

@@ -72,8 +72,15 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 			want = map[string]report.Counts{"delete thing": {Planned: 5}}
 		}
 		enginetest.WantReport(t, got, report.Aborted, want)
-		if e := got.Failures[0].Error; len(got.Failures) != 1 || !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") || !strings.HasSuffix(e, ". Leave it out.") {
-			t.Errorf("failures %v", got.Failures)
+		if len(got.Failures) != 1 {
+			t.Fatalf("failures %v", got.Failures)
+		}
+		e := got.Failures[0].Error
+		if !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") {
+			t.Errorf("%v, want it to begin with %q", e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners")
+		}
+		if !strings.HasSuffix(e, ". Leave it out.") {
+			t.Errorf("%v, want it to end with %q", e, ". Leave it out.")
 		}
 	}
 	enginetest.Want(t, "left", []string{"t000", "t001", "t002"}, left(t, f))

@@ -222,8 +222,13 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 		!got.Shards[2].Left || got.Shards[2].Status != report.Failed || got.Shards[3].Left {
 		t.Errorf("with a shard that failed: %+v", got)
 	}
-	if lines := s.Summaries(t); len(lines) != 2 || lines[1]["severity"] != "ERROR" || !strings.Contains(lines[1]["problem"].(string), "no luck") {
-		t.Errorf("what alerts are made from: %v", lines)
+	lines := s.Summaries(t)
+	if len(lines) != 2 {
+		t.Fatalf("lines %v, want %d", lines, 2)
+	}
+	enginetest.Want(t, "severity", "ERROR", lines[1]["severity"])
+	if !strings.Contains(lines[1]["problem"].(string), "no luck") {
+		t.Errorf("%v, want it to hold %q", lines[1]["problem"].(string), "no luck")
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Fatalf("%d tasks, %v", n, err)
@@ -426,9 +431,10 @@ func TestStopForAllShards(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards || planned.Load() != 1 || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d tasks, %d planned, %d left", n, planned.Load(), len(left(t, s.Function)))
-	}
+	n := s.deliver(t)
+	enginetest.Want(t, "tasks", shards, n)
+	enginetest.Want(t, "planned", int64(1), planned.Load())
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 	got := s.whole(t)
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "stopped", true, got.Stopped)
@@ -557,9 +563,10 @@ func TestWrongSplits(t *testing.T) {
 	} {
 		s := newSharded(t).seeded(t)
 		s.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) { return tt.ranges, nil }
-		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
-			t.Errorf("%s: %d", tt.problem, code)
-		}
+		code := s.call(t, "")
+		enginetest.Want(t, tt.problem+": answer", http.StatusInternalServerError, code)
+		enginetest.Want(t, "tasks", 0, s.deliver(t))
+		enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 		if got := s.whole(t); got.Status != report.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
 			t.Errorf("%+v, want %s", got.Failures, tt.problem)
 		}
@@ -824,9 +831,10 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
 		t.Errorf("%d plans, %d left", plans, n)
 	}
-	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != report.Completed {
-		t.Errorf("the whole: %+v", got)
-	}
+	got := s.whole(t)
+	enginetest.Want(t, "delete thing done", 10, got.Actions["delete thing"].Done)
+	enginetest.Want(t, "runs", 1, got.Shards[1].Runs)
+	enginetest.Want(t, "status", report.Completed, got.Shards[1].Status)
 }
 
 // TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and continues no further.

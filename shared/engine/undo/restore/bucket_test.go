@@ -69,9 +69,10 @@ func TestVersionedBucket(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, steps, why)
 			continue
 		}
-		if is := w.attrs(t, name); is.CRC32C != was.CRC32C || is.Metadata["k"] != was.Metadata["k"] || is.ContentType != was.ContentType {
-			t.Errorf("%s is back as %+v, was %+v", name, is, was)
-		}
+		is := w.attrs(t, name)
+		enginetest.Want(t, "crc32c", was.CRC32C, is.CRC32C)
+		enginetest.Want(t, "k", was.Metadata["k"], is.Metadata["k"])
+		enginetest.Want(t, "content type", was.ContentType, is.ContentType)
 	}
 	again, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
 	if len(again[undo.Recreate])+len(again[undo.Conflict]) > 0 {
