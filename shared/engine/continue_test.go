@@ -219,9 +219,9 @@ func TestContinuesAfterAFailure(t *testing.T) {
 	if s.deliver(t) != 0 {
 		t.Error("something was handed over")
 	}
-	if code := s.call(t, ""); code != http.StatusOK || s.deliver(t) != 2 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d, %v left", code, left(t, s.Function))
-	}
+	enginetest.Want(t, "answer", http.StatusOK, s.call(t, ""))
+	enginetest.Want(t, "tasks", 2, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestAFailureThatContinuesIsNotTriedAgain: where something failed and the run is continued at once, a retry would only meet the run that

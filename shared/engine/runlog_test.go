@@ -117,9 +117,10 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	}
 	without := newFunction(t, thingsJob(10))
 	without.Env["STORAGE_BUCKET"] = "some-bucket"
-	if got := without.Run(t, ""); got.Force || got.Bucket != "" || got.Revision != "" {
-		t.Errorf("a function without Storage and outside of Cloud Run: %+v", got)
-	}
+	bare := without.Run(t, "")
+	enginetest.Want(t, "force", false, bare.Force)
+	enginetest.Want(t, "bucket of a function without Storage", "", bare.Bucket)
+	enginetest.Want(t, "revision outside of Cloud Run", "", bare.Revision)
 }
 
 // TestCauseComesFirst: lists of log lines and alerts show the beginning.
@@ -131,8 +132,9 @@ func TestCauseComesFirst(t *testing.T) {
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do things/b: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
 		t.Errorf("message %q", m)
 	}
-	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 || line["severity"] != "ERROR" {
-		t.Errorf("severity %v, problem %q", line["severity"], p)
+	enginetest.Want(t, "severity", "ERROR", line["severity"])
+	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 {
+		t.Errorf("problem %q", p)
 	}
 	oneLine(t, f, "do things/b: failed, the next run tries again: no luck")
 
@@ -366,8 +368,12 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		seed(t, f, 1)
 		f.Set(t, "cleanupJobs/testJob", record)
 		got := f.Run(t, "")
-		if got.Status != report.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
-			t.Fatalf("%s: %+v, want failed, and saved as such", name, got)
+		if got.Status != report.Failed || len(got.Failures) != 1 {
+			t.Fatalf("%s: %s %v, want failed", name, got.Status, got.Failures)
+		}
+		enginetest.Want(t, name+": left", 1, len(left(t, f)))
+		if f.Documents(t, "cleanupRuns")[got.RunID] == nil {
+			t.Errorf("%s: the report is not saved", name)
 		}
 		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
 		if line["severity"] != "ERROR" {
@@ -499,9 +505,8 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 		}
 		return send()
 	}))
-	if got := f.Run(t, ""); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 2, Failed: 2}) || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("report %+v, want the process alive and both failed", got)
-	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete thing": {Planned: 2, Failed: 2}})
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("the next run: %+v", got)
 	}

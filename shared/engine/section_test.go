@@ -113,9 +113,10 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 				return start
 			}
 			f.Hooks.BeforeApply = func() { up = true }
-			if got := f.Run(t, ""); got.Status != report.Aborted || len(left(t, f)) != 5 || got.Continued {
-				t.Fatalf("%+v", got)
-			}
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", report.Aborted, got.Status)
+			enginetest.Want(t, "left", 5, len(left(t, f)))
+			enginetest.Want(t, "continued", false, got.Continued)
 			enginetest.Want(t, "position", tt.position, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))

@@ -114,18 +114,20 @@ func TestShards(t *testing.T) {
 	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
 		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
 	}
-	if got := s.whole(t); got.Status != report.Partial || !got.Continued || len(got.Shards) != shards || got.Shards[0] != (report.Shard{}) {
-		t.Errorf("before any shard: %+v", got)
-	}
+	before := s.whole(t)
+	enginetest.Want(t, "status before any shard", report.Partial, before.Status)
+	enginetest.Want(t, "continued before any shard", true, before.Continued)
+	enginetest.Want(t, "shards before any", make([]report.Shard, shards), before.Shards)
 	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
 		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
 	}
 	got := s.whole(t)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	for i, shard := range got.Shards {
-		if shard.Status != report.Completed || shard.Done != 10 || shard.Scanned != 10 || shard.Runs != 1 || !shard.Through || shard.Left {
-			t.Errorf("shard %d: %+v", i, shard)
-		}
+		enginetest.Want(t, fmt.Sprintf("status of shard %d", i), report.Completed, shard.Status)
+		enginetest.Want(t, fmt.Sprintf("runs of shard %d", i), 1, shard.Runs)
+		enginetest.Want(t, fmt.Sprintf("scanned and done in shard %d", i), []int{10, 10}, []int{shard.Scanned, shard.Done})
+		enginetest.Want(t, fmt.Sprintf("through, left of shard %d", i), []bool{true, false}, []bool{shard.Through, shard.Left})
 	}
 	enginetest.Want(t, "scanned", 40, got.Scanned)
 	enginetest.Want(t, "continued", false, got.Continued)
@@ -140,8 +142,9 @@ func TestShards(t *testing.T) {
 		t.Errorf("summary %q", m)
 	}
 	record := stateOf(t, s.Function)
-	if record.Leased(s.Clock()) != "" || record.Last == nil || record.Last.Status != report.Completed {
-		t.Errorf("the job's record: %+v", record)
+	enginetest.Want(t, "holder", "", record.Leased(s.Clock()))
+	if record.Last == nil || record.Last.Status != report.Completed {
+		t.Errorf("the last report: %+v", record.Last)
 	}
 	if s.call(t, ""); s.deliver(t) != shards || len(s.Documents(t, "cleanupRuns")) != 2 {
 		t.Error("the next run does not split anew")
@@ -309,9 +312,10 @@ func TestShardThatIsKilled(t *testing.T) {
 	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
-	if got := s.report(t, id); got.Status != report.Partial || !got.Continued || got.Actions["delete thing"].Done != 30 {
-		t.Errorf("with a shard that was killed: %+v", got)
-	}
+	with := s.report(t, id)
+	enginetest.Want(t, "status with a shard that was killed", report.Partial, with.Status)
+	enginetest.Want(t, "continued with a shard that was killed", true, with.Continued)
+	enginetest.Want(t, "done with a shard that was killed", 30, with.Actions["delete thing"].Done)
 	s.seconds.Store(361)
 	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
 		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
@@ -522,9 +526,9 @@ func TestSplitWithoutTime(t *testing.T) {
 		return all, errors.Join(err, p.CheckTime())
 	}
 	s.call(t, "")
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 || len(s.messages(t, warning)) != 1 {
-		t.Errorf("%d tasks, %v left, %q", n, left(t, s.Function), s.messages(t, warning))
-	}
+	enginetest.Want(t, "tasks", shards, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	enginetest.Want(t, "warnings", 1, len(s.messages(t, warning)))
 	if got := s.whole(t); got.Status != report.Completed || len(got.Shards) != shards {
 		t.Errorf("%+v", got)
 	}
@@ -541,9 +545,11 @@ func TestSplitWithoutTime(t *testing.T) {
 	}
 	s.call(t, "")
 	got := s.whole(t)
-	if n := s.deliver(t); n != 0 || got.Status != report.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
-		t.Errorf("stopped: %d tasks, %+v", n, got)
-	}
+	enginetest.Want(t, "tasks of what was stopped", 0, s.deliver(t))
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "shards of what was stopped", 0, len(got.Shards))
+	enginetest.Want(t, "warnings of what was stopped", 0, len(s.messages(t, warning)))
 	if len(left(t, s.Function)) != 10*shards {
 		t.Errorf("stopped: %v left", left(t, s.Function))
 	}
@@ -671,9 +677,10 @@ func TestShardsBecomeOne(t *testing.T) {
 		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
 	}
 	seed(t, s.Function, 4)
-	if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 || stateOf(t, s.Function).Divided() {
-		t.Errorf("%v left, %+v", left(t, s.Function), stateOf(t, s.Function).Ranges)
-	}
+	s.call(t, "")
+	enginetest.Want(t, "tasks", 0, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	enginetest.Want(t, "divided", false, stateOf(t, s.Function).Divided())
 	s.Env["SHARDS"] = "4"
 	seed(t, s.Function, 4)
 	s.call(t, "")
@@ -798,9 +805,9 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 		return nil
 	}
 	for range 2 {
-		if code := s.call(t, "", task...); code != http.StatusOK || plans != 1 || len(left(t, s.Function)) != 30 {
-			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
-		}
+		enginetest.Want(t, "answer", http.StatusOK, s.call(t, "", task...))
+		enginetest.Want(t, "plans", 1, plans)
+		enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 	}
 	if got := s.whole(t); got.Shards[1] != (report.Shard{RunID: got.Shards[1].RunID, Status: report.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
 		t.Errorf("%+v", got.Shards[1])

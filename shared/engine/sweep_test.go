@@ -126,9 +126,10 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		},
 	}
 	record := job(t, f)
-	if r := stateOf(t, f).Ranges[0]; r.Holder != "" || r.Position != "" || r.Done != 3 || r.Reserved != 0 {
-		t.Errorf("range %+v", r)
-	}
+	r := stateOf(t, f).Ranges[0]
+	enginetest.Want(t, "holder", "", r.Holder)
+	enginetest.Want(t, "position", "", r.Position)
+	enginetest.Want(t, "done and reserved", []int{3, 0}, []int{r.Done, r.Reserved})
 	wantJob := map[string]any{
 		"run": got.RunID, "begun": record["begun"], "ranges": record["ranges"], "lastReport": want,
 		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
@@ -312,9 +313,10 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 		t.Errorf("position %v, want %s", enginetest.Checkpoint(job(t, f)), want)
 	}
 	plannedAt = start
-	if got := f.Run(t, ""); got.Status != report.Completed || got.Scanned != 2 || enginetest.Checkpoint(job(t, f)) != "" {
-		t.Errorf("next run %+v, checkpoint %v", got, enginetest.Checkpoint(job(t, f)))
-	}
+	next := f.Run(t, "")
+	enginetest.Want(t, "status of the next run", report.Completed, next.Status)
+	enginetest.Want(t, "scanned by the next run", 2, next.Scanned)
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, f)))
 }
 
 func TestOutOfTimeWhileApplying(t *testing.T) {
@@ -574,8 +576,11 @@ func TestMissingLimit(t *testing.T) {
 	seed(t, f, 2)
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
-		if got.Status != report.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "11 of 20 posts") {
-			t.Fatalf("body %s: %+v, want aborted by the limit", body, got)
+		if got.Status != report.Aborted || len(got.Failures) != 1 {
+			t.Fatalf("body %s: %s %v, want aborted by the limit", body, got.Status, got.Failures)
+		}
+		if text := got.Failures[0].Error; !strings.Contains(text, "11 of 20 posts") {
+			t.Errorf("body %s: %s, want it to tell of 11 of 20 posts", body, text)
 		}
 		if body != "" && len(got.Plan) != 2 {
 			t.Errorf("plan %v", got.Plan)
