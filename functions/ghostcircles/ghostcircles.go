@@ -173,7 +173,8 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 	}
 	claimedAt, _ := c.Time("deletedAt") // without, the id alone tells circles apart
 	change = c.tell(cleanup.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
-	change.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
+	files := cleanup.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}
+	change.Then = []cleanup.FollowUp{{Object: files, Absent: c.Ref()}}
 	return change
 }
 

@@ -39,7 +39,9 @@ func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (
 	for i, subject := range subjects {
 		all[i] = project{Subject: subject, settings: s}
 	}
-	found, err = getOf(ctx, src, all, keptNoBot, func(p cleanup.Subject) []documents.Ref { return []documents.Ref{entryOf(p.Ref())} })
+	found, err = getOf(ctx, src, all, keptNoBot, func(p cleanup.Subject) []documents.Ref {
+		return []documents.Ref{entryOf(p.Ref())}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
-// documents that a query returns, in as many runs as it takes. From then on a run looks only at those that lie behind the last one
-// in the query's order, and at those that the run before left undone. The next pass begins after a time, or when the job's
+// documents that a query returns, in as many runs as it takes. From then on a run looks only at those that lie behind the last
+// one in the query's order, and at those that the run before left undone. The next pass begins after a time, or when the job's
 // terms have changed.
 type pass struct {
 	rule    cleanup.AnyRule

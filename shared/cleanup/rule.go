@@ -59,8 +59,8 @@ type Subject struct {
 	// refused what was to be written for this item alone.
 	Room int
 	Nth  int // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
-	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then, with
-	// all room, for a way back.
+	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then,
+	// with all room, for a way back.
 	Refused bool
 }
 
