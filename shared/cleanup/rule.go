@@ -106,9 +106,8 @@ type Change struct {
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
 	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
-	// finished. With Apart, no other item shares that commit.
+	// finished. If it asks for nothing else, it has the next commit to itself.
 	Again string
-	Apart bool
 	From  string // handed to the next judgment
 	// Remember says that only a Todo knows that the item continues, and from where: a later run judges it from From on.
 	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the Todo or ends it.

@@ -171,7 +171,9 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 			o.Err = pinned
 		}
 		switch {
-		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]), empty(o.Change):
+		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]):
+		case empty(o.Change):
+			o.Apart = len(group) > 1 && o.Change.Again != "" && o.Change.From == group[i].From
 		case room.take(o.Change.Writes):
 			o.Written = true
 		default:
