@@ -157,7 +157,7 @@ func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (
 // change deletes the rows that have expired. A paying member, or one without a document, only loses rows.
 func change(s state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 	if !s.rows.Whole && !s.Alone {
-		return cleanup.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
 	c := cleanup.Delete(s.expired...)
 	c.Tally = map[string]int{removed: len(s.expired)}

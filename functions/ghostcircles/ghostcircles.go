@@ -159,7 +159,7 @@ func change(c state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 // a circle that can still be revived. Its owner is told in the commit that deletes it.
 func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 	if !c.posts.Whole && !c.Alone {
-		return cleanup.Change{Again: toFinish, Apart: true}
+		return cleanup.Change{Again: toFinish}
 	}
 	for _, post := range c.posts.Documents {
 		change.First = append(change.First, cleanup.Item{Rule: postRule, Ref: post.Ref()})

@@ -175,7 +175,7 @@ func (w With) findPlaces(ctx context.Context, src cleanup.Source, due []*item) e
 
 func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
 	if !i.whole && !i.Alone {
-		return cleanup.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
 	for _, child := range i.children {
 		if w.Archive != "" {

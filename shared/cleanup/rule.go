@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -106,9 +107,8 @@ type Change struct {
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
 	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
-	// finished. With Apart, no other item shares that commit.
+	// finished. If it asks for nothing else, it has the next commit to itself.
 	Again string
-	Apart bool
 	From  string // handed to the next judgment
 	// Remember says that only a Todo knows that the item continues, and from where: a later run judges it from From on.
 	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the Todo or ends it.
@@ -252,4 +252,41 @@ func (l loaded[S]) Gather(ctx context.Context, src Source, due []int) (err error
 func (l loaded[S]) Change(i int, d Decision, run Run) (c Change, err error) {
 	defer guard.Recover(&err)
 	return l.rule.Change(l.states[i], d, run), nil
+}
+
+// Update returns the change that sets fields of a document that exists; [documents.DeleteField] removes one.
+func Update(ref documents.Ref, fields map[string]any) Change {
+	return Change{Writes: []documents.Write{{Op: documents.Update, Ref: ref, Data: fields}}}
+}
+
+// Delete returns the change that deletes documents.
+func Delete(all ...documents.Document) (c Change) {
+	for _, d := range all {
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
+	}
+	return c
+}
+
+// AccountRule says which accounts of Authentication are deleted. The engine judges each account twice with the same functions:
+// while planning, and right before the deletion.
+type AccountRule struct {
+	// Judge decides about an account by its attributes in Authentication; it is pure.
+	Judge func(a accounts.Account, run Run) Decision
+	// Keepers are documents. An account that is due is kept while one of them exists.
+	Keepers []Keeper
+	Limit   int // how many a run deletes at most; 0: any number
+}
+
+// Keeper says which document keeps an account.
+type Keeper struct {
+	Collection string
+	ID         func(uid string) string // it must be valid for accounts that are due
+	Reason     string                  // why the account is kept
+}
+
+// Considered says what happened to accounts that were considered.
+type Considered struct {
+	Due     int                // proposed, or left for a later run because of the rule's limit
+	Left    bool               // some were left
+	Lookups map[string]Lookups // of the keepers, by collection
 }

@@ -39,7 +39,7 @@ var shelves = cleanup.Rule[shelf]{
 	Judge: func(shelf, cleanup.Run) cleanup.Decision { return cleanup.Do("clear shelf", "") },
 	Change: func(s shelf, d cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
 		if !s.things.Whole && !s.Alone {
-			return cleanup.Change{Again: d.Kind, Apart: true}
+			return cleanup.Change{Again: d.Kind}
 		}
 		for _, thing := range s.things.Documents {
 			if thing.Data["state"] == "old" {

@@ -58,7 +58,7 @@ func changeBox(b box, d cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 		panic("this box")
 	}
 	if !b.things.Whole && !b.Alone {
-		return cleanup.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
 	for _, thing := range b.things.Documents {
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})

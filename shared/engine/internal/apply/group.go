@@ -120,7 +120,7 @@ func (s *groupSize) begin(n int) (size int, known func(committed)) {
 		defer unlock()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Change.Apart && !o.Written })
+		cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Apart })
 		switch {
 		case cut && size > 1:
 			s.most = min(s.most, size/2)
@@ -169,7 +169,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 	for i, w := range group {
 		o, before := c.outcomes[i], len(again)+len(apart)
 		moved := o.Change.Again != "" && o.Change.From != w.From
-		if w.idle++; o.Written || moved || o.Change.Apart && len(group) > 1 { // a smaller group is a step as well
+		if w.idle++; o.Written || moved || o.Apart { // a smaller group is a step as well
 			w.idle = 0
 		}
 		if o.Written {
@@ -198,7 +198,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			continue
 		case o.Change.Again != "":
 			w.Kind, w.From = o.Change.Again, o.Change.From
-			if o.Change.Apart && !o.Written {
+			if o.Apart {
 				apart = append(apart, w)
 			} else {
 				again = append(again, w)

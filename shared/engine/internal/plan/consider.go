@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
@@ -163,4 +164,59 @@ func (p *Planner) FirstToJudge(ctx context.Context, rule cleanup.AnyRule, q docu
 		found, err = p.Documents.First(ctx, q, from, n)
 	}
 	return found, len(found) == n, err
+}
+
+// maxProposed is how many items a run remembers to have proposed.
+const maxProposed = 100_000
+
+// proposed remembers items of rules, a bounded number of them. One that is forgotten and proposed again is looked at again: no
+// harm is done.
+type proposed map[proposedItem]bool
+
+type proposedItem struct {
+	rule string
+	ref  documents.Ref
+}
+
+// add reports whether an item is not among those remembered, and remembers it.
+func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
+	item := proposedItem{rule, ref}
+	if (*p)[item] {
+		return false
+	}
+	if *p == nil || len(*p) >= maxProposed {
+		*p = proposed{}
+	}
+	(*p)[item] = true
+	return true
+}
+
+// ConsiderAccounts implements [cleanup.Plan].
+func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) (c cleanup.Considered, err error) {
+	p.Scanned(len(found))
+	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
+	if err != nil {
+		return c, err
+	}
+	c.Lookups = lookups
+	for i, d := range decisions {
+		target, before := decide.AccountTarget(found[i].UID), p.Size
+		switch {
+		case d.Invalid:
+			p.KeepInvalid(ctx, target, d.Reason, 1)
+			continue
+		case d.Kind == "":
+			p.Keep(d.Reason, 1)
+			continue
+		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.KeptBy(target) == nil:
+			c.Due++
+			c.Left = true
+			continue
+		}
+		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: decide.DeleteAccount{UID: found[i].UID, Rule: rule}}); err != nil {
+			return c, err
+		}
+		c.Due += p.Size - before // not what is pinned
+	}
+	return c, nil
 }
