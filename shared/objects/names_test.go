@@ -76,3 +76,16 @@ func TestNamesOfAllKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletedCharacters: a cut in the middle of a character is moved to the first character that begins so, if there is one.
+func TestCompletedCharacters(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a": "a", "é": "é", "é\xe5": "é\xe5\x80\x80", "é\xe5\x86": "é\xe5\x86\x80", "\xe0": "\xe0\xa0\x80", "\xf0": "\xf0\x90\x80\x80",
+		"\xed": "\xed\x80\x80", "\xff": "", "é\x86": "", "a\x80": "", "\xe5a": "", "é\xe5\x86\x99\x99": "", "写\xf4\x90": "",
+	} {
+		if got := valid(name); got != want {
+			t.Errorf("%q is completed to %q, want %q", name, got, want)
+		}
+	}
+}
