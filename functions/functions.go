@@ -13,6 +13,7 @@ import (
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -53,7 +54,7 @@ func init() {
 }
 
 // New returns the function that serves a job or a worker, with the times and backends that manifest.json gives it.
-func New(job engine.Job) *engine.Function {
+func New(job cleanup.Job) *engine.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
 			timeout, err := e.Timeout(os.Getenv)
@@ -65,17 +66,18 @@ func New(job engine.Job) *engine.Function {
 			return f
 		}
 	}
-	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
+	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name "+
+		"in the job's package", job.Name))
 }
 
-var registered = map[string]engine.Job{}
+var registered = map[string]cleanup.Job{}
 
 // Register makes a job a Cloud Function; its package calls it in init.
-func Register(job engine.Job) {
+func Register(job cleanup.Job) {
 	framework.HTTP(job.Name, stopping(New(job).ServeHTTP))
 	registered[job.Name] = job
 }
 
 // Registered returns every job and worker of the packages that the program imports, by its name. A program that imports the
 // bundle has all of manifest.json: what ranges over the jobs takes them from here.
-func Registered() map[string]engine.Job { return maps.Clone(registered) }
+func Registered() map[string]cleanup.Job { return maps.Clone(registered) }

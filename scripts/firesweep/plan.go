@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -20,7 +21,7 @@ import (
 // planned is the result of planning a job. docs/command.md documents it as JSON.
 type planned struct {
 	Job      string         `json:"job"`
-	Report   *engine.Report `json:"report,omitempty"`
+	Report   *report.Report `json:"report,omitempty"`
 	Error    string         `json:"error,omitempty"`    // why there is no report
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 
@@ -30,7 +31,7 @@ type planned struct {
 
 // well reports whether a run would carry out the plan.
 func (p planned) well() bool {
-	return p.Report != nil && (p.Report.Status == engine.Completed || p.Report.Status == engine.Partial)
+	return p.Report != nil && (p.Report.Status == report.Completed || p.Report.Status == report.Partial)
 }
 
 // planFlags are the flags of plan.
@@ -132,15 +133,15 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(stri
 	return plannedOf(job, report, err, log.lines())
 }
 
-func plannedOf(job manifest.Entry, report *engine.Report, err error, warnings []string) planned {
-	p := planned{Job: job.Name, Report: report, Warnings: warnings}
+func plannedOf(job manifest.Entry, rep *report.Report, err error, warnings []string) planned {
+	p := planned{Job: job.Name, Report: rep, Warnings: warnings}
 	if err != nil {
 		p.Error = err.Error()
 	}
-	if report != nil {
+	if rep != nil {
 		p.Price = map[string]float64{}
 		for _, l := range prices.Lists {
-			p.Price[l.Name] = l.Of(expected(report))
+			p.Price[l.Name] = l.Of(expected(rep))
 		}
 	}
 	return p

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -167,7 +168,7 @@ func (s *State) fields() []field {
 func (s State) negative() bool {
 	for _, r := range s.Ranges {
 		least := min(r.Reserved, r.Done)
-		for _, looked := range []map[string]Lookups{r.Looking, r.Looked} {
+		for _, looked := range []map[string]cleanup.Lookups{r.Looking, r.Looked} {
 			for _, l := range looked {
 				least = min(least, l.Asked, l.Missing, l.Asked-l.Missing)
 			}
