@@ -106,7 +106,7 @@ func TestCost(t *testing.T) {
 		}
 		for what, n := range map[string][2]int64{
 			"reads":       {r.Usage.FirestoreReads, tt.reads},
-			"round trips": {r.Traffic.Chain, int64(tt.trips)},
+			"round trips": {r.Traffic.Chain, tt.trips},
 			"pages":       {r.Usage.StorageClassA, tt.more * int64(tt.n) / 1000},
 		} {
 			if n[0] > n[1] {

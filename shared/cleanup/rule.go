@@ -232,11 +232,13 @@ type loaded[S any] struct {
 	states []S
 }
 
+// Judge decides what happens to the item, by [Rule.Judge].
 func (l loaded[S]) Judge(i int, run Run) (d Decision, err error) {
 	defer guard.Recover(&err)
 	return l.rule.Judge(l.states[i], run), nil
 }
 
+// Gather adds what only items that are due need, by [Rule.Gather].
 func (l loaded[S]) Gather(ctx context.Context, src Source, due []int) (err error) {
 	if l.rule.Gather == nil || len(due) == 0 {
 		return nil
@@ -249,6 +251,7 @@ func (l loaded[S]) Gather(ctx context.Context, src Source, due []int) (err error
 	return l.rule.Gather(ctx, src, states)
 }
 
+// Change returns what a decision does to the item, by [Rule.Change].
 func (l loaded[S]) Change(i int, d Decision, run Run) (c Change, err error) {
 	defer guard.Recover(&err)
 	return l.rule.Change(l.states[i], d, run), nil

@@ -536,7 +536,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
 	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
-		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.Run.ID, s.Clock()); err != nil {
+		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)

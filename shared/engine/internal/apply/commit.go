@@ -13,9 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// maxWrites is how many writes one commit holds, unless a single item has more.
-const maxWrites = 400
-
 // committed is the result of one commit.
 type committed struct {
 	outcomes []decide.Outcome

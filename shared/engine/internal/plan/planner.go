@@ -189,7 +189,7 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	if pinned := p.decider.KeptBy(a.Target); pinned != nil {
 		p.KeepNamed(ctx, a.Target, pinned.Reason)
-		return nil
+		return nil //nolint:nilerr // what is pinned is kept, and no failure
 	}
 	if err := decide.Proposes(p.decider.Job, a.Effect); err != nil {
 		p.Fail(ctx, a.Target, a.Kind, err)
