@@ -20,7 +20,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -78,7 +78,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	out.Say("", 0, 0, "The demo's now is %s, two days ahead: the files have only just been uploaded.",
 		now.Format(time.RFC3339))
 
-	var reports []*engine.Report
+	var reports []*report.Report
 	var back rewind
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
@@ -97,17 +97,17 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 				return err
 			}
 		}
-		report, err := l.demonstrate(ctx, out, e, now)
+		rep, err := l.demonstrate(ctx, out, e, now)
 		if err != nil {
 			return err
 		}
-		reports = append(reports, report)
+		reports = append(reports, rep)
 		if e.Name == takenBack {
 			is, err := project.Read(ctx)
 			if err != nil {
 				return err
 			}
-			back = rewind{job: e, runID: report.RunID, before: was, after: is}
+			back = rewind{job: e, runID: rep.RunID, before: was, after: is}
 		}
 	}
 	after, err := project.Read(ctx)
@@ -174,7 +174,7 @@ func (l *local) showEmptyDatabase(
 		return err
 	}
 	settings.set("FIRESTORE_DATABASE_"+job, "empty")
-	report, err := l.post(ctx, manifest.Entry{Name: job}, now, "")
+	rep, err := l.post(ctx, manifest.Entry{Name: job}, now, "")
 	if err != nil {
 		return err
 	}
@@ -184,19 +184,19 @@ func (l *local) showEmptyDatabase(
 	}
 	out.Line("")
 	out.Say(screen.Bold, 0, 2, "And by mistake, with an empty database (FIRESTORE_DATABASE=empty):")
-	out.Say("", 2, 2, "%s, %s: of %d files of the bucket %d are left", job, report.Status, len(before.Objects), len(after.Objects))
-	for _, f := range report.Failures {
+	out.Say("", 2, 2, "%s, %s: of %d files of the bucket %d are left", job, rep.Status, len(before.Objects), len(after.Objects))
+	for _, f := range rep.Failures {
 		cause, _, _ := strings.Cut(f.Error, ": make sure") // the rest says what to do about it
 		out.Say("", 2, 2, "%s", cause)
 	}
-	if report.Status != engine.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
+	if rep.Status != report.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
 		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
 	}
 	return nil
 }
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*engine.Report, error) {
+func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*report.Report, error) {
 	out.Line("")
 	out.Line(out.Style(screen.Bold, e.Name) + " (" + e.Schedule + " " + e.TimeZone + ")")
 	out.Say("", 0, 0, "%s", e.Description)
@@ -212,14 +212,14 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	}
 	out.Plan(&shown, false)
 	out.Kept(&shown)
-	report, err := l.post(ctx, e, now, "")
+	rep, err := l.post(ctx, e, now, "")
 	if err != nil {
 		return nil, err
 	}
-	out.Line("  " + out.Style(screen.Bold, "run, "+string(report.Status)) + ": " +
-		whatWasDone(e, preview, report) + fmt.Sprintf(", in %d ms", report.DurationMs))
+	out.Line("  " + out.Style(screen.Bold, "run, "+string(rep.Status)) + ": " +
+		whatWasDone(e, preview, rep) + fmt.Sprintf(", in %d ms", rep.DurationMs))
 	if e.Worker != "" {
-		if err := l.awaitTasks(ctx, out, e.Worker, int(report.Usage.Tasks)); err != nil {
+		if err := l.awaitTasks(ctx, out, e.Worker, int(rep.Usage.Tasks)); err != nil {
 			return nil, err
 		}
 	}
@@ -229,15 +229,15 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	}
 	done, changed, failed := totals(again)
 	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", done))
-	completed := preview.Status == engine.Completed && report.Status == engine.Completed && again.Status == engine.Completed
+	completed := preview.Status == report.Completed && rep.Status == report.Completed && again.Status == report.Completed
 	if !completed || done+changed+failed > 0 {
 		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run must find nothing to do", e.Name)
 	}
-	return report, nil
+	return rep, nil
 }
 
 // post calls a function as Cloud Scheduler does.
-func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*engine.Report, error) {
+func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*report.Report, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url(e.Name), bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", e.Name, err)
@@ -254,17 +254,17 @@ func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body 
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, fmt.Errorf("call %s: %w", e.Name, err)
 	}
-	var report engine.Report
-	if err := json.Unmarshal(answer, &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(answer, &rep); err != nil || rep.RunID == "" {
 		return nil, fmt.Errorf("call %s: %s: %s", e.Name, resp.Status, answer)
 	}
-	return &report, nil
+	return &rep, nil
 }
 
 // whatWasDone says how much a job did itself, handed to its worker, and kept although the preview had planned it.
-func whatWasDone(e manifest.Entry, preview, report *engine.Report) string {
-	done, _, _ := totals(report)
-	handed := int(report.Usage.Tasks)
+func whatWasDone(e manifest.Entry, preview, rep *report.Report) string {
+	done, _, _ := totals(rep)
+	handed := int(rep.Usage.Tasks)
 	var parts []string
 	if own := done - handed; own > 0 || e.Worker == "" {
 		parts = append(parts, fmt.Sprintf("%d done", own))
@@ -272,20 +272,20 @@ func whatWasDone(e manifest.Entry, preview, report *engine.Report) string {
 	if e.Worker != "" {
 		parts = append(parts, fmt.Sprintf("%d handed to %s", handed, e.Worker))
 	}
-	if more := keptOf(report) - keptOf(preview); more > 0 {
+	if more := keptOf(rep) - keptOf(preview); more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more kept when it came to it", more))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func keptOf(r *engine.Report) (kept int) {
+func keptOf(r *report.Report) (kept int) {
 	for _, n := range r.Kept {
 		kept += n
 	}
 	return kept
 }
 
-func totals(r *engine.Report) (done, changed, failed int) {
+func totals(r *report.Report) (done, changed, failed int) {
 	for _, c := range r.Actions {
 		done, changed, failed = done+c.Done, changed+c.Changed, failed+c.Failed
 	}
@@ -301,7 +301,7 @@ func numbers(name string, others ...string) []screen.Column {
 	return columns
 }
 
-func printSummary(out *screen.Printer, reports []*engine.Report) {
+func printSummary(out *screen.Printer, reports []*report.Report) {
 	var rows []screen.Row
 	for _, r := range reports {
 		done, _, _ := totals(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -66,14 +66,14 @@ func (r rewind) show(
 			compared, r.job.Name, strings.Join(missing, ", "))
 	}
 	out.Say("", 2, 2, "all %d that it had deleted or changed are as they were before the run", compared)
-	report, err := l.post(ctx, r.job, now, "")
+	rep, err := l.post(ctx, r.job, now, "")
 	if err != nil {
 		return err
 	}
-	done, _, _ := totals(report)
-	held := report.Kept[engine.KeptPinned]
-	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", report.Status, done, held)
-	if report.Status != engine.Completed || done > 0 || held == 0 {
+	done, _, _ := totals(rep)
+	held := rep.Kept[undo.KeptPinned]
+	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", rep.Status, done, held)
+	if rep.Status != report.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)
 	}
 	return nil

@@ -10,8 +10,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/expiredcomped"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestTwoDatabasesSideBySide has Ghost's and GitLab's members in databases of their own, under the same ids, and both jobs in
@@ -32,12 +33,12 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 			}
 		}
 	}
-	for name, job := range map[string]engine.Job{"ghost": expiredcomped.Job, "gitlab": functions.Registered()["removeUnacceptedMemberInvites"]} {
+	for name, job := range map[string]cleanup.Job{"ghost": expiredcomped.Job, "gitlab": functions.Registered()["removeUnacceptedMemberInvites"]} {
 		f := enginetest.On(t, functions.New(job), p)
 		f.Now = now
 		f.Env["FIRESTORE_DATABASE_cleanExpiredComped"] = "ghost"
 		f.Env["FIRESTORE_DATABASE_removeUnacceptedMemberInvites"] = "gitlab"
-		if got := f.Run(t, ""); got.Status != engine.Completed || len(got.Actions) != 1 {
+		if got := f.Run(t, ""); got.Status != report.Completed || len(got.Actions) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

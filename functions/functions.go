@@ -13,6 +13,7 @@ import (
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -31,7 +32,7 @@ func Read(rules manifest.File) ([]manifest.Entry, error) { return manifest.Parse
 type List struct {
 	All  []manifest.Entry // in their order
 	Own  []manifest.Entry // of them, those of the list of rules
-	Jobs map[string]engine.Job
+	Jobs map[string]cleanup.Job
 }
 
 // With returns what there is to run with another list in place of rules.json. A program that imports the bundle has all jobs. The
@@ -45,7 +46,7 @@ func With(rules manifest.File) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	l := List{All: entries, Own: entries[len(upstream):], Jobs: map[string]engine.Job{}}
+	l := List{All: entries, Own: entries[len(upstream):], Jobs: map[string]cleanup.Job{}}
 	for _, e := range entries {
 		if e.Rule != nil {
 			l.Jobs[e.Name] = declared.Job(e.Name, *e.Rule)
@@ -90,7 +91,7 @@ func init() {
 }
 
 // New returns the function that serves a job or a worker, with the times and backends that manifest.json gives it.
-func New(job engine.Job) *engine.Function {
+func New(job cleanup.Job) *engine.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
 			f, err := newFunction(e, job, os.Getenv)
@@ -100,10 +101,11 @@ func New(job engine.Job) *engine.Function {
 			return f
 		}
 	}
-	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
+	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name "+
+		"in the job's package", job.Name))
 }
 
-func newFunction(e manifest.Entry, job engine.Job, getenv func(string) string) (*engine.Function, error) {
+func newFunction(e manifest.Entry, job cleanup.Job, getenv func(string) string) (*engine.Function, error) {
 	timeout, err := e.Timeout(getenv)
 	if err != nil {
 		return nil, err
@@ -114,14 +116,14 @@ func newFunction(e manifest.Entry, job engine.Job, getenv func(string) string) (
 	return f, nil
 }
 
-var registered = map[string]engine.Job{}
+var registered = map[string]cleanup.Job{}
 
 // Register makes a job a Cloud Function; its package calls it in init.
-func Register(job engine.Job) {
+func Register(job cleanup.Job) {
 	framework.HTTP(job.Name, stopping(New(job).ServeHTTP))
 	registered[job.Name] = job
 }
 
 // Registered returns every job and worker of the packages that the program imports, by its name. A program that imports the
 // bundle has all of manifest.json: what ranges over the jobs takes them from here.
-func Registered() map[string]engine.Job { return maps.Clone(registered) }
+func Registered() map[string]cleanup.Job { return maps.Clone(registered) }

@@ -29,6 +29,7 @@ import (
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -276,11 +277,11 @@ func TestInvalidSettingsAreNotLogged(t *testing.T) {
 		"delete_inactive_projects": true, "inactive_projects_delete_after_months": secret, "inactive_projects_min_size_mb": secret,
 		"inactive_projects_send_warning_email_after_months": map[string]any{"text": secret},
 	})
-	report := f.Run(t, "")
-	if report.Status != engine.Failed || !strings.Contains(report.Failures[0].Error, "inactive_projects_delete_after_months") {
-		t.Errorf("report %+v, want one that names the settings", report)
+	rep := f.Run(t, "")
+	if rep.Status != report.Failed || !strings.Contains(rep.Failures[0].Error, "inactive_projects_delete_after_months") {
+		t.Errorf("report %+v, want one that names the settings", rep)
 	}
-	for _, told := range []any{report, f.LogLines(t)} {
+	for _, told := range []any{rep, f.LogLines(t)} {
 		text, err := json.Marshal(told)
 		if err != nil {
 			t.Fatal(err)
@@ -300,11 +301,11 @@ func withoutSecret(t *testing.T, where, text string) {
 
 func doneOf(t *testing.T, answer string) (done int) {
 	t.Helper()
-	var report engine.Report
-	if err := json.Unmarshal([]byte(answer), &report); err != nil {
+	var rep report.Report
+	if err := json.Unmarshal([]byte(answer), &rep); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range report.Actions {
+	for _, c := range rep.Actions {
 		done += c.Done
 	}
 	return done

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/ports"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Process is a process of the bundle, with one FUNCTION_TARGET.
@@ -160,17 +160,17 @@ func (p *Process) Post(ctx context.Context, body string, now time.Time) (int, []
 }
 
 // Run calls the function and returns its report.
-func (p *Process) Run(t testing.TB, body string, now time.Time) *engine.Report {
+func (p *Process) Run(t testing.TB, body string, now time.Time) *report.Report {
 	t.Helper()
 	code, answer, err := p.Post(t.Context(), body, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report engine.Report
-	if err := json.Unmarshal(answer, &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(answer, &rep); err != nil || rep.RunID == "" {
 		t.Fatalf("%d %s: not a report", code, answer)
 	}
-	return &report
+	return &rep
 }
 
 // Memory returns the process's resident memory, and its peak, in bytes. It works on Linux only, and while the process is

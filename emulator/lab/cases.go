@@ -60,30 +60,30 @@ var cases = []measured{
 	},
 	{
 		name: "busy", job: "cleanupOrphanedMedia", items: "objects",
-		about: "The objects of live, and a Firestore that bears 100 lookups of 30 posts a second at first, and half as many more every " +
-			"five minutes: those that come faster wait for their turn.",
+		about: "The objects of live, and a Firestore that bears 100 lookups of 30 posts a second at first, and half as many " +
+			"more every five minutes: those that come faster wait for their turn.",
 		world: live, bears: busyLookups, due: none,
 		least: atRate(1./objectsAPost/30, busyLookups), quota: "100 lookups a second, which is assumed", usual: 20_000,
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
-		about: "Two objects of each post; every eleventh post does not exist, so its objects are deleted. 1,100,000 objects make 100,000 " +
-			"actions, as many as MAX_ACTIONS allows.",
+		about: "Two objects of each post; every eleventh post does not exist, so its objects are deleted. 1,100,000 objects " +
+			"make 100,000 actions, as many as MAX_ACTIONS allows.",
 		world: func(n int, _ time.Time) *standin.World { return media(n, 11) }, original: originalMedia,
 		due:   func(n int) int { return objectsAPost * (n / objectsAPost / 11) },
 		least: atRate(1./11, deletesOfAll), quota: "1,000 deletions of objects a second", usual: 50_000, most: 1_100_000,
 	},
 	{
 		name: "circleposts", job: "cleanupOrphanedMedia", items: "posts",
-		about: "Ten posts of each circle, with a comment and a reaction each; every eleventh circle does not exist, so its posts are deleted " +
-			"with what belongs to them.",
+		about: "Ten posts of each circle, with a comment and a reaction each; every eleventh circle does not exist, so its " +
+			"posts are deleted with what belongs to them.",
 		world: circlePosts, due: func(n int) int { return postsACircle * (n / postsACircle / 11) },
 		least: atRate(3./11, writesOfAll), usual: 10_000,
 	},
 	{
 		name: "inquiries", job: "cleanupResolvedInquiries", items: "inquiries",
-		about: "Inquiries with five messages and an image each. Half are resolved; a tenth is to be archived and deleted, and the users of " +
-			"another tenth are to be told.",
+		about: "Inquiries with five messages and an image each. Half are resolved; a tenth is to be archived and deleted, and " +
+			"the users of another tenth are to be told.",
 		world: inquiries, original: originalInquiries, due: func(n int) int { return 2 * (n / 10) },
 		least: atRate(0.1*7+0.1*2, writesOfAll), usual: 2000,
 	},
@@ -94,14 +94,16 @@ var cases = []measured{
 	},
 	{
 		name: "circles", job: "checkGhostCircles", items: "circles",
-		about: "Circles with three posts each, a comment, a reaction and an image to each. One of twenty is a ghost whose owner is to be " +
-			"warned, another of twenty was warned and is deleted with its posts and images; the others are in use.",
+		about: "Circles with three posts each, a comment, a reaction and an image to each. One of twenty is a ghost whose " +
+			"owner is to be warned, another of twenty was warned and is deleted with its posts and images; the others are " +
+			"in use.",
 		world: circles, original: originalCircles, due: func(n int) int { return every(n, 20, 0) + every(n, 20, 1) },
 		least: atRate(0.05*2+0.05*12, writesOfAll), usual: 5000,
 	},
 	{
 		name: "banned", job: "cleanupBannedUsers", items: "users",
-		about: "Users, of whom one of 250 is banned for good; half of those are due. MAX_USERS is 1,000, the most that a run may be told.",
+		about: "Users, of whom one of 250 is banned for good; half of those are due. MAX_USERS is 1,000, the most that a run " +
+			"may be told.",
 		world: banned, original: originalBanned, bulk: true, env: map[string]string{"MAX_USERS": "1000"},
 		due:   func(n int) int { return min(1000, n/250/2) },
 		least: func(n int) time.Duration { return time.Duration(min(1000, n/500)) * time.Second / 1000 },
@@ -115,15 +117,15 @@ var cases = []measured{
 	},
 	{
 		name: "comped", job: "cleanExpiredComped", items: "rows",
-		about: "Complimentary subscriptions, one a member; one of twenty has expired, so its row is deleted, its member becomes free, and an " +
-			"event says so.",
+		about: "Complimentary subscriptions, one a member; one of twenty has expired, so its row is deleted, its member " +
+			"becomes free, and an event says so.",
 		world: comped, original: originalComped, due: func(n int) int { return n / 20 },
 		least: atRate(0.05*3, writesOfAll), usual: 20_000,
 	},
 	{
 		name: "projects", job: "deleteInactiveProjects", items: "projects",
-		about: "Projects, of which a fifth is dormant: of those the people of a quarter are to be warned, a quarter is to be marked for " +
-			"deletion, and half is in its grace.",
+		about: "Projects, of which a fifth is dormant: of those the people of a quarter are to be warned, a quarter is to be " +
+			"marked for deletion, and half is in its grace.",
 		world: projects, original: originalProjects, due: func(n int) int { return every(n/5, 4, 0) + every(n/5, 4, 1) },
 		least: atRate(0.05*1+0.05*2, writesOfAll), usual: 20_000,
 	},
@@ -152,7 +154,8 @@ var cases = []measured{
 	},
 	{
 		name: "placeholder", job: "deletePlaceholderUser", items: "tasks",
-		about:    "The worker: each task, a run of its own, deletes a placeholder user with account and details, if nothing refers to it.",
+		about: "The worker: each task, a run of its own, deletes a placeholder user with account and details, if nothing " +
+			"refers to it.",
 		world:    func(n int, _ time.Time) *standin.World { return placeholders(n, n) },
 		original: originalPlaceholder, due: func(n int) int { return n },
 		least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second", usual: 20, atOne: 1,

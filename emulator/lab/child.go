@@ -22,7 +22,9 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // childArgument makes the program the process that is measured.
@@ -42,7 +44,7 @@ type order struct {
 
 // outcome is what the measured process answers.
 type outcome struct {
-	Report  *engine.Report // of all runs together
+	Report  *report.Report // of all runs together
 	Runs    int
 	Elapsed time.Duration // of the requests
 	CPU     time.Duration // of the process, from the request to its answer
@@ -98,12 +100,13 @@ func runOne(in io.Reader, out io.Writer) error {
 }
 
 // function returns a job's function with the settings that Terraform would give it.
-func (o order) function(job engine.Job, m measured) *engine.Function {
+func (o order) function(job cleanup.Job, m measured) *engine.Function {
 	f := functions.New(job)
 	f.Log = io.Discard
 	environment := map[string]string{
 		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1",
-		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
+		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/",
+		"DRY_RUN": "false",
 	}
 	maps.Copy(environment, m.env)
 	maps.Copy(environment, o.Env)
@@ -118,44 +121,44 @@ const maxRuns = 100
 
 // call calls a function, and again as long as it ends as partial and makes progress; or a worker once for each task, as many at a
 // time as its queue would. The report sums up all runs.
-func (m measured) call(f *engine.Function, n int, now time.Time) (all *engine.Report, runs int, err error) {
+func (m measured) call(f *engine.Function, n int, now time.Time) (all *report.Report, runs int, err error) {
 	if m.task != nil {
 		all, err = m.callEach(f, n)
 		return all, 1, err
 	}
 	for runs = 1; ; runs++ {
-		report, err := post(f, "{}", scheduled(now))
+		rep, err := post(f, "{}", scheduled(now))
 		if err != nil {
 			return nil, runs, err
 		}
-		scanned := report.Scanned
+		scanned := rep.Scanned
 		if all != nil {
-			together(all, report)
+			together(all, rep)
 		} else {
-			all = report
+			all = rep
 		}
-		all.Status = report.Status
-		if report.Status != engine.Partial || scanned == 0 || runs == maxRuns {
+		all.Status = rep.Status
+		if rep.Status != report.Partial || scanned == 0 || runs == maxRuns {
 			return all, runs, nil
 		}
 	}
 }
 
 // callEach calls a worker with each of its tasks.
-func (m measured) callEach(f *engine.Function, n int) (*engine.Report, error) {
+func (m measured) callEach(f *engine.Function, n int) (*report.Report, error) {
 	var mu sync.Mutex
-	all := &engine.Report{Status: engine.Completed, Actions: map[string]engine.Counts{}}
+	all := &report.Report{Status: report.Completed, Actions: map[string]report.Counts{}}
 	var tasks errgroup.Group
 	tasks.SetLimit(m.atOne)
 	for i := range n {
 		tasks.Go(func() error {
-			report, err := post(f, m.task(i, n), nil)
+			rep, err := post(f, m.task(i, n), nil)
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			together(all, report)
+			together(all, rep)
 			return nil
 		})
 	}
@@ -168,21 +171,21 @@ func scheduled(now time.Time) map[string]string {
 }
 
 // post calls a function.
-func post(f *engine.Function, body string, headers map[string]string) (*engine.Report, error) {
+func post(f *engine.Function, body string, headers map[string]string) (*report.Report, error) {
 	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
 	f.ServeHTTP(answer, request)
-	var report *engine.Report
-	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+	var rep *report.Report
+	if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 		return nil, fmt.Errorf("%s answered %d: %s", f.Job.Name, answer.Code, answer.Body)
 	}
-	return report, nil
+	return rep, nil
 }
 
 // together adds another run's report to a report.
-func together(all, more *engine.Report) {
+func together(all, more *report.Report) {
 	all.Scanned += more.Scanned
 	for kind, c := range more.Actions {
 		sum := all.Actions[kind]
@@ -190,7 +193,7 @@ func together(all, more *engine.Report) {
 		all.Actions[kind] = sum
 	}
 	all.Usage = all.Usage.Plus(more.Usage)
-	if more.Status != engine.Completed {
+	if more.Status != report.Completed {
 		all.Status = more.Status
 	}
 	all.Failures = append(all.Failures, more.Failures...)

@@ -16,8 +16,10 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -52,14 +54,32 @@ func TestCases(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
-					t.Errorf("measured %+v", r)
+				if m.due(n) > 0 && r.Traffic.Chain < 2 {
+					t.Errorf("only %d round trips", r.Traffic.Chain)
 				}
-				if r.Status != engine.Completed || r.Done != m.due(n) || r.Runs != 1 {
-					t.Errorf("%s, %d done, want %d: %v", r.Status, r.Done, m.due(n), r.failures)
+				measures(t, r.Memory, r.Elapsed)
+				if r.Traffic.Requests == 0 {
+					t.Error("no request was counted")
+				}
+				if r.Status != report.Completed {
+					t.Errorf("%s: %v", r.Status, r.failures)
+				}
+				if r.Done != m.due(n) || r.Runs != 1 {
+					t.Errorf("%d done in %d runs, want %d", r.Done, r.Runs, m.due(n))
 				}
 			})
 		}
+	}
+}
+
+// measures fails the test if nothing was measured of a process.
+func measures(t *testing.T, memory int64, elapsed time.Duration) {
+	t.Helper()
+	if memory == 0 {
+		t.Error("no memory was measured")
+	}
+	if elapsed == 0 {
+		t.Error("no time was measured")
 	}
 }
 
@@ -84,9 +104,14 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u := r.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
-			t.Errorf("%s: %d reads, want at most %d; %d round trips, want at most %d; %d pages listed",
-				tt.name, u.FirestoreReads, tt.reads, r.Traffic.Chain, tt.trips, u.StorageClassA)
+		for what, n := range map[string][2]int64{
+			"reads":       {r.Usage.FirestoreReads, tt.reads},
+			"round trips": {r.Traffic.Chain, tt.trips},
+			"pages":       {r.Usage.StorageClassA, tt.more * int64(tt.n) / 1000},
+		} {
+			if n[0] > n[1] {
+				t.Errorf("%s: %d %s, want at most %d", tt.name, n[0], what, n[1])
+			}
 		}
 	}
 }
@@ -99,8 +124,11 @@ func TestBusyService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != engine.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
-		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
+	if r.Status != report.Completed {
+		t.Errorf("%s", r.Status)
+	}
+	if turn := r.Traffic.Turn; turn < 10*time.Millisecond || turn > time.Second {
+		t.Errorf("a lookup waited up to %s", turn)
 	}
 }
 
@@ -185,12 +213,25 @@ func TestInShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range s.Parts {
-		if p.Scanned < 1900 || p.Scanned > 2100 || p.Runs != 1 || p.Elapsed == 0 || p.Memory == 0 || p.Usage.StorageClassA == 0 {
-			t.Errorf("shard %d: %+v", i, p)
+		if p.Scanned < 1900 || p.Scanned > 2100 {
+			t.Errorf("shard %d scanned %d, want a shards-th of 16,000", i, p.Scanned)
 		}
+		if p.Runs != 1 {
+			t.Errorf("shard %d took %d runs", i, p.Runs)
+		}
+		if p.Usage.StorageClassA == 0 {
+			t.Errorf("shard %d listed nothing", i)
+		}
+		measures(t, p.Memory, p.Elapsed)
 	}
-	if s.Cut.Scanned != 0 || s.Cut.Runs != 1 || len(s.Parts) != shards || !strings.Contains(said.String(), "shard 7") {
-		t.Errorf("%+v, said %s", s, &said)
+	if s.Cut.Scanned != 0 || s.Cut.Runs != 1 {
+		t.Errorf("the run that splits scanned %d in %d runs", s.Cut.Scanned, s.Cut.Runs)
+	}
+	if len(s.Parts) != shards {
+		t.Errorf("%d shards", len(s.Parts))
+	}
+	if !strings.Contains(said.String(), "shard 7") {
+		t.Errorf("said %s", &said)
 	}
 }
 
@@ -207,21 +248,24 @@ func TestGoesOn(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials)
 	google.Everywhere()
-	f := engine.NewFunction(engine.Job{Name: "twice", Plan: func(_ context.Context, p *engine.Planner) error {
+	f := engine.NewFunction(cleanup.Job{Name: "twice", Plan: func(_ context.Context, p *cleanup.Planner) error {
 		p.Scanned(10)
-		if p.Checkpoint() != "" {
+		if p.Checkpoint != "" {
 			return nil
 		}
-		return cmp.Or(p.SaveCheckpoint("half"), engine.ErrOutOfTime)
+		return cmp.Or(p.SaveCheckpoint("half"), cleanup.ErrOutOfTime)
 	}}, time.Minute, []config.Backend{config.Firestore})
 	f.Log, f.Hooks.Dial = io.Discard, google.Dial()
 	f.Getenv = func(name string) string {
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": project, "DRY_RUN": "false"}[name]
 	}
 	defer f.Close()
-	report, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
-	if err != nil || runs != 2 || report.Status != engine.Completed || report.Scanned != 20 {
-		t.Errorf("%d runs, %+v, %v", runs, report, err)
+	rep, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
+	if err != nil || rep.Status != report.Completed {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	if runs != 2 || rep.Scanned != 20 {
+		t.Errorf("%d runs scanned %d", runs, rep.Scanned)
 	}
 }
 
@@ -230,7 +274,7 @@ func everything() (all results) {
 	add := func(name, kind string, p point, took time.Duration) {
 		all.Runs = append(all.Runs, run{
 			Case: name, Kind: kind, Items: p.items, Answer: p.answer, Original: p.original, Elapsed: took, Job: "job of " + name, Runs: 1,
-			Status: engine.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
+			Status: report.Completed, Memory: 50 << 20, Done: p.items / 10, Usage: usage.Usage{FirestoreReads: int64(p.items / 5)},
 			Traffic: standin.Traffic{Listings: int64(p.items / 500)},
 		})
 	}

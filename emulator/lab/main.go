@@ -62,6 +62,18 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
 	flags.IntVar(&o.items, "items", 0, "measure with this `NUMBER` of items, only print what comes out, and write nothing")
 	flags.StringVar(&o.docs, "docs", "docs", "write performance.md to this `FOLDER`, and its plots and figures to performance in it")
+	flags.Usage = func() {
+		fmt.Fprintln(out, "Usage of lab:")
+		flags.PrintDefaults()
+		fmt.Fprintln(out, "The cases hold:")
+		for _, m := range cases {
+			fmt.Fprintf(out, "  %s: %s", m.name, m.about)
+			if m.quota != "" {
+				fmt.Fprintf(out, " What bounds it: %s.", m.quota)
+			}
+			fmt.Fprintln(out)
+		}
+	}
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

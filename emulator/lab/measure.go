@@ -13,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -26,7 +26,7 @@ type run struct {
 	Answer   time.Duration // the link's
 	Traffic  standin.Traffic
 	Job      string
-	Status   engine.Status
+	Status   report.Status
 	Usage    usage.Usage
 	Done     int // actions
 	Runs     int // that it took: each continued the one before
@@ -34,7 +34,7 @@ type run struct {
 	CPU      time.Duration
 	Memory   int64 // bytes
 
-	failures []engine.Failure
+	failures []report.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // namesCase names the case live with objects of many kinds of names.
@@ -36,7 +36,7 @@ func measureNames(ctx context.Context, kinds []names.Kind, items int, out io.Wri
 			}
 			for _, answer := range []time.Duration{0, longLink} {
 				r, err := measure(ctx, m, point{items: len(all), answer: answer})
-				if err == nil && (r.Status != engine.Completed || r.Done > 0) {
+				if err == nil && (r.Status != report.Completed || r.Done > 0) {
 					err = fmt.Errorf("the run ended as %s with %d deletions of live objects: %v", r.Status, r.Done, r.failures)
 				}
 				if err != nil {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -36,7 +36,7 @@ type plain struct {
 }
 
 // runOriginal runs an original's algorithm in place of the job.
-func runOriginal(ctx context.Context, o order, run original) (_ *engine.Report, err error) {
+func runOriginal(ctx context.Context, o order, run original) (_ *report.Report, err error) {
 	var g plain
 	var opened []func() error
 	defer func() {
@@ -73,9 +73,9 @@ func runOriginal(ctx context.Context, o order, run original) (_ *engine.Report, 
 	g.db, g.bucket, g.tasks, g.now = d.Firestore(), b.Handle(), t.Writer(), o.Now
 	meter := new(usage.Meter)
 	looked, done, err := run(usage.NewContext(ctx, meter), g, o.Items)
-	return &engine.Report{
-		Job: o.Job, RunID: "original", Status: engine.Completed, Scanned: looked, Usage: meter.Usage(),
-		Actions: map[string]engine.Counts{"all": {Planned: done, Done: done}},
+	return &report.Report{
+		Job: o.Job, RunID: "original", Status: report.Completed, Scanned: looked, Usage: meter.Usage(),
+		Actions: map[string]report.Counts{"all": {Planned: done, Done: done}},
 	}, err
 }
 

@@ -117,8 +117,8 @@ func (g plain) archive(ctx context.Context, inquiry *gofirestore.DocumentSnapsho
 	return nil
 }
 
-// originalCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none
-// of the fields that it looks at.
+// originalCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs
+// none of the fields that it looks at.
 func originalCircles(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	all, err := g.db.Collection("circles").Where("isDeleted", "==", false).Documents(ctx).GetAll()
@@ -180,12 +180,12 @@ func (g plain) deleteCircle(ctx context.Context, circle *gofirestore.DocumentSna
 	}
 }
 
-// originalBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day. An
-// account that could not be deleted it leaves for ever.
+// originalBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day.
+// An account that could not be deleted it leaves for ever.
 func originalBanned(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	for {
-		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").Where("permanentBanScheduledDeletionAt", "<=", g.now).
-			Limit(20).Documents(ctx).GetAll()
+		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").
+			Where("permanentBanScheduledDeletionAt", "<=", g.now).Limit(20).Documents(ctx).GetAll()
 		if err != nil {
 			return looked, done, fmt.Errorf("query: %w", err)
 		}

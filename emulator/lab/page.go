@@ -80,14 +80,6 @@ func (all results) write(docs string) error {
 	if all.Shards != nil {
 		all.Shards.write(&b)
 	}
-	b.WriteString("\n## What the cases hold\n\n")
-	for _, m := range cases {
-		fmt.Fprintf(&b, "- **%s**: %s", m.name, m.about)
-		if m.quota != "" {
-			fmt.Fprintf(&b, " What bounds it: %s.", m.quota)
-		}
-		b.WriteByte('\n')
-	}
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
 	files := map[string]string{
 		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().svg(),
@@ -178,8 +170,8 @@ func (all results) writeJobs(b *strings.Builder) {
 			}
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
-			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original, thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)),
-			thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
+			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original,
+			thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
 	}
 	for _, r := range all.runsOf("busy", "") {
 		if r.Answer == longLink {
@@ -225,7 +217,8 @@ func (all results) writeReports(b *strings.Builder) {
 			who = "the original's algorithm"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
-			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done), r.Memory>>20)
+			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done),
+			r.Memory>>20)
 	}
 }
 

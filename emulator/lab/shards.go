@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -103,7 +103,7 @@ func measureShards(ctx context.Context, n int, answer time.Duration, out io.Writ
 		}
 		for _, came := range results {
 			of := came.Report.Part
-			if of == nil || of.Shards != shards || came.Report.Status != engine.Completed && came.Report.Status != engine.Partial {
+			if of == nil || of.Shards != shards || came.Report.Status != report.Completed && came.Report.Status != report.Partial {
 				return nil, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v",
 					n, came.Report.RunID, came.Report.Status, came.Report.Failures)
 			}
@@ -157,7 +157,8 @@ Each shard ran in a process with one CPU, %d at a time.
 		"in %s of %s. Of one post of eleven missing, the deletions take %s at least, because\n"+
 		"the shards share Cloud Storage's %s a second.\n",
 		shards, seconds(s.Cut.Elapsed+longest), share,
-		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
+		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)),
+		seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
 }
 
 // largest returns the part that looked at the most objects.

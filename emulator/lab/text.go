@@ -14,14 +14,14 @@ import (
 
 const pageHead = `# Performance
 
-The time and the cost of a run, as measured by ` + "`go run ./emulator/lab`" + `, which writes this page and takes some twenty
-minutes.
+The time and the cost of a run, as measured by ` + "`go run ./emulator/lab`" + `, which writes this page in some twenty
+minutes; ` + "`--help`" + ` says what each case holds.
 
 A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it
-is deployed with, on a stand-in for Google's services that costs next to nothing itself (` + "`emulator/lab/standin`" + `, whose
-package documentation says what it assumes). It answers after a time that is chosen, a quarter more or less by chance,
-and with a page of a listing after three times that. **All times of services are assumed**: the figures show what the
-program waits for and what it asks at once, not how fast Google's services are.
+is deployed with, on a stand-in for Google's services that costs next to nothing itself (` + "`emulator/lab/standin`" + `
+says what it assumes). It answers after a time that is chosen, a quarter more or less by chance, and with a page of a
+listing after three times that. **All times of services are assumed**: the figures show what the program waits for and
+what it asks at once, not how fast Google's services are.
 
 - **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what
   there is: look at a small run's time, not at this ratio.
@@ -111,8 +111,9 @@ func (r run) line() string {
 	if r.Original {
 		who = "the original"
 	}
-	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, "+
-		"%d MiB, CPU %s, %s", cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, "+
+		"%d pages listed, %d MiB, CPU %s, %s",
+		cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
 		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 

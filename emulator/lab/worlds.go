@@ -83,7 +83,8 @@ func reports(n int, now time.Time) *standin.World {
 		if i < n/10 {
 			created = apart(now.Add(-100*day), i)
 		}
-		return fields{"status": "reviewed", "reporter": "userXXXXXXXXXXXXXXXXXXXX", "text": "This is not what this place is for, please look at it.", "createdAt": created}
+		return fields{"status": "reviewed", "reporter": "userXXXXXXXXXXXXXXXXXXXX",
+			"text": "This is not what this place is for, please look at it.", "createdAt": created}
 	})
 	return w
 }

@@ -58,7 +58,8 @@ func projects(n int, now time.Time) *standin.World {
 		}
 	})
 	putAlike(w, "users", 1, func(int) string { return "somebody" }, fields{})
-	putAlike(w, "organizations", organizations, func(i int) string { return strconv.Itoa(i + 1) }, fields{"admin_bot_user_id": "bot"})
+	putAlike(w, "organizations", organizations, func(i int) string { return strconv.Itoa(i + 1) },
+		fields{"admin_bot_user_id": "bot"})
 	of := func(entry int) int { return entry/3*4 + entry%3 + 1 } // the project of an entry
 	entries := dormant - every(dormant, 4, 0)
 	put(w, "inactive_project_deletion_warnings", entries, func(e int) string { return project(of(e)) }, func(e int) fields {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const job = "cleanupOrphanedMedia"
@@ -65,29 +65,29 @@ func TestLoad(t *testing.T) {
 
 // finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
 // slow for one run. It returns what the runs did together, and how long the first took.
-func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]engine.Counts, took time.Duration) {
+func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]report.Counts, took time.Duration) {
 	t.Helper()
-	sum = map[string]engine.Counts{}
+	sum = map[string]report.Counts{}
 	for range 20 {
 		p := bundletest.Start(t, job, w.Environment)
 		samples := sample(p)
-		report := p.Run(t, "", now)
+		rep := p.Run(t, "", now)
 		memory := samples()
 		p.Kill()
-		logRun(t, what, report)
+		logRun(t, what, rep)
 		logMemory(t, memory)
 		if took == 0 {
-			took = time.Duration(report.DurationMs) * time.Millisecond
+			took = time.Duration(rep.DurationMs) * time.Millisecond
 		}
-		for kind, c := range report.Actions {
+		for kind, c := range rep.Actions {
 			had := sum[kind]
-			sum[kind] = engine.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
+			sum[kind] = report.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
-		if report.Status == engine.Completed {
+		if rep.Status == report.Completed {
 			return sum, took
 		}
-		if report.Status != engine.Partial {
-			t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
+		if rep.Status != report.Partial {
+			t.Fatalf("%s: %s, failures %v", what, rep.Status, rep.Failures)
 		}
 	}
 	t.Fatalf("%s: twenty runs did not complete", what)
@@ -95,7 +95,7 @@ func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]
 }
 
 // wantActions checks that the runs did what there was to do, and each thing once.
-func (w world) wantActions(t *testing.T, got map[string]engine.Counts) {
+func (w world) wantActions(t *testing.T, got map[string]report.Counts) {
 	t.Helper()
 	_, posts := w.deletions()
 	for kind, n := range map[string]int{
@@ -104,7 +104,7 @@ func (w world) wantActions(t *testing.T, got map[string]engine.Counts) {
 		"delete task attachment":      w.units / 2,
 		"delete orphaned circle post": posts,
 	} {
-		if want := (engine.Counts{Done: n}); got[kind] != want {
+		if want := (report.Counts{Done: n}); got[kind] != want {
 			t.Errorf("%s: %+v, want %+v", kind, got[kind], want)
 		}
 	}
@@ -148,7 +148,7 @@ func (w world) expireLease(t *testing.T, now time.Time) {
 	}
 	p := bundletest.Start(t, job, w.Environment)
 	defer p.Kill()
-	if got := p.Run(t, "", now); got.Status != engine.Skipped {
+	if got := p.Run(t, "", now); got.Status != report.Skipped {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
 	record := w.Documents(t, "cleanupJobs")[job]
@@ -205,7 +205,7 @@ func logMemory(t *testing.T, samples []int) {
 	}
 }
 
-func logRun(t *testing.T, what string, r *engine.Report) {
+func logRun(t *testing.T, what string, r *report.Report) {
 	t.Helper()
 	t.Logf("%s: %s in %.1f s; %d scanned; actions %v; kept %v; usage %+v", what, r.Status, float64(r.DurationMs)/1000, r.Scanned,
 		r.Actions, r.Kept, r.Usage)

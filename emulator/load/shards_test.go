@@ -23,8 +23,8 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -90,7 +90,7 @@ type sharded struct {
 
 // schedule calls the function as Cloud Scheduler does, for a time a second after the last. The report is nil if the process was
 // killed.
-func (s *sharded) schedule(t *testing.T) *engine.Report {
+func (s *sharded) schedule(t *testing.T) *report.Report {
 	t.Helper()
 	s.now = s.now.Add(time.Second)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(s.body))
@@ -110,11 +110,11 @@ func (s *sharded) schedule(t *testing.T) *engine.Report {
 	if answer.StatusCode == http.StatusBadGateway {
 		return nil
 	}
-	var report engine.Report
-	if err := json.Unmarshal(text, &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(text, &rep); err != nil || rep.RunID == "" {
 		t.Fatalf("%d %s: not a report", answer.StatusCode, text)
 	}
-	return &report
+	return &rep
 }
 
 // splitAndDie has a run split, whose process is killed when it has made two of its tasks.
@@ -152,11 +152,11 @@ func (s *sharded) finish(t *testing.T) {
 		if len(s.Tasks().Pending("")) > 0 {
 			continue
 		}
-		if last := s.last(t); last != nil && last.Status == engine.Completed && last.Now.Equal(s.now) {
+		if last := s.last(t); last != nil && last.Status == report.Completed && last.Now.Equal(s.now) {
 			return
 		}
-		if report := s.schedule(t); report != nil && report.Status != engine.Partial && report.Status != engine.Skipped {
-			t.Fatalf("a scheduled run, which is to split: %s, failures %v", report.Status, report.Failures)
+		if rep := s.schedule(t); rep != nil && rep.Status != report.Partial && rep.Status != report.Skipped {
+			t.Fatalf("a scheduled run, which is to split: %s, failures %v", rep.Status, rep.Failures)
 		}
 	}
 	t.Fatalf("after %d rounds there still is something to do: %+v", mostRounds, s.last(t))
@@ -197,20 +197,20 @@ func (s *sharded) expire(t *testing.T) {
 }
 
 // reports returns the reports that are saved, by when their runs began.
-func (s *sharded) reports(t *testing.T) (all []*engine.Report) {
+func (s *sharded) reports(t *testing.T) (all []*report.Report) {
 	t.Helper()
 	for id, data := range s.Documents(t, "cleanupRuns") {
-		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, report)
+		all = append(all, rep)
 	}
-	slices.SortFunc(all, func(a, b *engine.Report) int { return a.StartedAt.Compare(b.StartedAt) })
+	slices.SortFunc(all, func(a, b *report.Report) int { return a.StartedAt.Compare(b.StartedAt) })
 	return all
 }
 
-func (s *sharded) last(t *testing.T) *engine.Report {
+func (s *sharded) last(t *testing.T) *report.Report {
 	t.Helper()
 	all := s.reports(t)
 	if len(all) == 0 {
@@ -221,7 +221,7 @@ func (s *sharded) last(t *testing.T) *engine.Report {
 
 // wantWhole checks the figures of an undisturbed run. Files of posts that go are deleted with their post, or as those of a post
 // that is gone, whichever shard comes first.
-func (s *sharded) wantWhole(t *testing.T, whole *engine.Report) {
+func (s *sharded) wantWhole(t *testing.T, whole *report.Report) {
 	t.Helper()
 	_, posts := s.deletions()
 	least := perPost*s.posts()/10 + s.units
@@ -250,7 +250,7 @@ func (s *sharded) wantWhole(t *testing.T, whole *engine.Report) {
 		t.Error("the whole goes on")
 	}
 	for i, shard := range whole.Shards {
-		if shard.Status != engine.Completed {
+		if shard.Status != report.Completed {
 			t.Errorf("shard %d: %s, want completed", i, shard.Status)
 		}
 		if !shard.Through || shard.Left {
@@ -264,7 +264,7 @@ func (s *sharded) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	s.schedule(t)
 	s.finish(t)
-	if last := s.last(t); len(last.Actions) > 0 || last.Status != engine.Completed {
+	if last := s.last(t); len(last.Actions) > 0 || last.Status != report.Completed {
 		t.Errorf("the next run: %s, %v", last.Status, last.Actions)
 	}
 }

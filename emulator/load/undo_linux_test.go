@@ -13,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // What a process had resident at most is told by Linux, so this test is for Linux.
@@ -30,18 +30,18 @@ func TestUndo(t *testing.T) {
 	w.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("reports/r%06d", i), w.report(t, i) })
 	environment := maps.Clone(w.Environment)
 	environment["TIMEOUT_SECONDS"] = "1740" // the emulator is slower than Google's service
-	run := func(what string, now time.Time) *engine.Report {
+	run := func(what string, now time.Time) *report.Report {
 		p := bundletest.Start(t, reports, environment)
 		defer p.Kill()
 		samples := sample(p)
-		report := p.Run(t, "", now)
+		rep := p.Run(t, "", now)
 		memory := samples()
-		logRun(t, what, report)
+		logRun(t, what, rep)
 		logMemory(t, memory)
-		return report
+		return rep
 	}
 	deleted := run("deletes", reportsNow)
-	if want := (engine.Counts{Planned: n, Done: n}); deleted.Status != engine.Completed || deleted.Actions["delete report"] != want {
+	if want := (report.Counts{Planned: n, Done: n}); deleted.Status != report.Completed || deleted.Actions["delete report"] != want {
 		t.Fatalf("%s: %+v", deleted.Status, deleted.Actions)
 	}
 	if writes := deleted.Usage.FirestoreWrites - 4; writes*100 > int64(n) {
@@ -60,7 +60,7 @@ func TestUndo(t *testing.T) {
 	}
 	w.wantReports(t, n)
 	next := run("keeps what came back", reportsNow.Add(24*time.Hour))
-	if next.Status != engine.Completed || len(next.Actions) != 0 {
+	if next.Status != report.Completed || len(next.Actions) != 0 {
 		t.Errorf("the next run: %s, actions %v; want completed, and none", next.Status, next.Actions)
 	}
 	if kept := slices.Collect(maps.Values(next.Kept)); !slices.Contains(kept, n) {

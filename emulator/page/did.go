@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -53,13 +53,13 @@ type advised struct {
 // advice answers with what to do about a function's report, or about the error that the function answered instead.
 func (s *server) advice(_ context.Context, q struct {
 	Job      string
-	Status   engine.Status
+	Status   report.Status
 	Stopped  bool
 	Failures []string
 }) (advised, error) {
 	a := advised{Failures: []string{}}
 	if q.Status != "" {
-		a.Next = advice.Local(advice.Next(&engine.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
+		a.Next = advice.Local(advice.Next(&report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
 	}
 	for _, text := range q.Failures {
 		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))

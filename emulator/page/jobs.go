@@ -19,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -57,11 +58,11 @@ type job struct {
 
 // reported is a run's report, with what to do next.
 type reported struct {
-	*engine.Report
+	*report.Report
 	Next string `json:"next,omitempty"`
 }
 
-func reportedOf(r *engine.Report) *reported {
+func reportedOf(r *report.Report) *reported {
 	if r == nil {
 		return nil
 	}
@@ -193,11 +194,11 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 		for _, d := range docs {
 			one := run{RunID: d.Ref.ID}
 			if d.Exists() {
-				report, err := engine.ReportOf(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
+				rep, err := report.Of(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
 				if err != nil {
 					return err
 				}
-				one.Report = reportedOf(report)
+				one.Report = reportedOf(rep)
 			}
 			found = append(found, one)
 		}

@@ -335,8 +335,8 @@ func TestARun(t *testing.T) {
 	}
 }
 
-// TestNothingIsKept runs a job that keeps nothing of what it deletes.
-func TestNothingIsKept(t *testing.T) {
+// TestNothingIsSaved runs a job that saves nothing of what it deletes for undo.
+func TestNothingIsSaved(t *testing.T) {
 	f := start(t)
 	f.settings["UNDO_DAYS"] = "0"
 	f.Set(t, "reports/due", map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)})

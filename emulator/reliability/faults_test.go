@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // atOnce is how many points are tried at once. Most of their time they wait for a backoff.
@@ -104,11 +104,11 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 	t.Run("undisturbed", func(t *testing.T) {
 		w := newWorld(t, s)
 		steps := Undisturbed()
-		report := w.run(t, steps)
-		if report.Status != engine.Completed {
-			t.Fatalf("status %s; failures %v", report.Status, report.Failures)
+		rep := w.run(t, steps)
+		if rep.Status != report.Completed {
+			t.Fatalf("status %s; failures %v", rep.Status, rep.Failures)
 		}
-		if len(report.Actions) == 0 {
+		if len(rep.Actions) == 0 {
 			t.Fatalf("it does nothing, so nothing is proved of it: emulator/sampledata must have something for %s to do", s.job.Name)
 		}
 		for _, line := range w.differences(t, w.sample) {

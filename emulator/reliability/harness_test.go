@@ -16,21 +16,23 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/expiredcomped"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
 // careless is cleanupReports as it must not be: its rule finds each report due without looking at it.
-func careless(change func(report engine.Subject, d engine.Decision, run engine.Run) engine.Change) subject {
-	rule := engine.Rule[engine.Subject]{
-		Name: "careless", Load: engine.Itself, Change: change,
-		Reach: engine.Reach{Items: "reports", Deletes: []string{"reports"}, Writes: []string{"reports"}},
-		Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete report", "it was found") },
+func careless(change func(report cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change) subject {
+	rule := cleanup.Rule[cleanup.Subject]{
+		Name: "careless", Load: cleanup.Itself, Change: change,
+		Reach: cleanup.Reach{Items: "reports", Deletes: []string{"reports"}, Writes: []string{"reports"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision {
+			return cleanup.Do("delete report", "it was found")
+		},
 	}
 	s := sampled(functions.Registered()["cleanupReports"])
-	s.job.Rules = []engine.AnyRule{rule}
-	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *engine.Planner) error {
+	s.job.Rules = []cleanup.AnyRule{rule}
+	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *cleanup.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},
@@ -43,12 +45,12 @@ func careless(change func(report engine.Subject, d engine.Decision, run engine.R
 // TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
 func TestFindsWhatACrashBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report engine.Subject, d engine.Decision, _ engine.Run) engine.Change {
+	s := careless(func(report cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
 			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
-			return engine.Change{Writes: []documents.Write{mark}, Again: d.Kind}
+			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind}
 		}
-		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
+		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- { // before the three calls that save the report
 		lines, tried := tryFault(t, s, At(at, Faults[0]))
@@ -62,8 +64,8 @@ func TestFindsWhatACrashBreaks(t *testing.T) {
 // TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
 func TestFindsWhatARaceBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
+	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- {
 		lines, tried := tryRace(t, s, at)
@@ -112,7 +114,7 @@ func TestFindsACarelessUndo(t *testing.T) {
 	}
 }
 
-// logAfterCommit keeps the undo log out of each commit and writes it afterwards.
+// logAfterCommit leaves the undo log out of each commit and writes it afterwards.
 func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
 	commit, isCommit := req.(*firestorepb.CommitRequest)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -64,7 +64,7 @@ func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	ahead := w.clock
 	clock := func() time.Time { return time.Now().Add(ahead) }
 	p := enginetest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
-	p.Jobs = map[string]engine.Job{w.job.Name: w.job}
+	p.Jobs = map[string]cleanup.Job{w.job.Name: w.job}
 	if w.worker != nil {
 		p.Jobs[w.worker.Name] = *w.worker
 	}

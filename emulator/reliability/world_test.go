@@ -28,10 +28,12 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/orphanedmedia"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -40,10 +42,10 @@ import (
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
 	name   string // as in docs/reliability.md
-	job    engine.Job
-	worker *engine.Job
-	links  func(tick func()) engine.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
-	shards int                          // into which the job is split; 0: it is not
+	job    cleanup.Job
+	worker *cleanup.Job
+	links  func(tick func()) cleanup.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
+	shards int                           // into which the job is split; 0: it is not
 	data   func(now time.Time, bucket string) sampledata.Sample
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
@@ -110,7 +112,7 @@ func rules() []manifest.Entry {
 }
 
 // exampleOf returns the example that a job is of.
-func exampleOf(job engine.Job) (manifest.Entry, bool) {
+func exampleOf(job cleanup.Job) (manifest.Entry, bool) {
 	i := slices.IndexFunc(examples(), func(e manifest.Entry) bool { return e.Name == job.Name })
 	if i < 0 {
 		return manifest.Entry{}, false
@@ -119,7 +121,7 @@ func exampleOf(job engine.Job) (manifest.Entry, bool) {
 }
 
 // newFunction returns the function that serves a job.
-func newFunction(job engine.Job) *engine.Function {
+func newFunction(job cleanup.Job) *engine.Function {
 	if e, ok := exampleOf(job); ok {
 		return engine.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
 	}
@@ -140,7 +142,7 @@ func (s subject) goesOn() bool { return s.links != nil || s.shards > 0 }
 func (s subject) handsOver() bool { return s.worker != nil || s.goesOn() }
 
 // sampled is a job on its part of the sample data.
-func sampled(job engine.Job) subject {
+func sampled(job cleanup.Job) subject {
 	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
@@ -172,16 +174,16 @@ func inLinks() subject {
 	r := *functions.All()[i].Rule
 	s := sampled(functions.Registered()["cleanupReports"])
 	s.name += "InLinks"
-	s.links = func(tick func()) engine.Job {
-		rule := engine.Rule[engine.Subject]{Name: "document", Load: engine.Itself,
-			Judge: func(report engine.Subject, run engine.Run) engine.Decision {
+	s.links = func(tick func()) cleanup.Job {
+		rule := cleanup.Rule[cleanup.Subject]{Name: "document", Load: cleanup.Itself,
+			Judge: func(report cleanup.Subject, run cleanup.Run) cleanup.Decision {
 				return declared.Judge(r, report.Document, run.Now)
-			}, Reach: engine.Reach{Items: "reports"}}
-		return engine.Job{Name: s.job.Name, Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
+			}, Reach: cleanup.Reach{Items: "reports"}}
+		return cleanup.Job{Name: s.job.Name, Rules: []cleanup.AnyRule{rule}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
 				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
 			}}
-			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint())) {
+			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
 				if err != nil {
 					return err
 				}
@@ -210,12 +212,12 @@ func inShards() subject {
 	s.name += "InShards"
 	s.shards = 3
 	split := s.job.Split
-	s.job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+	s.job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
 		if worth, err := split(ctx, p, n); err != nil || worth != nil {
 			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
 		}
 		const second, third = `{"pass":0,"name":"posts/user-hana/of","included":true}`, `{"pass":2,"name":""}`
-		return []engine.Range{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
+		return []cleanup.Bounds{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
 	}
 	return s
 }
@@ -274,7 +276,7 @@ type started struct {
 	ahead   atomic.Int64 // how far its clock is ahead of the machine's, in nanoseconds
 }
 
-func (w *world) start(t *testing.T, job engine.Job, steps *Steps) *started {
+func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	t.Helper()
 	s := &started{}
 	if w.links != nil {
@@ -324,33 +326,33 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 }
 
 // run runs the job once and delivers the tasks that are there. It returns the report of the run, of which each task's call is a part.
-func (w *world) run(t *testing.T, steps *Steps) *engine.Report {
+func (w *world) run(t *testing.T, steps *Steps) *report.Report {
 	t.Helper()
-	report := w.runJob(t, steps)
+	rep := w.runJob(t, steps)
 	w.deliver(t, steps)
-	if data, saved := w.Documents(t, "cleanupRuns")[report.RunID]; saved {
-		whole, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + report.RunID, Data: data})
+	if data, saved := w.Documents(t, "cleanupRuns")[rep.RunID]; saved {
+		whole, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return whole
 	}
-	return report
+	return rep
 }
 
 // runJob runs the job once.
-func (w *world) runJob(t *testing.T, steps *Steps) *engine.Report {
+func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	t.Helper()
 	f := w.start(t, w.job, steps)
 	f.Now = now
-	var report engine.Report
+	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
 		answer := f.PostContext(ctx, t, "")
-		if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}
 	})
-	return &report
+	return &rep
 }
 
 // deliver delivers the tasks that are there, each once. A task that fails is due again.
@@ -376,8 +378,8 @@ func (w *world) goOn(t *testing.T, steps *Steps, rw http.ResponseWriter, r *http
 	t.Helper()
 	f, answer := w.start(t, w.job, steps), httptest.NewRecorder()
 	f.serving(r.Context(), t, steps, func(ctx context.Context) { f.ServeHTTP(answer, r.WithContext(ctx)) })
-	var report engine.Report
-	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 		t.Errorf("answer %d %s: not a report", answer.Code, answer.Body)
 	}
 	rw.WriteHeader(answer.Code)
@@ -395,12 +397,12 @@ func (w *world) recover(t *testing.T) bool {
 		if w.shards > 0 && w.tasksFirst { // that fail are tried again before the next scheduled run, which else does what they leave
 			w.deliver(t, Undisturbed())
 		}
-		report := w.run(t, Undisturbed())
+		rep := w.run(t, Undisturbed())
 		planned := 0
-		for _, c := range report.Actions {
+		for _, c := range rep.Actions {
 			planned += c.Planned
 		}
-		if report.Status == engine.Completed && planned == 0 && w.pending() == 0 {
+		if rep.Status == report.Completed && planned == 0 && w.pending() == 0 {
 			return true
 		}
 	}

@@ -13,16 +13,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 const retry = "retry account deletion"
 
 // counts returns the actions of a report with one kind.
-func counts(kind string, c engine.Counts) map[string]engine.Counts {
-	return map[string]engine.Counts{kind: c}
+func counts(kind string, c report.Counts) map[string]report.Counts {
+	return map[string]report.Counts{kind: c}
 }
 
 func TestOneAccountThatCannotBeDeleted(t *testing.T) {
@@ -32,10 +32,10 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		f.SignUp(t, uid)
 	}
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
-	want := counts("delete user", engine.Counts{Planned: 3, Done: 2})
+	want := counts("delete user", report.Counts{Planned: 3, Done: 2})
 	for attempts := 1; attempts <= 5; attempts++ { // from the third on, each is an alert
 		got := f.Run(t, "")
-		enginetest.WantReport(t, got, engine.Completed, want) // the run itself does not fail
+		enginetest.WantReport(t, got, report.Completed, want) // the run itself does not fail
 		enginetest.Want(t, "kept", map[string]int{keptAccount: 1}, got.Kept)
 		f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
 		note := map[string]any{"addedAt": now, "attempts": int64(attempts)}
@@ -43,11 +43,11 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), "INTERNAL_ERROR")
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2),
 			fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
-		want = counts(retry, engine.Counts{Planned: 1})
+		want = counts(retry, report.Counts{Planned: 1})
 		f.Now = f.Now.AddDate(0, 0, 1)
 	}
 	f.FailDelete(t, "u1", "")
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 1))
 	f.wantLeft(t, left{})
 	f.wantWarnings(t, "u1", 5, 3, "Auth delete failed for u1: ")
 	f.wantWarnings(t, "u12", 0, 0, "")
@@ -62,14 +62,14 @@ func TestAuthenticationDown(t *testing.T) {
 	f.SignUp(t, "u1", "u2", "old", "bystander")
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
 	enginetest.Want(t, "kept", map[string]int{keptAccount: 3}, got.Kept)
 	f.wantLeft(t, left{Accounts: []string{"bystander", "old", "u1", "u2"}, Notes: []string{"old", "u1", "u2"}})
 	for uid, alerts := range map[string]int{"u1": 0, "u2": 0, "old": 1} {
 		f.wantWarnings(t, uid, 1, alerts, "quota exceeded")
 	}
 	f.beforeCall = nil
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 3))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 3))
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
@@ -97,7 +97,7 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 		f.Delete(t, "users/gone")
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, counts("delete user", engine.Counts{Planned: 7, Done: 2, Changed: 5}))
+	enginetest.WantReport(t, got, report.Completed, counts("delete user", report.Counts{Planned: 7, Done: 2, Changed: 5}))
 	f.wantLeft(t, left{
 		Users:    []string{"eased", "postponed", "unbanned", "undated"},
 		Accounts: []string{"eased", "gone", "postponed", "unbanned", "undated"},
@@ -121,8 +121,8 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.SignUp(t, all...)
 
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed,
-		map[string]engine.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, got, report.Completed,
+		map[string]report.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
 	enginetest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
@@ -132,7 +132,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.wantWarnings(t, "restored", 1, 0, keptBack)
 	f.wantWarnings(t, "postponed", 1, 0, keptBack)
 
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 1))
 	f.wantLeft(t, left{Users: []string{"postponed", "restored"}, Accounts: []string{"postponed", "restored"},
 		Notes: []string{"postponed", "restored"}})
 }
@@ -150,7 +150,7 @@ func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 		f.user(t, "due", "permanent", ago(time.Hour))
 		f.Delete(t, "authDeletionRetries/forgotten")
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, counts(retry, engine.Counts{Planned: 4, Done: 1, Changed: 3}))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, counts(retry, report.Counts{Planned: 4, Done: 1, Changed: 3}))
 	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"},
 		Notes: []string{"back", "due"}})
 	f.wantWarnings(t, "back", 1, 0, keptBack)
@@ -166,10 +166,10 @@ func TestRetriesBehindACheckpoint(t *testing.T) {
 	f.SignUp(t, "r0", "r1", "r3", "r30")
 	f.Set(t, "cleanupJobs/cleanupBannedUsers", enginetest.From(`[{"text":"r1"}]`))
 	f.user(t, "r0", "permanent", ago(time.Hour))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"delete user": {Planned: 1, Done: 1}, retry: {Planned: 2, Done: 2}})
 	f.wantLeft(t, left{Accounts: []string{"r1", "r30"}, Notes: []string{"r1"}})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 1))
 	f.wantLeft(t, left{Accounts: []string{"r30"}})
 }
 

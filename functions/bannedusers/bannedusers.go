@@ -8,13 +8,13 @@ import (
 	"maps"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is cleanupBannedUsers.
-var Job = engine.Job{Name: "cleanupBannedUsers", Settings: settings, Plan: plan, Rules: []engine.AnyRule{userRule, noteRule}}
+var Job = cleanup.Job{Name: "cleanupBannedUsers", Settings: settings, Plan: plan, Rules: []cleanup.AnyRule{userRule, noteRule}}
 
 func init() { functions.Register(Job) }
 
@@ -23,7 +23,7 @@ var settings config.Own[int] = func(l *config.Loader) int { return l.Integer("MA
 
 // plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint is a
 // place in the notes. The users need none: few are due, and a run always begins with the first.
-func plan(ctx context.Context, p *engine.Planner) error {
+func plan(ctx context.Context, p *cleanup.Planner) error {
 	maxUsers := settings.In(p.Config)
 	banned := documents.Filter{Field: statusField, Op: "==", Value: permanent}
 	due := documents.Query{
@@ -43,16 +43,16 @@ func plan(ctx context.Context, p *engine.Planner) error {
 	if err := p.Consider(ctx, userRule, chosen); err != nil {
 		return err
 	}
-	if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
+	if err := p.SaveCheckpoint(p.Checkpoint); err != nil {
 		return err
 	}
-	p.CountKept(ctx, engine.KeptCount{
+	p.CountKept(ctx, cleanup.KeptCount{
 		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
 		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
 		KeptYoung: keptNotYet, KeptUndated: keptUndated,
 		Judged: len(chosen), KeptLater: fmt.Sprintf(keptByLimit, maxUsers),
 	})
-	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint()), noteRule)
+	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint), noteRule)
 }
 
 // maxGroup is how many users share a commit, in which each takes two writes. Their accounts share one call, and there may be
@@ -62,25 +62,25 @@ const maxGroup = 200
 // userRule deletes documents first and accounts second. Only a document can be judged again and deleted in one commit, so
 // somebody who is unbanned meanwhile loses neither. The same commit writes a note of the uid, so that a later run knows what
 // is left to delete, wherever this run is interrupted.
-var userRule = engine.Rule[engine.Subject]{
-	Name: "user", Group: maxGroup, Load: engine.Itself, Judge: judgeUser,
-	Reach: engine.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
-	Change: func(user engine.Subject, _ engine.Decision, run engine.Run) engine.Change {
+var userRule = cleanup.Rule[cleanup.Subject]{
+	Name: "user", Group: maxGroup, Load: cleanup.Itself, Judge: judgeUser,
+	Reach: cleanup.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
+	Change: func(user cleanup.Subject, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
 		account := deleteAccount(note)
 		account.NoAccount = keptNoAccount // not for a note: the run that wrote it may have deleted the account
-		return engine.Change{
+		return cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
-			Then:   []engine.FollowUp{account},
+			Then:   []cleanup.FollowUp{account},
 		}
 	},
 }
 
 // noted is a note with the user document of its uid, if one exists again.
 type noted struct {
-	engine.Subject
-	user engine.Subject
+	cleanup.Subject
+	user cleanup.Subject
 }
 
 func userOf(note documents.Document) (documents.Ref, bool) {
@@ -88,28 +88,28 @@ func userOf(note documents.Document) (documents.Ref, bool) {
 }
 
 // noteRule deletes the accounts that earlier runs could not delete.
-var noteRule = engine.Rule[noted]{
+var noteRule = cleanup.Rule[noted]{
 	Name: "note", Group: maxGroup, Judge: judgeNote,
-	Reach: engine.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
-	Load:  engine.EachWith(userOf, func(note, user engine.Subject) noted { return noted{note, user} }),
-	Change: func(n noted, _ engine.Decision, _ engine.Run) engine.Change {
-		return engine.Change{Then: []engine.FollowUp{deleteAccount(n.Document)}}
+	Reach: cleanup.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
+	Load:  cleanup.EachWith(userOf, func(note, user cleanup.Subject) noted { return noted{note, user} }),
+	Change: func(n noted, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{Then: []cleanup.FollowUp{deleteAccount(n.Document)}}
 	},
 }
 
 // deleteAccount deletes the account that a note is about, and then the note. If the account could not be deleted, the note
 // stays for the next run and counts the attempts. That is a warning, not a failure of the run, and the action does not count
 // as done. After [alertAttempts] attempts it is an alert.
-func deleteAccount(note documents.Document) engine.FollowUp {
+func deleteAccount(note documents.Document) cleanup.FollowUp {
 	failed := documents.Document{Path: note.Path, Data: map[string]any{}}
 	maps.Copy(failed.Data, note.Data)
 	failed.Data["attempts"] = attemptsOf(note) + 1
-	return engine.FollowUp{
+	return cleanup.FollowUp{
 		Account: note.ID(),
-		Recorded: &engine.Recorded{
-			Done:   engine.Delete(note).Writes,
+		Recorded: &cleanup.Recorded{
+			Done:   cleanup.Delete(note).Writes,
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
-			Warn: func(err error) engine.Notice { return warning(failed, err) },
+			Warn: func(err error) cleanup.Notice { return warning(failed, err) },
 		},
 	}
 }

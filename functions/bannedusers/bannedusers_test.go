@@ -18,8 +18,8 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 var now = time.Date(2026, 1, 10, 19, 0, 0, 0, time.UTC)
@@ -132,7 +132,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 	f.Set(t, "archive/x/users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": ago(time.Hour)})
 
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 3))
 	enginetest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2, keptNoAccount: 1}, got.Kept)
 	f.wantWarnings(t, "accountless", 1, 0, keptNoAccount)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
@@ -162,12 +162,12 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.SignUp(t, append(all, "later")...)
 
 	got := enginetest.NewGolden(t, "limit").Run(t, "20 of 25", f.Function, "", "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 20))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 20))
 	enginetest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
 
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 5))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 5))
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
@@ -182,7 +182,7 @@ func TestUnsetDates(t *testing.T) {
 	f.user(t, "u1", "permanent", documents.Earliest)
 	f.SignUp(t, "u1", "zero", "epoch", "before")
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 1))
 	enginetest.Want(t, "kept", map[string]int{keptUndated: 3}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
 	for uid := range dates {
@@ -205,7 +205,7 @@ func TestAccountUnderAnotherUID(t *testing.T) {
 				f.user(t, "u1", "permanent", ago(time.Hour))
 				f.SignUp(t, "real-uid", "u1")
 				got := f.Run(t, "")
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 2))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 2))
 				f.wantLeft(t, left{Accounts: []string{"real-uid"}})
 				f.wantWarnings(t, "u1", 0, 0, "")
 				if fails != nil {
@@ -228,7 +228,7 @@ func TestIDLongerThanAUID(t *testing.T) {
 	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
 	f.user(t, "u1", "permanent", ago(time.Minute))
 	f.SignUp(t, "u1", strings.Repeat("x", 128))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 4))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 4))
 	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
 	enginetest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
@@ -250,7 +250,7 @@ func TestForgedEntries(t *testing.T) {
 	} {
 		f.SetTodo(t, name, stored)
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
 	if _, err := f.Auth(t).GetUser(t.Context(), "victim2"); err != nil {
 		t.Error(err)
 	}

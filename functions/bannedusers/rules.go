@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/retention"
 )
@@ -21,35 +21,35 @@ const (
 )
 
 // judgeUser decides about one user.
-func judgeUser(user engine.Subject, run engine.Run) engine.Decision {
+func judgeUser(user cleanup.Subject, run cleanup.Run) cleanup.Decision {
 	status, _ := user.Text(statusField)
 	scheduled, dated := user.Time(dueField)
 	switch {
 	case !user.Found:
-		return engine.Invalid(keptGone)
+		return cleanup.Invalid(keptGone)
 	case status != permanent:
-		return engine.Keep(keptNotBanned)
+		return cleanup.Keep(keptNotBanned)
 	case !dated:
-		return engine.Invalid(keptUndated)
+		return cleanup.Invalid(keptUndated)
 	case scheduled.After(run.Now):
-		return engine.Keep(keptNotYet)
+		return cleanup.Keep(keptNotYet)
 	}
-	return engine.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
+	return cleanup.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
 }
 
 // judgeNote decides about the account that a note is about. If the user document exists again, the account is kept. If that
 // document is due, its own action deletes the account. If it is not, nobody here can tell whether somebody restored it on
 // purpose or a banned user came back. So the note stays as well, and every run says so, until a person decides.
-func judgeNote(n noted, run engine.Run) engine.Decision {
+func judgeNote(n noted, run cleanup.Run) cleanup.Decision {
 	switch {
 	case !n.Found:
-		return engine.Decision{} // somebody deleted it
+		return cleanup.Decision{} // somebody deleted it
 	case !n.user.Found:
-		return engine.Do("retry account deletion", reasonFor(n.Document))
+		return cleanup.Do("retry account deletion", reasonFor(n.Document))
 	case judgeUser(n.user, run).Kind != "":
-		return engine.Keep(keptWithUser)
+		return cleanup.Keep(keptWithUser)
 	default:
-		return engine.Invalid(keptBack)
+		return cleanup.Invalid(keptBack)
 	}
 }
 
@@ -82,8 +82,8 @@ func attemptsOf(note documents.Document) int64 {
 }
 
 // warning says that an account was not deleted. It is one line, whatever the uid and the error contain.
-func warning(note documents.Document, err error) engine.Notice {
-	n := engine.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
+func warning(note documents.Document, err error) cleanup.Notice {
+	n := cleanup.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
 	problem := clip.Text(err.Error(), maxError)
 	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", note.ID(), problem, reasonFor(note))
 	if attemptsOf(note) >= alertAttempts {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
@@ -17,52 +17,52 @@ func TestJudge(t *testing.T) {
 	banned := func(status, due any) map[string]any {
 		return map[string]any{"banStatus": status, "permanentBanScheduledDeletionAt": due}
 	}
-	due := func(date string) engine.Decision {
-		return engine.Do("delete user", "permanently banned, deletion scheduled for "+date)
+	due := func(date string) cleanup.Decision {
+		return cleanup.Do("delete user", "permanently banned, deletion scheduled for "+date)
 	}
 	long := time.Date(2020, 1, 1, 9, 0, 0, 0, time.FixedZone("JST", 9*60*60))
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want engine.Decision
+		want cleanup.Decision
 	}{
 		{"long due", banned("permanent", long), due("2020-01-01T00:00:00Z")},
 		{"a tick past", banned("permanent", now.Add(-tick)), due("2026-01-10T18:59:59Z")},
 		{"due exactly now", banned("permanent", now), due("2026-01-10T19:00:00Z")},
-		{"due in a tick", banned("permanent", now.Add(tick)), engine.Keep(keptNotYet)},
-		{"due next month", banned("permanent", now.AddDate(0, 1, 0)), engine.Keep(keptNotYet)},
+		{"due in a tick", banned("permanent", now.Add(tick)), cleanup.Keep(keptNotYet)},
+		{"due next month", banned("permanent", now.AddDate(0, 1, 0)), cleanup.Keep(keptNotYet)},
 
-		{"banned for a time", banned("temporary", long), engine.Keep(keptNotBanned)},
-		{"unbanned, date left", banned("none", long), engine.Keep(keptNotBanned)},
-		{"status in capitals", banned("Permanent", long), engine.Keep(keptNotBanned)},
-		{"status with a space", banned("permanent ", long), engine.Keep(keptNotBanned)},
-		{"empty status", banned("", long), engine.Keep(keptNotBanned)},
-		{"null status", banned(nil, long), engine.Keep(keptNotBanned)},
-		{"true as status", banned(true, long), engine.Keep(keptNotBanned)},
-		{"list as status", banned([]any{"permanent"}, long), engine.Keep(keptNotBanned)},
-		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, engine.Keep(keptNotBanned)},
-		{"no date", map[string]any{"banStatus": "permanent"}, engine.Invalid(keptUndated)},
-		{"null date", banned("permanent", nil), engine.Invalid(keptUndated)},
-		{"date as text", banned("permanent", "2020-01-01T00:00:00Z"), engine.Invalid(keptUndated)},
-		{"date as milliseconds", banned("permanent", int64(1577836800000)), engine.Invalid(keptUndated)},
-		{"date is NaN", banned("permanent", math.NaN()), engine.Invalid(keptUndated)},
-		{"date in the year 9999", banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), engine.Keep(keptNotYet)},
-		{"date in the year 1", banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), engine.Invalid(keptUndated)},
-		{"date of 1970", banned("permanent", documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
+		{"banned for a time", banned("temporary", long), cleanup.Keep(keptNotBanned)},
+		{"unbanned, date left", banned("none", long), cleanup.Keep(keptNotBanned)},
+		{"status in capitals", banned("Permanent", long), cleanup.Keep(keptNotBanned)},
+		{"status with a space", banned("permanent ", long), cleanup.Keep(keptNotBanned)},
+		{"empty status", banned("", long), cleanup.Keep(keptNotBanned)},
+		{"null status", banned(nil, long), cleanup.Keep(keptNotBanned)},
+		{"true as status", banned(true, long), cleanup.Keep(keptNotBanned)},
+		{"list as status", banned([]any{"permanent"}, long), cleanup.Keep(keptNotBanned)},
+		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, cleanup.Keep(keptNotBanned)},
+		{"no date", map[string]any{"banStatus": "permanent"}, cleanup.Invalid(keptUndated)},
+		{"null date", banned("permanent", nil), cleanup.Invalid(keptUndated)},
+		{"date as text", banned("permanent", "2020-01-01T00:00:00Z"), cleanup.Invalid(keptUndated)},
+		{"date as milliseconds", banned("permanent", int64(1577836800000)), cleanup.Invalid(keptUndated)},
+		{"date is NaN", banned("permanent", math.NaN()), cleanup.Invalid(keptUndated)},
+		{"date in the year 9999", banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), cleanup.Keep(keptNotYet)},
+		{"date in the year 1", banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), cleanup.Invalid(keptUndated)},
+		{"date of 1970", banned("permanent", documents.Earliest.Add(-tick)), cleanup.Invalid(keptUndated)},
 		{"date of 1971", banned("permanent", documents.Earliest), due("1971-01-01T00:00:00Z")},
-		{"date in a map", banned("permanent", map[string]any{"seconds": int64(0)}), engine.Invalid(keptUndated)},
-		{"empty", map[string]any{}, engine.Keep(keptNotBanned)},
-		{"no data at all", nil, engine.Keep(keptNotBanned)},
+		{"date in a map", banned("permanent", map[string]any{"seconds": int64(0)}), cleanup.Invalid(keptUndated)},
+		{"empty", map[string]any{}, cleanup.Keep(keptNotBanned)},
+		{"no data at all", nil, cleanup.Keep(keptNotBanned)},
 	} {
-		user := engine.Subject{Document: documents.Document{Path: "users/u1", Data: tt.data}, Found: true}
-		enginetest.Want(t, tt.name, tt.want, judgeUser(user, engine.Run{Now: now}))
+		user := cleanup.Subject{Document: documents.Document{Path: "users/u1", Data: tt.data}, Found: true}
+		enginetest.Want(t, tt.name, tt.want, judgeUser(user, cleanup.Run{Now: now}))
 	}
 }
 
 // TestOneCommit: one commit deletes the document and writes the note, and no Todo repeats the account.
 func TestOneCommit(t *testing.T) {
-	user := engine.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
-	got := userRule.Change(user, engine.Decision{}, engine.Run{Now: now})
+	user := cleanup.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
+	got := userRule.Change(user, cleanup.Decision{}, cleanup.Run{Now: now})
 	note := documents.Ref{Collection: "authDeletionRetries", ID: "u1"}
 	want := []documents.Write{
 		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
@@ -19,9 +19,9 @@ func wantJudged(t *testing.T, job, name string, data fields, now time.Time, kept
 	t.Helper()
 	for _, e := range functions.All() {
 		if e.Name == job {
-			decision := engine.Do(e.Rule.Kind(), want)
+			decision := cleanup.Do(e.Rule.Kind(), want)
 			if invalid, is := kept[want]; is {
-				decision = engine.Decision{Reason: want, Invalid: invalid}
+				decision = cleanup.Decision{Reason: want, Invalid: invalid}
 			}
 			enginetest.Want(t, name, decision, declared.Judge(*e.Rule, documents.Document{Data: data}, now))
 			return
@@ -43,41 +43,41 @@ func TestJudgeReport(t *testing.T) {
 		now  time.Time
 		want string // why it is due, or kept
 	}{
-		{"reviewed, long ago", report("reviewed", date(2025, 11, 30, 1, 2, 3)), now, "status reviewed, createdAt 2025-11-30T01:02:03Z" + older},
-		{"dismissed, long ago", report("dismissed", long), now, "status dismissed, createdAt 2020-01-01T00:00:00Z" + older},
-		{"a tick over a month", report("reviewed", monthAgo.Add(-tick)), now, "status reviewed, createdAt 2025-12-10T14:59:59Z" + older},
-		{"exactly a month", report("reviewed", monthAgo), now, keptYoung},
-		{"a tick under a month", report("dismissed", monthAgo.Add(tick)), now, keptYoung},
-		{"from the future", report("reviewed", now.Add(time.Hour)), now, keptYoung},
-		{"pending for years", report("pending", long), now, keptUnsettled},
+		{"reviewed, long ago", reported("reviewed", date(2025, 11, 30, 1, 2, 3)), now, "status reviewed, createdAt 2025-11-30T01:02:03Z" + older},
+		{"dismissed, long ago", reported("dismissed", long), now, "status dismissed, createdAt 2020-01-01T00:00:00Z" + older},
+		{"a tick over a month", reported("reviewed", monthAgo.Add(-tick)), now, "status reviewed, createdAt 2025-12-10T14:59:59Z" + older},
+		{"exactly a month", reported("reviewed", monthAgo), now, keptYoung},
+		{"a tick under a month", reported("dismissed", monthAgo.Add(tick)), now, keptYoung},
+		{"from the future", reported("reviewed", now.Add(time.Hour)), now, keptYoung},
+		{"pending for years", reported("pending", long), now, keptUnsettled},
 
-		{"31 March: 28 February is the cutoff", report("reviewed", date(2026, 2, 28, 0, 0, 0)), date(2026, 3, 31, 0, 0, 0), keptYoung},
-		{"31 March: before it", report("reviewed", date(2026, 2, 28, 0, 0, 0).Add(-tick)), date(2026, 3, 31, 0, 0, 0),
+		{"31 March: 28 February is the cutoff", reported("reviewed", date(2026, 2, 28, 0, 0, 0)), date(2026, 3, 31, 0, 0, 0), keptYoung},
+		{"31 March: before it", reported("reviewed", date(2026, 2, 28, 0, 0, 0).Add(-tick)), date(2026, 3, 31, 0, 0, 0),
 			"status reviewed, createdAt 2026-02-27T23:59:59Z" + older},
-		{"31 March, leap year", report("reviewed", date(2028, 2, 28, 23, 59, 59)), date(2028, 3, 31, 0, 0, 0),
+		{"31 March, leap year", reported("reviewed", date(2028, 2, 28, 23, 59, 59)), date(2028, 3, 31, 0, 0, 0),
 			"status reviewed, createdAt 2028-02-28T23:59:59Z" + older},
-		{"31 March, leap year, kept", report("reviewed", date(2028, 2, 29, 0, 0, 0)), date(2028, 3, 31, 0, 0, 0), keptYoung},
-		{"29 February", report("reviewed", date(2028, 1, 29, 0, 0, 0)), date(2028, 2, 29, 0, 0, 0), keptYoung},
-		{"1 January", report("reviewed", date(2025, 12, 1, 0, 0, 0).Add(-tick)), date(2026, 1, 1, 0, 0, 0),
+		{"31 March, leap year, kept", reported("reviewed", date(2028, 2, 29, 0, 0, 0)), date(2028, 3, 31, 0, 0, 0), keptYoung},
+		{"29 February", reported("reviewed", date(2028, 1, 29, 0, 0, 0)), date(2028, 2, 29, 0, 0, 0), keptYoung},
+		{"1 January", reported("reviewed", date(2025, 12, 1, 0, 0, 0).Add(-tick)), date(2026, 1, 1, 0, 0, 0),
 			"status reviewed, createdAt 2025-11-30T23:59:59Z" + older},
-		{"1 January, kept", report("reviewed", date(2025, 12, 1, 0, 0, 0)), date(2026, 1, 1, 0, 0, 0), keptYoung},
-		{"31 December", report("reviewed", date(2025, 11, 30, 23, 59, 59)), date(2025, 12, 31, 23, 59, 59), keptYoung},
+		{"1 January, kept", reported("reviewed", date(2025, 12, 1, 0, 0, 0)), date(2026, 1, 1, 0, 0, 0), keptYoung},
+		{"31 December", reported("reviewed", date(2025, 11, 30, 23, 59, 59)), date(2025, 12, 31, 23, 59, 59), keptYoung},
 
 		{"no status", fields{"createdAt": long}, now, keptUnsettled},
-		{"null status", report(nil, long), now, keptUnsettled},
-		{"numeric status", report(int64(1), long), now, keptUnsettled},
-		{"status in capitals", report("Reviewed", long), now, keptUnsettled},
-		{"empty status", report("", long), now, keptUnsettled},
-		{"statuses in a list", report([]any{"reviewed"}, long), now, keptUnsettled},
+		{"null status", reported(nil, long), now, keptUnsettled},
+		{"numeric status", reported(int64(1), long), now, keptUnsettled},
+		{"status in capitals", reported("Reviewed", long), now, keptUnsettled},
+		{"empty status", reported("", long), now, keptUnsettled},
+		{"statuses in a list", reported([]any{"reviewed"}, long), now, keptUnsettled},
 		{"no date", fields{"status": "reviewed"}, now, keptUnset},
-		{"null date", report("reviewed", nil), now, keptUnset},
-		{"date as text", report("reviewed", "2020-01-01T00:00:00Z"), now, keptUndated},
-		{"date as milliseconds", report("reviewed", int64(1577836800000)), now, keptUndated},
-		{"date is NaN", report("reviewed", math.NaN()), now, keptUndated},
-		{"date in the year 9999", report("reviewed", date(9999, 12, 31, 23, 59, 59)), now, keptYoung},
-		{"date in the year 1", report("reviewed", date(1, 1, 1, 0, 0, 0)), now, keptUndated},
-		{"date of 1970", report("reviewed", documents.Earliest.Add(-tick)), now, keptUndated},
-		{"date of 1971", report("reviewed", documents.Earliest), now, "status reviewed, createdAt 1971-01-01T00:00:00Z" + older},
+		{"null date", reported("reviewed", nil), now, keptUnset},
+		{"date as text", reported("reviewed", "2020-01-01T00:00:00Z"), now, keptUndated},
+		{"date as milliseconds", reported("reviewed", int64(1577836800000)), now, keptUndated},
+		{"date is NaN", reported("reviewed", math.NaN()), now, keptUndated},
+		{"date in the year 9999", reported("reviewed", date(9999, 12, 31, 23, 59, 59)), now, keptYoung},
+		{"date in the year 1", reported("reviewed", date(1, 1, 1, 0, 0, 0)), now, keptUndated},
+		{"date of 1970", reported("reviewed", documents.Earliest.Add(-tick)), now, keptUndated},
+		{"date of 1971", reported("reviewed", documents.Earliest), now, "status reviewed, createdAt 1971-01-01T00:00:00Z" + older},
 		{"no data at all", nil, now, keptUnsettled},
 	} {
 		wantJudged(t, "cleanupReports", tt.name, tt.data, tt.now, kept, tt.want)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const (
@@ -50,7 +50,7 @@ func newInvites(t *testing.T) *enginetest.Function {
 
 type fields = map[string]any
 
-func report(status, created any) fields {
+func reported(status, created any) fields {
 	return fields{"status": status, "createdAt": created, "reason": "spam"}
 }
 
@@ -93,7 +93,7 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 		}
 	}
 	got := enginetest.NewGolden(t, "memberinvites").Run(t, "what is read and counted", f, "", "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete invite", 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete invite", 3))
 	enginetest.Want(t, "scanned", 14, got.Scanned)
 	enginetest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUnset: 2, inviteUndated: 1}, got.Kept)
 	enginetest.Want(t, "members left", slices.Sorted(maps.Keys(left)), f.IDs(t, "members"))
@@ -113,7 +113,7 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 		}
 		f.Set(t, "members/invited-anew", invite("token-new", now))
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"delete invite": {Planned: 6, Done: 1, Changed: 5}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete invite": {Planned: 6, Done: 1, Changed: 5}})
 	enginetest.Want(t, "members left", []string{"accepted", "accepted-token-cleared", "invited-anew", "resent"}, f.IDs(t, "members"))
 }
 
@@ -127,7 +127,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
 			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From(checkpoint))
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete invite", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 1))
 		})
 	}
 }
@@ -149,14 +149,14 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 		return fmt.Sprintf("members/twin%d", i), invite(fmt.Sprintf("%05d%s%d", declared.PageSize-1, long, i), old)
 	})
 	f.Set(t, "members/accepted", with(invite("~"+long, old), fields{"user_id": 7}))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete invite", 2*declared.PageSize))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 2*declared.PageSize))
 	enginetest.Want(t, "left", []string{"accepted", "twin0", "twin1", "twin2"}, f.IDs(t, "members"))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete invite", 3))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 3))
 
 	// A run that was out of time goes on behind the accepted one.
 	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From("accepted"))
 	f.Set(t, "members/last", invite("\U0010FFFF", old))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete invite", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 1))
 }
 
 // TestCheckpointTellsNoToken: a run that is out of time saves the id of the last invitation that it read, and the next one goes on
@@ -178,6 +178,6 @@ func TestCheckpointTellsNoToken(t *testing.T) {
 	enginetest.Want(t, "checkpoint", last, enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]))
 	f.Clock = func() time.Time { return now }
 	second := f.Run(t, "")
-	enginetest.Want(t, "status of each", []engine.Status{engine.Partial, engine.Completed}, []engine.Status{first.Status, second.Status})
+	enginetest.Want(t, "status of each", []report.Status{report.Partial, report.Completed}, []report.Status{first.Status, second.Status})
 	enginetest.Want(t, "read by both", declared.PageSize+100, first.Kept[keptAccepted]+second.Kept[keptAccepted])
 }

@@ -7,18 +7,18 @@ import (
 	"fmt"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is cleanExpiredComped.
-var Job = engine.Job{Name: "cleanExpiredComped", Rules: []engine.AnyRule{memberRule}, Plan: plan}
+var Job = cleanup.Job{Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan}
 
 func init() { functions.Register(Job) }
 
 // plan proposes one action for every member who has an expired row. What becomes of the member is decided by the commit that
 // does it, which looks at all rows of the member.
-func plan(ctx context.Context, p *engine.Planner) error {
+func plan(ctx context.Context, p *cleanup.Planner) error {
 	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", lastLine)
 	expired := documents.Query{
 		Collection: subscriptions,
@@ -26,18 +26,18 @@ func plan(ctx context.Context, p *engine.Planner) error {
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	p.CountKept(ctx, engine.KeptCount{ // the rows that the query skips
+	p.CountKept(ctx, cleanup.KeptCount{ // the rows that the query skips
 		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
 		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
 	})
-	return p.EachPage(ctx, expired, documents.Cursor(p.Checkpoint()), func(rows []documents.Document) error {
+	return p.EachPage(ctx, expired, documents.Cursor(p.Checkpoint), func(rows []documents.Document) error {
 		return p.ProposeItems(ctx, memberRule, membersOf(ctx, p, rows))
 	})
 }
 
 // membersOf returns the members of one page of rows, in its order.
-func membersOf(ctx context.Context, p *engine.Planner, rows []documents.Document) []engine.Proposal {
-	var due []engine.Proposal
+func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Document) []cleanup.Proposal {
+	var due []cleanup.Proposal
 	reasons := map[string][]string{} // by member
 	for _, row := range rows {
 		d := judge(row, p.Now)
@@ -47,12 +47,12 @@ func membersOf(ctx context.Context, p *engine.Planner, rows []documents.Document
 		}
 		id, _ := row.IDIn(members, row.Data[memberField])
 		if reasons[id] == nil {
-			due = append(due, engine.Proposal{Document: documents.Document{Path: documents.Ref{Collection: members, ID: id}.Path()}})
+			due = append(due, cleanup.Proposal{Document: documents.Document{Path: documents.Ref{Collection: members, ID: id}.Path()}})
 		}
 		reasons[id] = append(reasons[id], d.Reason)
 	}
 	for i := range due {
-		due[i].Decision = engine.Do(kind, reasonFor(reasons[due[i].ID()]))
+		due[i].Decision = cleanup.Do(kind, reasonFor(reasons[due[i].ID()]))
 	}
 	return due
 }
@@ -64,7 +64,7 @@ const (
 )
 
 // lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
-func lastLine(end engine.Ending) string {
+func lastLine(end cleanup.Ending) string {
 	if end.Canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"
 	}
@@ -76,22 +76,22 @@ func lastLine(end engine.Ending) string {
 // That is one commit unless there are more rows than it has room for: then each commit but the last leaves a row, and the one
 // that deletes the last row is the one that makes the member free. So no member is ever comped without a row, nor free
 // without an event.
-var memberRule = engine.Rule[state]{
+var memberRule = cleanup.Rule[state]{
 	Name: "member", Load: load,
-	Reach: engine.Reach{Items: members, Deletes: []string{subscriptions}, Writes: []string{members, statusEvents}},
-	Judge: func(s state, _ engine.Run) engine.Decision {
+	Reach: cleanup.Reach{Items: members, Deletes: []string{subscriptions}, Writes: []string{members, statusEvents}},
+	Judge: func(s state, _ cleanup.Run) cleanup.Decision {
 		if s.From == "" && s.rows.Whole && len(s.expired) == 0 {
-			return engine.Keep("no subscription has expired")
+			return cleanup.Keep("no subscription has expired")
 		}
-		return engine.Do(kind, "")
+		return cleanup.Do(kind, "")
 	},
 	Change: change,
 }
 
 // state is a member, who need not have a document.
 type state struct {
-	engine.Subject
-	rows    engine.Belonging // those that one commit looks at
+	cleanup.Subject
+	rows    cleanup.Belonging // those that one commit looks at
 	expired []documents.Document
 	// stays says that a row does not go, of these or of those that earlier commits looked at. It keeps the member as it is,
 	// whether it expires later, never, or cannot be judged.
@@ -100,8 +100,8 @@ type state struct {
 
 // rowsOf returns the lookup for the rows of members. The member of the id "42" has the rows that say 42 as well, those that refer
 // to members/42, and those that say 42.0, which cannot be judged.
-func rowsOf(src engine.Source) engine.Children {
-	return engine.Children{
+func rowsOf(src cleanup.Source) cleanup.Children {
+	return cleanup.Children{
 		Collection: subscriptions, Field: memberField, Select: []string{expiryField},
 		Names: func(id string) []any {
 			names := documents.NamesOf(id)
@@ -123,7 +123,7 @@ func rowsOf(src engine.Source) engine.Children {
 }
 
 // load reads the members' rows. If a member has more rows than a commit holds, it reads on from where an earlier commit ended.
-func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]state, error) {
+func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state, error) {
 	ids, states := make([]string, len(subjects)), make([]state, len(subjects))
 	for i, s := range subjects {
 		ids[i], states[i].Subject = s.ID(), s
@@ -155,11 +155,11 @@ func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]
 }
 
 // change deletes the rows that have expired. A paying member, or one without a document, only loses rows.
-func change(s state, d engine.Decision, run engine.Run) engine.Change {
+func change(s state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 	if !s.rows.Whole && !s.Alone {
-		return engine.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
-	c := engine.Delete(s.expired...)
+	c := cleanup.Delete(s.expired...)
 	c.Tally = map[string]int{removed: len(s.expired)}
 	if !s.rows.Whole {
 		c.Again, c.From = d.Kind, string(s.rows.Next)

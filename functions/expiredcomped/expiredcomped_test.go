@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const starting = "Starting cleanup of expired comp subscriptions"
@@ -43,7 +43,7 @@ func TestCleanExpiredComped(t *testing.T) {
 	}
 	before.Write(t, f)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 11))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 11))
 	enginetest.Want(t, "kept", map[string]int{keptUnexpired: 3, keptEndless: 1, keptUndated: 2, keptNoMember: 4, keptLongMember: 1}, got.Kept)
 	after := before.Without("members_products/paid", "members_products/gone", "members_products/mixed-a", "members_products/null-a",
 		"members_products/odd-a", "members_products/numbered-a", "members_products/numbered-b")
@@ -58,7 +58,7 @@ func TestCleanExpiredComped(t *testing.T) {
 	}
 
 	again := f.Run(t, "")
-	enginetest.WantReport(t, again, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, again, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "lines", []string{starting, removedLine(13, 4, got), starting, removedLine(0, 0, again)}, ownLines(t, f))
 }
 
@@ -78,7 +78,7 @@ func TestMembersAsReferences(t *testing.T) {
 	}
 	before.Write(t, f)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 4))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 4))
 	enginetest.Want(t, "kept", map[string]int{keptUnexpired: 1, keptEndless: 1, keptUndated: 2, keptNoMember: 1, keptLongMember: 1}, got.Kept)
 	for id, status := range map[string]string{"ref": "free", "lasts": "comped", "42": "comped", "unset": "comped", "epoch": "comped"} {
 		enginetest.Want(t, id, any(status), f.Documents(t, "members")[id]["status"])
@@ -108,7 +108,7 @@ func TestRowsOnSeveralPages(t *testing.T) {
 		return fmt.Sprintf("members_products/r%04d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
 	})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, people))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, people))
 	enginetest.Want(t, "own lines", []string{starting, removedLine(n, people, got)}, ownLines(t, f))
 	enginetest.Want(t, "rows left", 0, len(f.Documents(t, "members_products")))
 	enginetest.Want(t, "events", people, len(f.Documents(t, "members_status_events")))

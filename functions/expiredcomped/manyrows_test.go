@@ -7,8 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestManyRowsOfOneMember is a member with 420 expired rows, which take two commits of at most 400. Rows that stay lie before them,
@@ -42,7 +42,7 @@ func TestManyRowsOfOneMember(t *testing.T) {
 				return err
 			})
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 1))
+			enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 1))
 			enginetest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
 			want, stays := world{"members/m": member("comped")}, tt.stays+tt.given
 			if stays != "" {
@@ -67,6 +67,6 @@ func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
 		w[fmt.Sprintf("members_products/r%03d", i)] = row("m", nil)
 	}
 	w.With(world{"members_products/x": row("m", yesterday)}).Write(t, f)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(kind, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(kind, 1))
 	w.Is(t, f)
 }

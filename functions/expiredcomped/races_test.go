@@ -3,8 +3,8 @@ package expiredcomped
 import (
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestChangedBetweenPlanAndApply has another application do something while a member's only row, expired yesterday, is about
@@ -33,11 +33,11 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 			before.Write(t, f)
 			f.Hooks.BeforeApply = func() { tt.change.Write(t, f) }
 			got := f.Run(t, "")
-			after, counts := before.With(tt.change), engine.Counts{Planned: 1, Changed: 1}
+			after, counts := before.With(tt.change), report.Counts{Planned: 1, Changed: 1}
 			if !tt.stays {
-				after, counts = after.Without("members_products/r"), engine.Counts{Planned: 1, Done: 1}
+				after, counts = after.Without("members_products/r"), report.Counts{Planned: 1, Done: 1}
 			}
-			enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{kind: counts})
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: counts})
 			after.Is(t, f)
 			enginetest.Want(t, "lines", []string{starting, removedLine(counts.Done, 0, got)}, ownLines(t, f))
 		})

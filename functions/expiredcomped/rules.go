@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -35,23 +35,23 @@ const (
 )
 
 // judge decides about one row.
-func judge(row documents.Document, now time.Time) engine.Decision {
+func judge(row documents.Document, now time.Time) cleanup.Decision {
 	value, set := row.Data[expiryField]
 	expiry, dated := row.Time(expiryField)
 	id, named := row.IDIn(members, row.Data[memberField])
 	switch {
 	case set && value == nil:
-		return engine.Keep(keptEndless)
+		return cleanup.Keep(keptEndless)
 	case !dated:
-		return engine.Invalid(keptUndated)
+		return cleanup.Invalid(keptUndated)
 	case !expiry.Before(cutoff(now)):
-		return engine.Keep(keptUnexpired)
+		return cleanup.Keep(keptUnexpired)
 	case !named:
-		return engine.Invalid(keptNoMember)
+		return cleanup.Invalid(keptNoMember)
 	case !documents.Queryable(id), !documents.Queryable(row.Data[memberField]):
-		return engine.Invalid(keptLongMember)
+		return cleanup.Invalid(keptLongMember)
 	default:
-		return engine.Do(kind, row.Path+" expired "+retention.Stamp(expiry))
+		return cleanup.Do(kind, row.Path+" expired "+retention.Stamp(expiry))
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
@@ -27,33 +27,33 @@ func TestCutoff(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	expired := engine.Do(kind, "members_products/r expired 2026-01-09T23:59:59Z")
+	expired := cleanup.Do(kind, "members_products/r expired 2026-01-09T23:59:59Z")
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want engine.Decision
+		want cleanup.Decision
 	}{
 		{"yesterday's last tick", row("m", yesterday), expired},
 		{"in another zone", row("m", yesterday.In(time.FixedZone("JST", 9*60*60))), expired},
-		{"today's first tick", row("m", today), engine.Keep(keptUnexpired)},
-		{"an hour ago", row("m", now.Add(-time.Hour)), engine.Keep(keptUnexpired)},
-		{"tomorrow, of nobody", row(nil, today.Add(day)), engine.Keep(keptUnexpired)},
-		{"null", row("m", nil), engine.Keep(keptEndless)},
-		{"missing", map[string]any{"member_id": "m"}, engine.Invalid(keptUndated)},
-		{"text", row("m", "2020-01-01T00:00:00Z"), engine.Invalid(keptUndated)},
-		{"milliseconds", row("m", int64(1577836800000)), engine.Invalid(keptUndated)},
-		{"the year 1", row("m", time.Time{}), engine.Invalid(keptUndated)},
-		{"1970", row("m", time.Unix(0, 0)), engine.Invalid(keptUndated)},
-		{"the last tick of 1970", row("m", documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
-		{"the first of 1971", row("m", documents.Earliest), engine.Do(kind, "members_products/r expired 1971-01-01T00:00:00Z")},
-		{"no data at all", nil, engine.Invalid(keptUndated)},
-		{"of nobody", map[string]any{"expiry_at": yesterday}, engine.Invalid(keptNoMember)},
+		{"today's first tick", row("m", today), cleanup.Keep(keptUnexpired)},
+		{"an hour ago", row("m", now.Add(-time.Hour)), cleanup.Keep(keptUnexpired)},
+		{"tomorrow, of nobody", row(nil, today.Add(day)), cleanup.Keep(keptUnexpired)},
+		{"null", row("m", nil), cleanup.Keep(keptEndless)},
+		{"missing", map[string]any{"member_id": "m"}, cleanup.Invalid(keptUndated)},
+		{"text", row("m", "2020-01-01T00:00:00Z"), cleanup.Invalid(keptUndated)},
+		{"milliseconds", row("m", int64(1577836800000)), cleanup.Invalid(keptUndated)},
+		{"the year 1", row("m", time.Time{}), cleanup.Invalid(keptUndated)},
+		{"1970", row("m", time.Unix(0, 0)), cleanup.Invalid(keptUndated)},
+		{"the last tick of 1970", row("m", documents.Earliest.Add(-tick)), cleanup.Invalid(keptUndated)},
+		{"the first of 1971", row("m", documents.Earliest), cleanup.Do(kind, "members_products/r expired 1971-01-01T00:00:00Z")},
+		{"no data at all", nil, cleanup.Invalid(keptUndated)},
+		{"of nobody", map[string]any{"expiry_at": yesterday}, cleanup.Invalid(keptNoMember)},
 		{"of a number", row(int64(1), yesterday), expired},
 		{"of the longest id", row(strings.Repeat("x", 1499), yesterday), expired},
-		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), engine.Invalid(keptLongMember)},
-		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), engine.Invalid(keptNoMember)},
-		{"of a real number", row(1.0, yesterday), engine.Invalid(keptNoMember)},
-		{"of a path", row("members/m", yesterday), engine.Invalid(keptNoMember)},
+		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), cleanup.Invalid(keptLongMember)},
+		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), cleanup.Invalid(keptNoMember)},
+		{"of a real number", row(1.0, yesterday), cleanup.Invalid(keptNoMember)},
+		{"of a path", row("members/m", yesterday), cleanup.Invalid(keptNoMember)},
 	} {
 		enginetest.Want(t, tt.name, tt.want, judge(documents.Document{Path: "members_products/r", Data: tt.data}, now))
 	}
@@ -87,7 +87,7 @@ func TestReasonFor(t *testing.T) {
 }
 
 func TestLastLine(t *testing.T) {
-	end := engine.Ending{Figures: map[string]int{removed: 3, freed: 2}, Duration: 1500 * time.Millisecond}
+	end := cleanup.Ending{Figures: map[string]int{removed: 3, freed: 2}, Duration: 1500 * time.Millisecond}
 	enginetest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(end))
 	end.Canceled = true
 	enginetest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(end))

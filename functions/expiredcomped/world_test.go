@@ -8,8 +8,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const (
@@ -69,6 +69,6 @@ func ownLines(t *testing.T, f *enginetest.Function) []string {
 }
 
 // removedLine is the last line of a run.
-func removedLine(rows, freed int, got *engine.Report) string {
+func removedLine(rows, freed int, got *report.Report) string {
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms", rows, freed, got.DurationMs)
 }

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -25,17 +25,17 @@ var (
 // census says how many circles there are, and where those are that may be due, without reading one.
 type census struct {
 	all, deleted, posted int
-	undated              int           // without a post, and without a creation that tells since when
-	idle                 []engine.Span // of lastHumanPostAt, with ghosts
-	unposted             []engine.Span // of createdAt, with abandoned circles
-	byDeletion           bool          // some circles are deleted, and counted apart
+	undated              int    // without a post, and without a creation that tells since when
+	idle                 []span // of lastHumanPostAt, with ghosts
+	unposted             []span // of createdAt, with abandoned circles
+	byDeletion           bool   // some circles are deleted, and counted apart
 }
 
 // takeCensus counts circles. No query finds those that lack lastHumanPostAt, and none those that are not deleted, as isDeleted
 // may be missing. So they are what is left of a span of time when those that have the field are taken away.
 func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c census, err error) {
-	ghosts := engine.Span{From: documents.Earliest, Until: retention.DaysBefore(now, ghostDays).Add(time.Microsecond)}
-	abandoned := engine.Span{From: documents.Earliest, Until: retention.DaysBefore(now, abandonedDays).Add(time.Microsecond)}
+	ghosts := span{From: documents.Earliest, Until: retention.DaysBefore(now, ghostDays).Add(time.Microsecond)}
+	abandoned := span{From: documents.Earliest, Until: retention.DaysBefore(now, abandonedDays).Add(time.Microsecond)}
 	young := documents.Filter{Field: createdField, Op: ">=", Value: abandoned.Until}
 	n, err := count(ctx, r, among(), among(isDeleted), among(hasPost),
 		among(ghosts.Where(postedField)...), among(young), bothDates(young))
@@ -43,10 +43,10 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		return c, err
 	}
 	c = census{all: n[0], deleted: n[1], posted: n[2], byDeletion: n[1] > 0}
-	ghost := engine.Share{Sought: n[3], All: n[3]}
+	ghost := portion{Sought: n[3], All: n[3]}
 	unposted, youngUnposted := c.all-c.posted, n[4]-n[5]
 
-	inIdle := func(ctx context.Context, s engine.Span) (engine.Share, error) { return c.idleIn(ctx, r, s) }
+	inIdle := func(ctx context.Context, s span) (portion, error) { return c.idleIn(ctx, r, s) }
 	if c.byDeletion && ghost.All > 0 {
 		gone, err := count(ctx, r, among(append(ghosts.Where(postedField), isDeleted)...))
 		if err != nil {
@@ -54,10 +54,10 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		}
 		ghost.Sought -= gone[0]
 	}
-	if c.idle, err = engine.Halve(ctx, ghosts, ghost, inIdle); err != nil || unposted == youngUnposted {
+	if c.idle, err = halve(ctx, ghosts, ghost, inIdle); err != nil || unposted == youngUnposted {
 		return c, err
 	}
-	inUnposted := func(ctx context.Context, s engine.Span) (engine.Share, error) {
+	inUnposted := func(ctx context.Context, s span) (portion, error) {
 		share, _, err := c.unpostedIn(ctx, r, s)
 		return share, err
 	}
@@ -73,7 +73,7 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		}
 		c.undated -= gone
 	}
-	c.unposted, err = engine.Halve(ctx, abandoned, old, inUnposted)
+	c.unposted, err = halve(ctx, abandoned, old, inUnposted)
 	return c, err
 }
 
@@ -88,7 +88,7 @@ func (c census) deletedUndated(ctx context.Context, r documents.Reader) (int, er
 }
 
 // idleIn counts the circles whose last post lies in a span. Those that are not deleted are sought.
-func (c census) idleIn(ctx context.Context, r documents.Reader, s engine.Span) (engine.Share, error) {
+func (c census) idleIn(ctx context.Context, r documents.Reader, s span) (portion, error) {
 	in := s.Where(postedField)
 	queries := []documents.Query{among(in...)}
 	if c.byDeletion {
@@ -96,17 +96,17 @@ func (c census) idleIn(ctx context.Context, r documents.Reader, s engine.Span) (
 	}
 	n, err := count(ctx, r, queries...)
 	if err != nil {
-		return engine.Share{}, err
+		return portion{}, err
 	}
 	if !c.byDeletion {
-		return engine.Share{Sought: n[0], All: n[0]}, nil
+		return portion{Sought: n[0], All: n[0]}, nil
 	}
-	return engine.Share{Sought: n[0] - n[1], All: n[0]}, nil
+	return portion{Sought: n[0] - n[1], All: n[0]}, nil
 }
 
 // unpostedIn counts the circles that were created in a span. Those without a post that are not deleted are sought; deleted are
 // those without a post that are.
-func (c census) unpostedIn(ctx context.Context, r documents.Reader, s engine.Span) (share engine.Share, deleted int, err error) {
+func (c census) unpostedIn(ctx context.Context, r documents.Reader, s span) (share portion, deleted int, err error) {
 	in := s.Where(createdField)
 	queries := []documents.Query{among(in...), bothDates(in...)}
 	if c.byDeletion {
@@ -120,7 +120,7 @@ func (c census) unpostedIn(ctx context.Context, r documents.Reader, s engine.Spa
 	if c.byDeletion {
 		deleted = n[2] - n[3]
 	}
-	return engine.Share{Sought: n[0] - n[1] - deleted, All: n[0]}, deleted, nil
+	return portion{Sought: n[0] - n[1] - deleted, All: n[0]}, deleted, nil
 }
 
 // bothDates returns the query for those that have a post besides, in the order of its index.
@@ -150,7 +150,7 @@ func count(ctx context.Context, r documents.Reader, queries ...documents.Query) 
 
 // found considers circles that queries have found, each once.
 type found struct {
-	*engine.Planner
+	*cleanup.Planner
 	seen    map[string]bool // paths
 	read    int             // circles that are not deleted
 	undated int             // of those, without a post and without a usable creation
@@ -162,13 +162,13 @@ func (f *found) plan(ctx context.Context, c census) error {
 	if err := f.pages(ctx, among(isDeleted, documents.Filter{Field: "deletedBy", Op: "==", Value: jobName})); err != nil {
 		return err
 	}
-	for _, span := range c.idle {
-		if err := f.pages(ctx, by(postedField, span.Where(postedField)...)); err != nil {
+	for _, s := range c.idle {
+		if err := f.pages(ctx, by(postedField, s.Where(postedField)...)); err != nil {
 			return err
 		}
 	}
-	for _, span := range c.unposted {
-		if err := f.pages(ctx, by(createdField, span.Where(createdField)...)); err != nil {
+	for _, s := range c.unposted {
+		if err := f.pages(ctx, by(createdField, s.Where(createdField)...)); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestReadsOfCircles says what a run reads of circles that are not due: nothing but counts, at a read for each thousand.
@@ -56,11 +56,11 @@ func TestReadsOfCircles(t *testing.T) {
 			})
 			f.Env["MAX_DUE_PERCENT"] = "100"
 			got := f.Run(t, `{"dryRun":true}`)
-			want := map[string]engine.Counts{}
+			want := map[string]report.Counts{}
 			if tt.one != nil {
-				want[toWarn] = engine.Counts{Planned: 1}
+				want[toWarn] = report.Counts{Planned: 1}
 			}
-			enginetest.WantReport(t, got, engine.Completed, want)
+			enginetest.WantReport(t, got, report.Completed, want)
 			enginetest.Want(t, "kept", tt.kept, got.Kept)
 			enginetest.Want(t, "scanned", n, got.Scanned)
 			if got.Usage.FirestoreReads > tt.reads {
@@ -81,7 +81,7 @@ func TestOddCircles(t *testing.T) {
 	}
 	f.SetMany(t, 30*len(kinds), func(i int) (string, map[string]any) { return fmt.Sprintf("circles/c%04d", i), kinds[i%len(kinds)] })
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{
 		keptOddPost: 90, keptOddDeleted: 30, keptOddWarning: 30, keptUndated: 90, keptDeleted: 30, keptInUse: 30,
 	}, got.Kept)
@@ -103,8 +103,8 @@ func TestUncountableCircles(t *testing.T) {
 	})
 	outOfTime(f)
 	first, second := f.Run(t, ""), f.Run(t, "")
-	enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 2))
-	enginetest.WantReport(t, second, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, first, report.Partial, enginetest.Done(toWarn, 2))
+	enginetest.WantReport(t, second, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "scanned by each", []int{500, 2}, []int{first.Scanned, second.Scanned})
 	enginetest.Want(t, "warnings", 1, len(first.Warnings))
 }
@@ -118,8 +118,8 @@ func TestOutOfTime(t *testing.T) {
 	f.Env["MAX_DUE_PERCENT"] = "100"
 	outOfTime(f)
 	first, second := f.Run(t, ""), f.Run(t, "")
-	enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 500))
-	enginetest.WantReport(t, second, engine.Completed, enginetest.Done(toWarn, 1))
+	enginetest.WantReport(t, first, report.Partial, enginetest.Done(toWarn, 500))
+	enginetest.WantReport(t, second, report.Completed, enginetest.Done(toWarn, 1))
 	enginetest.Want(t, "kept", map[string]int{keptWarned: 500}, second.Kept)
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/functions/posts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 const jobName = "checkGhostCircles"
 
 // Job is checkGhostCircles.
-var Job = engine.Job{
-	Name: jobName, Plan: plan, Rules: []engine.AnyRule{circleRule, postRule},
+var Job = cleanup.Job{
+	Name: jobName, Plan: plan, Rules: []cleanup.AnyRule{circleRule, postRule},
 }
 
 func init() { functions.Register(Job) }
@@ -27,22 +27,23 @@ const circles = "circles"
 
 // plan considers the circles that may be due: those a run has claimed, ghosts, abandoned ones, and those that were warned. Counts
 // tell where they are. Where the counts fail, and where an earlier run did not end with them, it considers all circles.
-func plan(ctx context.Context, p *engine.Planner) error {
-	if p.Checkpoint() != "" {
+func plan(ctx context.Context, p *cleanup.Planner) error {
+	if p.Checkpoint != "" {
 		return planAll(ctx, p)
 	}
 	c, err := takeCensus(ctx, p.Documents, p.Now)
 	if err != nil {
-		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each (a missing index? firesweep doctor): "+err.Error())
+		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each "+
+			"(a missing index? firesweep doctor): "+err.Error())
 		return planAll(ctx, p)
 	}
 	return (&found{Planner: p, seen: map[string]bool{}}).plan(ctx, c)
 }
 
 // planAll considers all circles by name.
-func planAll(ctx context.Context, p *engine.Planner) error {
+func planAll(ctx context.Context, p *cleanup.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
-	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint()), func(page []documents.Document) error {
+	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint), func(page []documents.Document) error {
 		posted := 0
 		for _, d := range alive(page) {
 			if d.Value(postedField) != nil {
@@ -61,9 +62,9 @@ func alive(all []documents.Document) []documents.Document {
 }
 
 // due returns how many circles count as due for the safety limits.
-func due(p *engine.Planner, all []documents.Document) (n int) {
+func due(p *cleanup.Planner, all []documents.Document) (n int) {
 	for _, d := range alive(all) {
-		if kind := judge(state{Subject: engine.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
+		if kind := judge(state{Subject: cleanup.Subject{Document: d, Found: true}}, p.Run).Kind; kind == toWarn || kind == toDelete {
 			n++
 		}
 	}
@@ -72,34 +73,34 @@ func due(p *engine.Planner, all []documents.Document) (n int) {
 
 // state is a circle with what a commit needs of it.
 type state struct {
-	engine.Subject
-	posts    engine.Belonging // of a claimed circle
-	hasOwner bool             // its owner has a document
+	cleanup.Subject
+	posts    cleanup.Belonging // of a claimed circle
+	hasOwner bool              // its owner has a document
 }
 
 // circleRule warns, clears, claims and deletes circles. A claimed circle is shown by the application no longer. It can only be
 // finished, by this run or another, or revived by a person: then it keeps what is left of it.
-var circleRule = engine.Rule[state]{
-	Name: "circle", Load: engine.Each(func(s engine.Subject) state { return state{Subject: s} }),
+var circleRule = cleanup.Rule[state]{
+	Name: "circle", Load: cleanup.Each(func(s cleanup.Subject) state { return state{Subject: s} }),
 	Judge: judge, Gather: gather, Change: change,
-	Reach: engine.Reach{
+	Reach: cleanup.Reach{
 		Items: "circles", Deletes: []string{"circles"}, Writes: []string{"circles", "users/*/notifications"},
-		Objects: []engine.Files{{Folder: "circles/{id}/", Whole: true}},
+		Objects: []cleanup.Files{{Folder: "circles/{id}/", Whole: true}},
 	},
 }
 
 // postRule deletes the posts of claimed circles. Whether the circle is claimed is asked again in the commit.
-var postRule = posts.Rule("post", func(s posts.State, _ engine.Run) engine.Decision {
+var postRule = posts.Rule("post", func(s posts.State, _ cleanup.Run) cleanup.Decision {
 	if !claimed(s.Circle) {
-		return engine.Keep("its circle is not to be deleted")
+		return cleanup.Keep("its circle is not to be deleted")
 	}
-	return engine.Do("delete post", "its circle is deleted")
+	return cleanup.Do("delete post", "its circle is deleted")
 })
 
-var postsOf = engine.Children{Collection: "posts", Field: "circleId"}
+var postsOf = cleanup.Children{Collection: "posts", Field: "circleId"}
 
 // gather reads the posts of claimed circles, and the owners who are to be told something.
-func gather(ctx context.Context, src engine.Source, due []*state) error {
+func gather(ctx context.Context, src cleanup.Source, due []*state) error {
 	var ids []string
 	for _, c := range due {
 		if claimed(c.Subject) {
@@ -132,7 +133,7 @@ func (c state) owner() (user documents.Ref, ok bool) {
 	return documents.Ref{Collection: "users", ID: id}, ok
 }
 
-func change(c state, d engine.Decision, run engine.Run) engine.Change {
+func change(c state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 	switch d.Kind {
 	case toWarn:
 		i, _ := idlenessOf(c.Document)
@@ -140,13 +141,13 @@ func change(c state, d engine.Decision, run engine.Run) engine.Change {
 			Type: "circle_ghost_warning", Text: i.text(notifications.Locale(run.Config.Locale), notifications.NameOf(c.Document)),
 			Fields: map[string]any{"circleId": c.ID()},
 		}
-		mark := engine.Update(c.Ref(), map[string]any{warnedField: run.Promise})
+		mark := cleanup.Update(c.Ref(), map[string]any{warnedField: run.Promise})
 		return c.tell(mark, warning, i.countsFrom, run.Promise, "marked as warned")
 	case toClear:
-		return engine.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
+		return cleanup.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
 	case toDelete:
 		claim := map[string]any{"isDeleted": true, "deletedAt": run.Promise, "deletedBy": jobName, "deleteReason": d.Reason}
-		change := engine.Update(c.Ref(), claim)
+		change := cleanup.Update(c.Ref(), claim)
 		change.Again = toFinish
 		return change
 	default:
@@ -156,12 +157,12 @@ func change(c state, d engine.Decision, run engine.Run) engine.Change {
 
 // finish deletes a claimed circle: its posts, and once there are none, itself and its files. Until then they are the files of
 // a circle that can still be revived. Its owner is told in the commit that deletes it.
-func (c state) finish(run engine.Run) (change engine.Change) {
+func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 	if !c.posts.Whole && !c.Alone {
-		return engine.Change{Again: toFinish, Apart: true}
+		return cleanup.Change{Again: toFinish}
 	}
 	for _, post := range c.posts.Documents {
-		change.First = append(change.First, engine.Item{Rule: postRule, Ref: post.Ref()})
+		change.First = append(change.First, cleanup.Item{Rule: postRule, Ref: post.Ref()})
 	}
 	if len(change.First) > 0 || !c.posts.Whole {
 		return change
@@ -171,14 +172,15 @@ func (c state) finish(run engine.Run) (change engine.Change) {
 		Text: notifications.Locale(run.Config.Locale).GhostCircleDeleted(notifications.NameOf(c.Document)),
 	}
 	claimedAt, _ := c.Time("deletedAt") // without, the id alone tells circles apart
-	change = c.tell(engine.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
-	change.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
+	change = c.tell(cleanup.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
+	files := cleanup.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}
+	change.Then = []cleanup.FollowUp{{Object: files, Absent: c.Ref()}}
 	return change
 }
 
 // tell adds to a change what the circle's owner is told, or a warning that nobody is. The circle and the occasion are what is
 // announced: told again, it is no second notification.
-func (c state) tell(change engine.Change, n notifications.Notification, occasion, at time.Time, done string) engine.Change {
+func (c state) tell(change cleanup.Change, n notifications.Notification, occasion, at time.Time, done string) cleanup.Change {
 	owner, ok := c.owner()
 	if c.hasOwner {
 		n.UserID, n.Announces = owner.ID, []string{c.ID(), occasion.UTC().Format(time.RFC3339Nano)}
@@ -190,7 +192,7 @@ func (c state) tell(change engine.Change, n notifications.Notification, occasion
 	if !ok {
 		nobody = "its ownerId is missing or names nobody"
 	}
-	change.Notices = []engine.Notice{{
+	change.Notices = []cleanup.Notice{{
 		Message: c.Path + ": " + done + " without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},
 	}}
 	return change

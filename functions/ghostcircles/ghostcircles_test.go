@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestCheckGhostCircles has one circle for each thing that is done, and for each way to have no owner who can be told.
@@ -39,7 +39,7 @@ func TestCheckGhostCircles(t *testing.T) {
 	before.Write(t, f)
 	put(t, f, "", "circles/claimed/icon/a.png", "circles/theirs/icon/a.png", "circles/ghost/icon/a.png")
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{
 		toWarn: {Planned: 4, Done: 4}, toClear: {Planned: 1, Done: 1}, toDelete: {Planned: 3, Done: 3}, toFinish: {Planned: 1, Done: 1},
 	})
 	enginetest.Want(t, "kept", map[string]int{keptDeleted: 1, keptInUse: 1, keptWarned: 1, keptOddOwner: 3}, got.Kept)
@@ -85,11 +85,11 @@ func TestYearsOfACircle(t *testing.T) {
 	run := func(at time.Time, action string) {
 		t.Helper()
 		f.Now = at
-		want := map[string]engine.Counts{}
+		want := map[string]report.Counts{}
 		if action != "" {
 			want = enginetest.Done(action, 1)
 		}
-		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, want)
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, want)
 	}
 	warned := created.Add(30 * day)
 	run(warned.Add(-tick), "")
@@ -129,10 +129,10 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
 	wall := now.Add(6*day + 12*time.Hour)
 	f.Clock = func() time.Time { return wall }
-	run := func(schedule, at time.Time, want map[string]engine.Counts) {
+	run := func(schedule, at time.Time, want map[string]report.Counts) {
 		t.Helper()
 		f.Now, wall = schedule, at
-		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, want)
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, want)
 	}
 	warned := wall
 	run(now, wall, enginetest.Done("warn owner of circle", 1))
@@ -142,9 +142,9 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	}
 	enginetest.Want(t, "told at", []any{warned}, told)
 	enginetest.Want(t, "marked at", any(warned), f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"])
-	run(now, wall.Add(time.Hour), map[string]engine.Counts{}) // a retry is no second warning, and nothing invalid
-	run(now.Add(7*day), now.Add(7*day), map[string]engine.Counts{})
-	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]engine.Counts{})
+	run(now, wall.Add(time.Hour), map[string]report.Counts{}) // a retry is no second warning, and nothing invalid
+	run(now.Add(7*day), now.Add(7*day), map[string]report.Counts{})
+	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]report.Counts{})
 	run(warned.Add(6*day), warned.Add(7*day), enginetest.Done("delete circle", 1))
 }
 
@@ -166,7 +166,7 @@ func TestFilesOfACircle(t *testing.T) {
 	put(t, f, "", theirs...)
 	put(t, f, "p12", "posts/of-p12.png", "posts/p1.png.bak")
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete circle": {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete circle": {Planned: 1, Done: 1}})
 	before.Without("circles/c1", "posts/p1", "comments/p1", "reactions/p1").
 		Is(t, f, append(theirs, "posts/of-p12.png", "posts/p1.png.bak")...)
 	want := map[string]int{keptInUse: 2, "a file that belongs to another post": 1,

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // circlesOf writes circles, the first posted of which have a human post of long ago, the next active one of yesterday.
@@ -44,7 +44,7 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		t.Errorf("%q, but one circle has the field", got.Failures[0].Error)
 	}
 	enginetest.WantAborted(t, got, share)
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done(toWarn, 120))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done(toWarn, 120))
 
 	f.Now = f.Now.Add(8 * day) // those that were warned are the same share again
 	enginetest.WantAborted(t, f.Run(t, ""), share)
@@ -70,7 +70,7 @@ func TestShareOfGhosts(t *testing.T) {
 				enginetest.WantAborted(t, got, "MAX_DUE_PERCENT")
 				enginetest.Want(t, "warned", 0, got.Actions[toWarn].Done)
 			} else {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done(toWarn, tt.all-tt.active))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done(toWarn, tt.all-tt.active))
 			}
 		})
 	}

@@ -11,9 +11,10 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
@@ -59,7 +60,7 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 	before.Write(t, f)
 	put(t, f, "", files...)
 	f.Hooks.BeforeApply = func() { changes.Write(t, f) }
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"warn owner of circle":    {Planned: 4, Changed: 4},
 		"clear warning of circle": {Planned: 3, Changed: 3},
 		"delete circle":           {Planned: 5, Changed: 5},
@@ -91,7 +92,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 			}
 		}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{toDelete: {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{toDelete: {Planned: 1, Changed: 1}})
 	left := f.Documents(t, "posts")
 	enginetest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
 	w := world{"users/hana": hana, "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
@@ -105,11 +106,11 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	w.Is(t, f, files...)
 
 	f.Now = now.Add(day)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toWarn, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toWarn, 1))
 	w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
 		With(told(warnedOf("c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now)).Is(t, f, files...)
 	f.Now = now.Add(8 * day)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toDelete, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
 	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
 		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
 	}
@@ -117,17 +118,17 @@ func TestUndeletedByAnOperator(t *testing.T) {
 
 // TestFilesWaitForTheCircle: the files of a circle follow the commit that deletes it, and stay if it is restored until then.
 func TestFilesWaitForTheCircle(t *testing.T) {
-	s := state{Subject: engine.Subject{Document: documents.Document{Path: "circles/c"}}, posts: engine.Belonging{Whole: true}}
-	want := []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
-	enginetest.Want(t, "then", want, s.finish(engine.Run{}).Then)
-	for name, posts := range map[string]engine.Belonging{
+	s := state{Subject: cleanup.Subject{Document: documents.Document{Path: "circles/c"}}, posts: cleanup.Belonging{Whole: true}}
+	want := []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
+	enginetest.Want(t, "then", want, s.finish(cleanup.Run{}).Then)
+	for name, posts := range map[string]cleanup.Belonging{
 		"a post":                   {Documents: []documents.Document{{Path: "posts/p"}}, Whole: true},
 		"more than a few posts":    {Documents: []documents.Document{{Path: "posts/p"}}},
 		"posts that were not read": {},
 	} {
 		s.posts, s.Alone = posts, true
-		enginetest.Want(t, name+": first", len(posts.Documents), len(s.finish(engine.Run{}).First))
-		enginetest.Want(t, name+": writes", 0, len(s.finish(engine.Run{}).Writes))
+		enginetest.Want(t, name+": first", len(posts.Documents), len(s.finish(cleanup.Run{}).First))
+		enginetest.Want(t, name+": writes", 0, len(s.finish(cleanup.Run{}).Writes))
 	}
 }
 
@@ -148,7 +149,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 			f.Set(t, "posts/z", post("e"))
 		}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toDelete, 2))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 2))
 	world{"circles/e": before["circles/e"], "posts/z": post("e")}.Is(t, f)
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -34,7 +34,7 @@ const (
 )
 
 // judge decides about one circle. The owner's week begins and ends by run.Promise: now, or the wall clock if now is older.
-func judge(c state, run engine.Run) engine.Decision {
+func judge(c state, run cleanup.Run) cleanup.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)
 	claimedAt, isDated := c.Time("deletedAt")
@@ -42,38 +42,38 @@ func judge(c state, run engine.Run) engine.Decision {
 	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
 	switch deleted := c.Data["isDeleted"]; {
 	case claimed(c.Subject):
-		return engine.Do(toFinish, "a run that was interrupted began to delete it")
+		return cleanup.Do(toFinish, "a run that was interrupted began to delete it")
 	case deleted == true:
-		return engine.Keep(keptDeleted)
+		return cleanup.Keep(keptDeleted)
 	case deleted != nil && deleted != false:
-		return engine.Invalid(keptOddDeleted)
+		return cleanup.Invalid(keptOddDeleted)
 	case !warningOK:
-		return engine.Invalid(keptOddWarning)
+		return cleanup.Invalid(keptOddWarning)
 	case invalid != "":
-		return engine.Invalid(invalid)
+		return cleanup.Invalid(invalid)
 	case i.since.After(run.Now) && isWarned:
-		return engine.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
+		return cleanup.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
 	case i.since.After(run.Now):
-		return engine.Keep(keptInUse)
+		return cleanup.Keep(keptInUse)
 	case !isOwned: // nobody may lose a circle untold because of a type
-		return engine.Invalid(keptOddOwner)
+		return cleanup.Invalid(keptOddOwner)
 	case revived && (!isDated || claimedAt.After(run.Promise)):
-		return engine.Invalid(keptOddRevival)
+		return cleanup.Invalid(keptOddRevival)
 	case warned.After(run.Promise):
-		return engine.Invalid(keptFutureWarning)
+		return cleanup.Invalid(keptFutureWarning)
 	case !isWarned:
-		return engine.Do(toWarn, i.reason)
+		return cleanup.Do(toWarn, i.reason)
 	case warned.Before(i.countsFrom):
-		return engine.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
+		return cleanup.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
 	case warned.After(retention.DaysBefore(run.Promise, graceDays)):
-		return engine.Keep(keptWarned)
+		return cleanup.Keep(keptWarned)
 	default:
-		return engine.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
+		return cleanup.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
 	}
 }
 
 // claimed reports whether a run has begun to delete a circle and nobody has undone that.
-func claimed(circle engine.Subject) bool {
+func claimed(circle cleanup.Subject) bool {
 	return circle.Data["isDeleted"] == true && circle.Data["deletedBy"] == jobName
 }
 

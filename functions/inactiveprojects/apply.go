@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // projectRule warns the people of dormant projects, and marks projects whose people have been warned.
-var projectRule = engine.Rule[project]{
+var projectRule = cleanup.Rule[project]{
 	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
-	Reach: engine.Reach{Items: projects, Deletes: []string{warnings}, Writes: []string{projects, "audit_events"}},
+	Reach: cleanup.Reach{Items: projects, Deletes: []string{warnings}, Writes: []string{projects, "audit_events"}},
 	With:  func(project documents.Ref) []documents.Ref { return []documents.Ref{settingsRef, entryOf(project)} },
-	Change: func(p project, d engine.Decision, run engine.Run) engine.Change {
+	Change: func(p project, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 		if d.Kind == warn {
 			return warnAbout(p, run)
 		}
 		marked := map[string]any{"marked_for_deletion_on": run.Now, "deleting_user": p.bot}
-		return engine.Change{Writes: []documents.Write{
+		return cleanup.Change{Writes: []documents.Write{
 			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: entryOf(p.Ref())},
 		}}
 	},
@@ -29,7 +29,7 @@ var projectRule = engine.Rule[project]{
 
 // load reads the settings, the entries of those projects that are dormant, and of those that are due the organization and one
 // of the people who are to be told; the others only if that one does not exist.
-func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]project, error) {
+func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]project, error) {
 	found, err := src.Get(ctx, []documents.Ref{settingsRef})
 	if err != nil {
 		return nil, err
@@ -39,14 +39,16 @@ func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]
 	for i, subject := range subjects {
 		all[i] = project{Subject: subject, settings: s}
 	}
-	found, err = getOf(ctx, src, all, keptNoBot, func(p engine.Subject) []documents.Ref { return []documents.Ref{entryOf(p.Ref())} })
+	found, err = getOf(ctx, src, all, keptNoBot, func(p cleanup.Subject) []documents.Ref {
+		return []documents.Ref{entryOf(p.Ref())}
+	})
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range all {
 		all[i].warning, all[i].warned = found[entryOf(p.Ref())]
 	}
-	found, err = getOf(ctx, src, all, keptNoBot, func(p engine.Subject) []documents.Ref {
+	found, err = getOf(ctx, src, all, keptNoBot, func(p cleanup.Subject) []documents.Ref {
 		people := peopleOf(p.Document)
 		return append(people[:min(1, len(people))], organizationOf(p))
 	})
@@ -58,7 +60,7 @@ func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]
 		all[i].bot = found[organizationOf(p.Subject)].Data["admin_bot_user_id"]
 		all[i].told = len(people) == 0 || len(existing(people[:1], found)) > 0
 	}
-	found, err = getOf(ctx, src, all, keptNobody, func(p engine.Subject) []documents.Ref { return peopleOf(p.Document) })
+	found, err = getOf(ctx, src, all, keptNobody, func(p cleanup.Subject) []documents.Ref { return peopleOf(p.Document) })
 	for i, p := range all {
 		all[i].told = p.told || len(existing(peopleOf(p.Document), found)) > 0
 	}
@@ -67,7 +69,7 @@ func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]
 
 // getOf reads documents for each project that is kept for one reason, by what has been read until now.
 func getOf(
-	ctx context.Context, src engine.Source, all []project, kept string, refsOf func(engine.Subject) []documents.Ref,
+	ctx context.Context, src cleanup.Source, all []project, kept string, refsOf func(cleanup.Subject) []documents.Ref,
 ) (map[documents.Ref]documents.Document, error) {
 	var refs []documents.Ref
 	for _, p := range all {
@@ -99,7 +101,7 @@ func existing(people []documents.Ref, found map[documents.Ref]documents.Document
 }
 
 // gatherEvents reads the audit events of warnings that were promised before.
-func gatherEvents(ctx context.Context, src engine.Source, due []*project) error {
+func gatherEvents(ctx context.Context, src cleanup.Source, due []*project) error {
 	var events []documents.Ref
 	for _, p := range due {
 		if judge(*p, src.Run()).Kind == warn {
@@ -119,7 +121,7 @@ const auditName = "inactive_project_scheduled_for_deletion"
 // warnAbout writes the audit event and hands the warning to the worker. The event remembers the promised date, and tells a
 // later run of the warning: until the worker has written the entry, the project counts as not warned, so whoever does this again,
 // after a crash or because the worker has not got to it yet, finds the event, and makes the same promise by the same task.
-func warnAbout(p project, run engine.Run) (c engine.Change) {
+func warnAbout(p project, run cleanup.Run) (c cleanup.Change) {
 	date, _ := p.event.Text("deletion_date")
 	// A promise that the worker was never able to announce is no good once its date has come.
 	if _, err := time.Parse(time.DateOnly, date); err != nil || date <= run.Promise.Format(time.DateOnly) {
@@ -130,13 +132,16 @@ func warnAbout(p project, run engine.Run) (c engine.Change) {
 			"author_id": p.bot, "project_id": p.ID(), "deletion_date": date, "created_at": run.Now,
 		}}}
 	}
-	task := tasks.Task{Key: []string{p.ID(), since(p.Subject), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
-	c.Then = []engine.FollowUp{{Task: &task, Recorded: &engine.Recorded{}}}
+	task := tasks.Task{
+		Key:  []string{p.ID(), since(p.Subject), date},
+		Body: map[string]string{"project_id": p.ID(), "deletion_date": date},
+	}
+	c.Then = []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
 	return c
 }
 
 // since returns a project's last activity, by which its warnings are told apart.
-func since(project engine.Subject) string {
+func since(project cleanup.Subject) string {
 	last, _ := project.Time("last_activity_at")
 	return last.UTC().Format(time.RFC3339Nano)
 }
@@ -145,11 +150,11 @@ func entryOf(project documents.Ref) documents.Ref {
 	return documents.Ref{Collection: warnings, ID: project.ID}
 }
 
-func organizationOf(project engine.Subject) documents.Ref {
+func organizationOf(project cleanup.Subject) documents.Ref {
 	id, _ := project.IDIn("organizations", project.Data["organization_id"])
 	return documents.Ref{Collection: "organizations", ID: id}
 }
 
-func eventOf(project engine.Subject) documents.Ref {
+func eventOf(project cleanup.Subject) documents.Ref {
 	return documents.Ref{Collection: "audit_events", ID: digest.Of(auditName, project.ID(), since(project))}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is deleteInactiveProjects.
-var Job = engine.Job{Name: "deleteInactiveProjects", Plan: plan, Rules: []engine.AnyRule{projectRule}}
+var Job = cleanup.Job{Name: "deleteInactiveProjects", Plan: plan, Rules: []cleanup.AnyRule{projectRule}}
 
 func init() {
 	functions.Register(Job)
@@ -36,7 +36,7 @@ var projectFields = []string{
 
 // plan looks at the dormant projects that this pass, or the runs after it, have not looked at yet. Once a pass it counts those
 // that its query skips.
-func plan(ctx context.Context, p *engine.Planner) error {
+func plan(ctx context.Context, p *cleanup.Planner) error {
 	d, _, err := p.Documents.Get(ctx, settingsRef.Path())
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func plan(ctx context.Context, p *engine.Planner) error {
 		p.Log.InfoContext(ctx, settingsRef.Path()+": delete_inactive_projects is off")
 		return nil
 	}
-	pass, err := p.Pass(projectRule, fmt.Sprint(s), passEvery)
+	pass, err := passOf(p, projectRule, fmt.Sprint(s), passEvery)
 	if err != nil {
 		return err
 	}
@@ -59,21 +59,22 @@ func plan(ctx context.Context, p *engine.Planner) error {
 		Where:      []documents.Filter{{Field: "last_activity_at", Op: "<", Value: before}},
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
-	if pass.Fresh() {
-		p.CountKept(ctx, engine.KeptCount{
-			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before}, KeptYoung: keptActive, KeptUndated: keptUndated,
+	if pass.fresh() {
+		p.CountKept(ctx, cleanup.KeptCount{
+			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before},
+			KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
-	if seen, ok := pass.Seen(); ok {
+	if seen, ok := pass.seen(); ok {
 		if err := graceOver(ctx, p, s.warnedBy(seen), s.warnedBy(p.Now)); err != nil {
 			return err
 		}
 	}
-	return pass.Sweep(ctx, q)
+	return pass.sweep(ctx, q)
 }
 
 // graceOver looks at the projects that were warned about after an instant and by another: their grace has ended between passes.
-func graceOver(ctx context.Context, p *engine.Planner, after, by time.Time) error {
+func graceOver(ctx context.Context, p *cleanup.Planner, after, by time.Time) error {
 	q := documents.Query{
 		Collection: warnings,
 		Where:      []documents.Filter{{Field: "warned_on", Op: ">", Value: after}, {Field: "warned_on", Op: "<=", Value: by}},
@@ -90,7 +91,7 @@ func graceOver(ctx context.Context, p *engine.Planner, after, by time.Time) erro
 		if err := p.ConsiderRefs(ctx, projectRule, refs...); err != nil {
 			return err
 		}
-		if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
+		if err := p.SaveCheckpoint(p.Checkpoint); err != nil {
 			return err // the next run asks for the same, and finds those that are left
 		}
 	}

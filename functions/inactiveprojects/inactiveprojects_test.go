@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestSettingsThatStopIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		settings map[string]any
-		status   engine.Status
+		status   report.Status
 		err      string
 	}{
-		"empty":   {map[string]any{}, engine.Completed, ""},
-		"off":     {enginetest.With(monthly, "delete_inactive_projects", false), engine.Completed, ""},
-		"invalid": {enginetest.With(monthly, "inactive_projects_delete_after_months", 3), engine.Failed, "application_settings/current is invalid, so nothing is done"},
+		"empty":   {map[string]any{}, report.Completed, ""},
+		"off":     {enginetest.With(monthly, "delete_inactive_projects", false), report.Completed, ""},
+		"invalid": {enginetest.With(monthly, "inactive_projects_delete_after_months", 3), report.Failed, "application_settings/current is invalid, so nothing is done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -26,7 +26,7 @@ func TestSettingsThatStopIt(t *testing.T) {
 			w.Set(t, "projects/tomark", old())
 			w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
 			got := enginetest.NewGolden(t, "settings-"+name).Run(t, "nothing is read besides the settings", w.Function, "", "")
-			enginetest.WantReport(t, got, tt.status, map[string]engine.Counts{})
+			enginetest.WantReport(t, got, tt.status, map[string]report.Counts{})
 			if tt.err != "" && !strings.Contains(got.Failures[0].Error, tt.err) {
 				t.Errorf("failures %v", got.Failures)
 			}
@@ -66,7 +66,7 @@ func TestPromises(t *testing.T) {
 				w.Set(t, "audit_events/"+w.IDs(t, "audit_events")[0], tt.changed)
 			}
 			w.Now = now.Add(tt.after)
-			enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
+			enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 			told := []int{w.Deliver(t), len(w.IDs(t, "audit_events")), len(w.IDs(t, "mail"))}
 			enginetest.Want(t, "tasks, events and mails", []int{1, 1, 1}, told)
 			enginetest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"]) // told today, with the promise made then
@@ -86,7 +86,7 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	if len(preview.Plan) != 1 || !strings.Contains(preview.Plan[0].Reason, "to be deleted on 2026-05-10") {
 		t.Errorf("plan %v", preview.Plan)
 	}
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 	w.Deliver(t)
 	enginetest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 	for _, event := range w.Documents(t, "audit_events") {

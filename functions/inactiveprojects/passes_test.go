@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestNothingDueCostsUnderTenReads has some pages of dormant projects, all warned. One pass reads them; for the rest of the day a
@@ -26,12 +26,12 @@ func TestNothingDueCostsUnderTenReads(t *testing.T) {
 		return fmt.Sprintf("%s/p%05d", warnings, i), warnedOn(now.Add(-time.Duration(i)*time.Second), "2026-05-10")
 	})
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept by a pass", map[string]int{keptInGrace: n}, got.Kept)
 	for _, after := range []time.Duration{10 * time.Minute, 20 * time.Minute, 24*time.Hour - tick} {
 		w.Now = now.Add(after)
 		got := w.Run(t, "")
-		enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 		if reads := got.Usage.FirestoreReads; reads >= 10 {
 			t.Errorf("after %s: %d reads, want under 10", after, reads)
 		}
@@ -55,7 +55,7 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
 	w.Set(t, "projects/undated", old("last_activity_at", "2020"))
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{keptInGrace: 3, keptActive: 2, keptUndated: 1}, got.Kept)
 	w.Now = hour
 	golden := enginetest.NewGolden(t, "between-passes")
@@ -85,13 +85,13 @@ func TestPoisonedProject(t *testing.T) {
 		}
 		return nil
 	})
-	enginetest.WantReport(t, w.Run(t, ""), engine.Failed, map[string]engine.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
 	// The next run, ten minutes later, looks at that one alone.
 	w.Now = now.Add(10 * time.Minute)
-	enginetest.WantReport(t, w.Run(t, ""), engine.Failed, map[string]engine.Counts{warnKind: {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 1, Failed: 1}})
 	refuse = false
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{})
 	told := []int{w.Deliver(t), len(w.IDs(t, "audit_events")), len(w.IDs(t, "mail"))}
 	enginetest.Want(t, "tasks, events and mails", []int{3, 3, 3}, told)
 }

@@ -3,8 +3,8 @@ package inactiveprojects
 import (
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestChangedBetweenPlanAndCommit has users do something to projects that are about to be marked, and to one to warn about.
@@ -35,7 +35,7 @@ func TestChangedBetweenPlanAndCommit(t *testing.T) {
 		w.Set(t, warnings+"/promised", warnedOn(cutoff, "2026-12-31"))
 	}
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{markKind: {Planned: 11, Done: 1, Changed: 10}, warnKind: {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{markKind: {Planned: 11, Done: 1, Changed: 10}, warnKind: {Planned: 1, Changed: 1}})
 	if len(w.IDs(t, "audit_events")) != 0 || len(w.Tasks().Pending("")) != 0 {
 		t.Error("somebody is warned")
 	}
@@ -58,7 +58,7 @@ func TestSettingsChangedBetweenPlanAndMark(t *testing.T) {
 			w.Set(t, "projects/p1", old())
 			w.Set(t, warnings+"/p1", warnedOn(cutoff, "2026-02-10"))
 			w.Hooks.BeforeApply = func() { w.Set(t, settingsPath, settings) }
-			enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{markKind: {Planned: 1, Changed: 1}})
+			enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{markKind: {Planned: 1, Changed: 1}})
 			if len(w.marked(t)) != 0 || len(w.IDs(t, warnings)) != 1 {
 				t.Errorf("marked %v", w.marked(t))
 			}

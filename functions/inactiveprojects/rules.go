@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // What the job does to a project.
@@ -36,7 +36,7 @@ const (
 
 // project is a project with what decides about it.
 type project struct {
-	engine.Subject
+	cleanup.Subject
 	settings settings
 	warning  documents.Document // the entry of its warning
 	warned   bool               // there is one
@@ -46,7 +46,7 @@ type project struct {
 }
 
 // judge decides about a project.
-func judge(p project, run engine.Run) engine.Decision {
+func judge(p project, run cleanup.Run) cleanup.Decision {
 	last, dated := p.Time("last_activity_at")
 	size, sized := p.Number("storage_size")
 	pending, isBool := p.Data["pending_delete"].(bool)
@@ -58,49 +58,49 @@ func judge(p project, run engine.Run) engine.Decision {
 	bot, hasBot := p.IDIn(users, p.bot)
 	switch {
 	case !p.Found || p.settings == (settings{}):
-		return engine.Decision{}
+		return cleanup.Decision{}
 	case !dated:
-		return engine.Invalid(keptUndated)
+		return cleanup.Invalid(keptUndated)
 	case !last.Before(p.settings.dormantBefore(run.Now)):
-		return engine.Keep(keptActive)
+		return cleanup.Keep(keptActive)
 	case !sized && (p.Data["storage_size"] != nil || p.settings.minSize > 0): // if all sizes will do, none need be there
-		return engine.Invalid(keptUnsized)
+		return cleanup.Invalid(keptUnsized)
 	case sized && size <= p.settings.minSize*(1<<20):
-		return engine.Keep(keptSmall)
+		return cleanup.Keep(keptSmall)
 	case isMark:
-		return engine.Keep(keptMarked)
+		return cleanup.Keep(keptMarked)
 	case p.Data["marked_for_deletion_on"] != nil:
-		return engine.Invalid(keptBadMark)
+		return cleanup.Invalid(keptBadMark)
 	case pending:
-		return engine.Keep(keptPending)
+		return cleanup.Keep(keptPending)
 	case !isBool && p.Data["pending_delete"] != nil:
-		return engine.Invalid(keptUnclear)
+		return cleanup.Invalid(keptUnclear)
 	case !hasOrg:
-		return engine.Invalid(keptNoOrg)
+		return cleanup.Invalid(keptNoOrg)
 	case !documents.ValidID(p.ID()):
-		return engine.Invalid(keptBadID)
+		return cleanup.Invalid(keptBadID)
 	case !canBeWarned:
-		return engine.Invalid(keptNoPeople)
+		return cleanup.Invalid(keptNoPeople)
 	case p.warned && !readable:
-		return engine.Invalid(keptBadEntry)
+		return cleanup.Invalid(keptBadEntry)
 	case p.warned && !void && (given.to.After(p.settings.warnedBy(run.Now)) || run.Now.Before(given.promised)):
-		return engine.Keep(keptInGrace)
+		return cleanup.Keep(keptInGrace)
 	case !hasBot:
-		return engine.Invalid(keptNoBot)
+		return cleanup.Invalid(keptNoBot)
 	case !p.told:
-		return engine.Invalid(keptNobody)
+		return cleanup.Invalid(keptNobody)
 	}
 	reason := "no activity since " + last.UTC().Format(time.RFC3339)
 	day := given.from.UTC().Format(time.DateOnly)
 	inName := "; acting as user " + bot
 	if p.warned && !void {
 		reason += fmt.Sprintf(", warned %s with the promise not to delete it before %s", day, given.promised.Format(time.DateOnly))
-		return engine.Do(mark, reason+inName)
+		return cleanup.Do(mark, reason+inName)
 	}
 	if p.warned {
 		reason += fmt.Sprintf("; its warning of %s is older", day)
 	}
-	return engine.Do(warn, reason+"; to be deleted on "+p.settings.promise(run.Promise)+inName)
+	return cleanup.Do(warn, reason+"; to be deleted on "+p.settings.promise(run.Promise)+inName)
 }
 
 // recipients returns the ids of a project's owners and maintainers, each once. A single id counts as a list of one. ok is

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
@@ -67,7 +67,7 @@ func TestSettings(t *testing.T) {
 
 // projectOf is a project that was found, of an organization that has a bot.
 func projectOf(id string, data map[string]any) project {
-	subject := engine.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
+	subject := cleanup.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
 	return project{Subject: subject, settings: usual, bot: "bot", told: true}
 }
 
@@ -109,13 +109,13 @@ func TestWhichProjectsAreDormant(t *testing.T) {
 	} {
 		p := projectOf(cmp.Or(tt.id, "p"), tt.data)
 		p.settings.minSize = tt.minSize
-		want := engine.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
+		want := cleanup.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
 		if want.Reason == "" {
-			want = engine.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; acting as user bot")
+			want = cleanup.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; acting as user bot")
 		}
-		enginetest.Want(t, name, want, judge(p, engine.Run{Now: now, Promise: now}))
+		enginetest.Want(t, name, want, judge(p, cleanup.Run{Now: now, Promise: now}))
 		p.settings = settings{}
-		enginetest.Want(t, name+", switched off", engine.Decision{}, judge(p, engine.Run{Now: now, Promise: now}))
+		enginetest.Want(t, name+", switched off", cleanup.Decision{}, judge(p, cleanup.Run{Now: now, Promise: now}))
 	}
 }
 
@@ -153,7 +153,7 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 				want = keptNoBot
 			}
 			p.bot = bot
-			got := judge(p, engine.Run{Now: now, Promise: now})
+			got := judge(p, cleanup.Run{Now: now, Promise: now})
 			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; acting as user bot") {
 				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
 			}
@@ -169,12 +169,12 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 func TestOneCommit(t *testing.T) {
 	p := projectOf("p", map[string]any{"last_activity_at": cutoff})
 	p.bot = int64(7)
-	got := projectRule.Change(p, engine.Do(mark, ""), engine.Run{Now: now})
+	got := projectRule.Change(p, cleanup.Do(mark, ""), cleanup.Run{Now: now})
 	enginetest.Want(t, "writes of a mark", []documents.Write{
 		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
 		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
 	}, got.Writes)
-	got = projectRule.Change(p, engine.Do(warn, ""), engine.Run{Now: now, Promise: now})
+	got = projectRule.Change(p, cleanup.Do(warn, ""), cleanup.Run{Now: now, Promise: now})
 	if len(got.Writes) != 1 || len(got.Then) != 1 {
 		t.Fatalf("a warning: %+v, want one write and one task", got)
 	}
@@ -195,7 +195,7 @@ func TestMonthEnds(t *testing.T) {
 			t.Errorf("warned on 2026-01-%d: promised %s", given, got)
 		}
 		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
-		before, then := judge(p, engine.Run{Now: first.Add(-tick)}), judge(p, engine.Run{Now: first})
+		before, then := judge(p, cleanup.Run{Now: first.Add(-tick)}), judge(p, cleanup.Run{Now: first})
 		if before.Kind != "" || then.Kind != mark {
 			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
 		}

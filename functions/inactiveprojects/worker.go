@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Worker is sendInactiveProjectWarning: it sends the e-mail about one project and writes the entry that says so, in one
 // commit.
-var Worker = engine.Job{
+var Worker = cleanup.Job{
 	Name:  "sendInactiveProjectWarning",
-	Task:  &engine.Task{Fields: []string{"project_id", "deletion_date"}, Collection: projects, Rule: warningRule, Check: checkTask},
-	Rules: []engine.AnyRule{warningRule},
+	Task:  &cleanup.Task{Fields: []string{"project_id", "deletion_date"}, Collection: projects, Rule: warningRule, Check: checkTask},
+	Rules: []cleanup.AnyRule{warningRule},
 }
 
 func checkTask(task map[string]string) error {
@@ -34,7 +34,7 @@ const (
 
 // announcement is a project whose people are to be warned.
 type announcement struct {
-	engine.Subject
+	cleanup.Subject
 	warning documents.Document // the entry of an earlier warning
 	warned  bool               // there is one
 	named   bool               // the project names people
@@ -45,14 +45,15 @@ type announcement struct {
 // warningRule writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
 // late Cloud Tasks delivers, nobody's grace is shorter than the settings say. What happened in between is no activity
 // after the warning, but it is asked for once more.
-var warningRule = engine.Rule[announcement]{
-	Name: "warning", Load: engine.OneByOne(loadAnnouncement), Judge: judgeWarning,
-	Reach: engine.Reach{Items: projects, Writes: []string{"mail", warnings}},
-	Change: func(a announcement, _ engine.Decision, run engine.Run) (c engine.Change) {
+var warningRule = cleanup.Rule[announcement]{
+	Name: "warning", Load: cleanup.OneByOne(loadAnnouncement), Judge: judgeWarning,
+	Reach: cleanup.Reach{Items: projects, Writes: []string{"mail", warnings}},
+	Change: func(a announcement, _ cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 		date := run.Task["deletion_date"]
 		switch {
 		case len(a.mail.ToUserIDs) == 0:
-			c.Notices = []engine.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was notified that it will be deleted on " + date}}
+			c.Notices = []cleanup.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, " +
+				"so nobody was notified that it will be deleted on " + date}}
 		case !a.written: // written again, it would be sent again
 			c.Writes = []documents.Write{{Op: documents.Create, Ref: a.mail.Ref(), Data: a.mail.Data(), Sent: true}}
 		}
@@ -64,28 +65,28 @@ var warningRule = engine.Rule[announcement]{
 
 // judgeWarning decides whether a project's people are to be warned. The run's now is when it was decided to warn them: the now of
 // the run that made the task.
-func judgeWarning(a announcement, run engine.Run) engine.Decision {
+func judgeWarning(a announcement, run cleanup.Run) cleanup.Decision {
 	last, dated := a.Time("last_activity_at")
 	given, ok := warningOf(a.warning)
 	switch _, canBeWarned := recipients(a.Document); {
 	case !a.Found:
-		d := engine.Keep(keptGone)
-		d.Notice = &engine.Notice{Message: a.Path + ": nobody is warned, because the project does not exist", Error: true}
+		d := cleanup.Keep(keptGone)
+		d.Notice = &cleanup.Notice{Message: a.Path + ": nobody is warned, because the project does not exist", Error: true}
 		return d
 	case dated && last.After(run.Now):
-		return engine.Keep(keptActiveSince)
+		return cleanup.Keep(keptActiveSince)
 	case a.warned && (!ok || !given.from.Before(last)): // before the last activity it would be void
-		return engine.Keep(keptWarned)
+		return cleanup.Keep(keptWarned)
 	case !canBeWarned:
-		return engine.Invalid(keptNoPeople)
+		return cleanup.Invalid(keptNoPeople)
 	case a.named && len(a.mail.ToUserIDs) == 0:
-		return engine.Invalid(keptNobody)
+		return cleanup.Invalid(keptNobody)
 	default:
-		return engine.Do("send warning about project", "to be deleted on "+run.Task["deletion_date"])
+		return cleanup.Do("send warning about project", "to be deleted on "+run.Task["deletion_date"])
 	}
 }
 
-func loadAnnouncement(ctx context.Context, src engine.Source, project engine.Subject) (announcement, error) {
+func loadAnnouncement(ctx context.Context, src cleanup.Source, project cleanup.Subject) (announcement, error) {
 	people := peopleOf(project.Document)
 	a := announcement{Subject: project, mail: mailAbout(project, src.Run()), named: len(people) > 0}
 	found, err := src.Get(ctx, append(people, entryOf(project.Ref()), a.mail.Ref()))
@@ -97,7 +98,7 @@ func loadAnnouncement(ctx context.Context, src engine.Source, project engine.Sub
 
 // mailAbout returns the e-mail about a project, without its recipients. The last activity tells warnings apart, or else the id
 // and the date.
-func mailAbout(project engine.Subject, run engine.Run) notifications.Mail {
+func mailAbout(project cleanup.Subject, run cleanup.Run) notifications.Mail {
 	date := run.Task["deletion_date"]
 	locale := notifications.Locale(run.Config.Locale)
 	return notifications.Mail{

@@ -7,8 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const task = `{"project_id":"p1","deletion_date":"2026-05-10"}`
@@ -41,12 +41,12 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 			if tt.entry != nil {
 				w.Set(t, warnings+"/p1", tt.entry)
 			}
-			want, kept, actions := tt.entry, map[string]int{tt.kept: 1}, map[string]engine.Counts{}
+			want, kept, actions := tt.entry, map[string]int{tt.kept: 1}, map[string]report.Counts{}
 			if tt.kept == "" {
 				want, kept, actions = warnedOn(now, "2026-05-10"), map[string]int{}, enginetest.Done(sendKind, 1)
 			}
 			got := w.Worker.Run(t, task)
-			enginetest.WantReport(t, got, engine.Completed, actions)
+			enginetest.WantReport(t, got, report.Completed, actions)
 			enginetest.Want(t, "kept", kept, got.Kept)
 			enginetest.Want(t, "warning", want, w.Documents(t, warnings)["p1"])
 			enginetest.Want(t, "mails", tt.mails, len(w.IDs(t, "mail")))
@@ -66,21 +66,21 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 func TestLateWorkerShortensNoGrace(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "projects/p1", old())
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 	told := now.AddDate(0, 0, 20)
 	w.Now = told
 	w.Deliver(t)
 	enginetest.Want(t, "warning", warnedOn(told, "2026-05-10"), w.Documents(t, warnings)["p1"])
 	for _, step := range []struct {
 		at      time.Time
-		actions map[string]engine.Counts
+		actions map[string]report.Counts
 	}{
-		{now.AddDate(0, 1, 1), map[string]engine.Counts{}},
-		{told.AddDate(0, 1, 0).Add(-tick), map[string]engine.Counts{}},
+		{now.AddDate(0, 1, 1), map[string]report.Counts{}},
+		{told.AddDate(0, 1, 0).Add(-tick), map[string]report.Counts{}},
 		{told.AddDate(0, 1, 0), enginetest.Done(markKind, 1)},
 	} {
 		w.Now = step.at
-		enginetest.WantReport(t, w.Run(t, ""), engine.Completed, step.actions)
+		enginetest.WantReport(t, w.Run(t, ""), report.Completed, step.actions)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestMailIsNotWrittenAgain(t *testing.T) {
 	}
 	w.Set(t, "mail/"+id, map[string]any{"delivery": "sent"})
 	w.Delete(t, warnings+"/p1")
-	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(sendKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(sendKind, 1))
 	enginetest.Want(t, "mail", map[string]map[string]any{id: {"delivery": "sent"}}, w.Documents(t, "mail"))
 	enginetest.Want(t, "warnings", []string{"p1"}, w.IDs(t, warnings))
 }
@@ -118,7 +118,7 @@ func TestMailGoesToThoseWhoExist(t *testing.T) {
 	w.Set(t, "users/42", map[string]any{})
 	w.Set(t, "projects/p1", old(
 		"owner_ids", []any{"u9", int64(42), w.Firestore(t).Doc("users/u2"), w.Firestore(t).Doc("bots/u1"), "users/u1"}, "maintainer_ids", "42"))
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 	w.Deliver(t)
 	for _, mail := range w.Documents(t, "mail") {
 		enginetest.Want(t, "recipients", any([]any{"42", "u2"}), mail["toUids"])
@@ -135,18 +135,18 @@ func TestPeopleWhoDoNotExist(t *testing.T) {
 	w.Set(t, "projects/tomark", nobodys)
 	w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{keptNobody: 2}, got.Kept)
 
 	w.Set(t, "users/u9", map[string]any{}) // not the first of them
 	w.Now = now.Add(day)
 	w.Hooks.BeforeApply = func() { w.Delete(t, "users/u9") }
 	got = w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{warnKind: {Planned: 1, Changed: 1}, markKind: {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{warnKind: {Planned: 1, Changed: 1}, markKind: {Planned: 1, Changed: 1}})
 	w.Hooks.BeforeApply = nil
 	w.Set(t, "users/u9", map[string]any{})
 	w.Now = now.Add(2 * day)
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
 }
 
 // TestOrganizationAndBotAsReferences: what they refer to is meant, if it is an organization and a user.
@@ -159,7 +159,7 @@ func TestOrganizationAndBotAsReferences(t *testing.T) {
 		w.Set(t, "projects/"+id, old("organization_id", org))
 	}
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(warnKind, 1))
 	enginetest.Want(t, "kept", map[string]int{keptNoOrg: 1, keptNoBot: 1}, got.Kept)
 	for _, event := range w.Documents(t, "audit_events") {
 		enginetest.Want(t, "author", w.Firestore(t).Doc("users/bot").Path, event["author_id"].(*firestore.DocumentRef).Path)

@@ -59,7 +59,8 @@ func (l Locale) GhostCircleWarning(circle string) Text {
 	circle = quote(circle)
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
-		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” for 365 days or more. It will be deleted in one week unless someone posts.", circle)},
+		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” for 365 days or more. "+
+			"It will be deleted in one week unless someone posts.", circle)},
 	)
 }
 
@@ -68,7 +69,8 @@ func (l Locale) AbandonedCircleWarning(circle string) Text {
 	circle = quote(circle)
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は作成から30日以上たっても投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
-		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” since it was created 30 days ago or more. It will be deleted in one week unless someone posts.", circle)},
+		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” since it was created 30 days ago or more. "+
+			"It will be deleted in one week unless someone posts.", circle)},
 	)
 }
 
@@ -88,6 +90,7 @@ func (l Locale) InactiveProjectWarning(project, date string) Text {
 	subject := fmt.Sprintf("Action required: Project %s is scheduled to be deleted on %s due to inactivity", project, date)
 	return l.choose(
 		Text{subject, fmt.Sprintf("プロジェクト「%s」は長期間利用されていないため、%s に削除される予定です。削除を避けるには、それまでにプロジェクトで何らかの操作を行ってください。", project, date)},
-		Text{subject, fmt.Sprintf("Nobody has worked on project “%s” for a long time, so it is scheduled to be deleted on %s. To keep it, do something in the project before that date.", project, date)},
+		Text{subject, fmt.Sprintf("Nobody has worked on project “%s” for a long time, so it is scheduled to be deleted on %s. "+
+			"To keep it, do something in the project before that date.", project, date)},
 	)
 }

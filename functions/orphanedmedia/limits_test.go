@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // owned uploads objects of posts that exist.
@@ -26,9 +26,9 @@ func owned(t *testing.T, f *enginetest.Function, n int) {
 func nextNight(f *enginetest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
 
 // wantTripped wants a report of a pass that tripped a limit, and says so in these parts.
-func wantTripped(t *testing.T, got *engine.Report, pass string, parts ...string) {
+func wantTripped(t *testing.T, got *report.Report, pass string, parts ...string) {
 	t.Helper()
-	enginetest.Want(t, "status", engine.Aborted, got.Status)
+	enginetest.Want(t, "status", report.Aborted, got.Status)
 	said := ""
 	for _, f := range got.Failures {
 		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
@@ -68,7 +68,7 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	wantTripped(t, f.Run(t, ""), "postsOfCircles", "MAX_PER_OWNER: 300 items are due because circles/public does not exist, but at most 299")
 	f.Env["MAX_PER_OWNER"] = "300"
 	nextNight(f)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete orphaned circle post", 300))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete orphaned circle post", 300))
 }
 
 // TestOneSentinelOfObjects: most objects name a post that was never there.
@@ -84,7 +84,7 @@ func TestOneSentinelOfObjects(t *testing.T) {
 	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "67", "59"
 	nextNight(f)
 	wantTripped(t, f.Run(t, ""), "posts", "MAX_PER_OWNER: 60 items are due because posts/legacy does not exist")
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done("delete post media", 60))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete post media", 60))
 }
 
 // TestShareOfDueObjects is at the limits to the letter: 19 and 20 objects, half of them and one more.
@@ -100,9 +100,9 @@ func TestShareOfDueObjects(t *testing.T) {
 			f.PutMany(t, tt.due, func(i int) (string, map[string]string) {
 				return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "gone"}
 			})
-			got, status, left := f.Run(t, ""), engine.Completed, tt.owned
+			got, status, left := f.Run(t, ""), report.Completed, tt.owned
 			if tt.aborted {
-				status, left = engine.Aborted, tt.owned+tt.due
+				status, left = report.Aborted, tt.owned+tt.due
 			}
 			enginetest.Want(t, "status", status, got.Status)
 			enginetest.Want(t, "objects left", left, len(f.Objects(t)))
@@ -123,30 +123,30 @@ func TestTasksElsewhere(t *testing.T) {
 		put(t, f, "circles/gone/icon.png", "")
 	}
 	put(t, f, "task_attachments/u/t1/a.pdf", "")
-	others := map[string]engine.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
+	others := map[string]report.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
 		"delete orphaned circle post": {Planned: 1, Done: 1}}
 	fill()
 	got := f.Run(t, "")
-	withTasks := map[string]engine.Counts{"delete task attachment": {Planned: 1}}
+	withTasks := map[string]report.Counts{"delete task attachment": {Planned: 1}}
 	for kind, counts := range others {
 		withTasks[kind] = counts
 	}
-	enginetest.WantReport(t, got, engine.Aborted, withTasks)
+	enginetest.WantReport(t, got, report.Aborted, withTasks)
 	wantTripped(t, got, "tasks", "empty collection: tasks holds no document", `run once with {"lift":["empty:tasks"]}`,
 		"If their owners are kept elsewhere, never lift this: leave the pass tasks out with ORPHANS (Terraform: orphans)")
 	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")[jobName]))
 
 	fill()
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Aborted, withTasks)
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Aborted, withTasks)
 	enginetest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	fill()
 	nextNight(f)
 	f.Env["ORPHANS"] = "posts, circles,postsOfCircles"
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, others)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, others)
 	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	f.Env["ORPHANS"] = ""
-	enginetest.WantReport(t, f.Run(t, `{"lift":["empty:tasks"]}`), engine.Completed, enginetest.Done("delete task attachment", 1))
+	enginetest.WantReport(t, f.Run(t, `{"lift":["empty:tasks"]}`), report.Completed, enginetest.Done("delete task attachment", 1))
 }
 
 func TestWrongOrphans(t *testing.T) {
@@ -211,14 +211,14 @@ func TestDatabaseRestoredFromABackup(t *testing.T) {
 			upload(time.Hour, 30, "young")
 			got := f.Run(t, "")
 			if !want {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete post media", since))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete post media", since))
 				return
 			}
 			wantTripped(t, got, "posts", "older database: the owners of the 20 newest objects, uploaded from "+f.Now.Add(-30*time.Hour).Format(time.RFC3339)+" on, do not exist in posts",
 				`run once with {"lift":["older:posts"]}`)
 			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
 			enginetest.Want(t, "objects left", 250, len(f.Objects(t)))
-			enginetest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), engine.Completed, enginetest.Done("delete post media", since))
+			enginetest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), report.Completed, enginetest.Done("delete post media", since))
 		})
 	}
 }

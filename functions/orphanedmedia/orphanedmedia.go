@@ -5,14 +5,14 @@ package orphanedmedia
 import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/posts"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
 
 // Job is cleanupOrphanedMedia.
-var Job = engine.Job{
+var Job = cleanup.Job{
 	Name: jobName, Begin: orphans.Begin(passes...), Split: orphans.Split(passes...), Settings: orphans.Settings(passes...),
-	Rules: []engine.AnyRule{postRule}, Reach: orphans.Reach(passes...),
+	Rules: []cleanup.AnyRule{postRule}, Reach: orphans.Reach(passes...),
 }
 
 const jobName = "cleanupOrphanedMedia"
@@ -20,6 +20,6 @@ const jobName = "cleanupOrphanedMedia"
 func init() { functions.Register(Job) }
 
 // postRule deletes posts of circles that do not exist. The commit reads the circle again.
-var postRule = posts.Rule("post", func(s posts.State, _ engine.Run) engine.Decision {
+var postRule = posts.Rule("post", func(s posts.State, _ cleanup.Run) cleanup.Decision {
 	return judgePost(s.Document, s.Circle.Found)
 })

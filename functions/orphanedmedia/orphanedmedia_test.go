@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
 
@@ -65,10 +65,10 @@ func TestObjects(t *testing.T) {
 	f.Put(t, "posts/young", map[string]string{"postId": "PENDING", "uploadedAt": ms(f.Now.Add(-23 * time.Hour))}, nil)
 
 	got := f.Run(t, "")
-	wantActions := map[string]engine.Counts{
+	wantActions := map[string]report.Counts{
 		"delete post media": {Planned: 3, Done: 3}, "delete circle image": {Planned: 3, Done: 3}, "delete task attachment": {Planned: 2, Done: 2},
 	}
-	enginetest.WantReport(t, got, engine.Completed, wantActions)
+	enginetest.WantReport(t, got, report.Completed, wantActions)
 	wantKept := map[string]int{
 		keptYoung: 1, keptNoPost: 1, orphans.KeptInvalidOwner: invalid, keptUnknownPath: 2,
 		"belongs to one of posts": 2, "belongs to one of circles": 1, "belongs to one of tasks": 1,
@@ -82,7 +82,7 @@ func TestPendingCountsForNoLimit(t *testing.T) {
 	f.PutMany(t, 50, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/%04d.png", i), map[string]string{"postId": "PENDING"}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete post media", 50))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete post media", 50))
 }
 
 // TestCirclePosts has posts of circles that exist, of circles that are gone, and of none. Tests of shared/orphans prove how
@@ -105,7 +105,7 @@ func TestCirclePosts(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete orphaned circle post", len(gone)))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete orphaned circle post", len(gone)))
 	enginetest.Want(t, "kept", map[string]int{keptInvalidCircle: 4, keptOddCircle: 2}, got.Kept)
 	for _, collection := range []string{"posts", "comments"} {
 		enginetest.Want(t, collection+" left", slices.Sorted(maps.Keys(kept)), ids(f.Documents(t, collection)))
@@ -155,8 +155,8 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	// Although edited and commented, a post of a circle that is gone is an orphan: nobody can see it.
-	want := map[string]engine.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
-	enginetest.WantReport(t, got, engine.Completed, want)
+	want := map[string]report.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
+	enginetest.WantReport(t, got, report.Completed, want)
 	enginetest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
 	enginetest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
@@ -185,7 +185,7 @@ func TestForgedEntries(t *testing.T) {
 	}
 	before := f.Objects(t)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
 	enginetest.Want(t, "objects", before, f.Objects(t))
 	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
 	enginetest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/posts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/retention"
@@ -33,11 +33,11 @@ const pendingPost = "PENDING"
 
 // judgePostMedia decides about an object under posts/ by its metadata.
 func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
-	due := engine.Do("delete post media", "")
+	due := cleanup.Do("delete post media", "")
 	id, named := o.Metadata["postId"]
 	switch {
 	case !named:
-		return orphans.Verdict{Decision: engine.Keep(keptNoPost)}
+		return orphans.Verdict{Decision: cleanup.Keep(keptNoPost)}
 	case id == pendingPost:
 		due.Reason = "its post was never finished (postId PENDING)"
 		return judgeUpload(due, orphans.Nobody, o, now)
@@ -48,10 +48,10 @@ func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
 
 // judgeUpload is [judgeAge] of an object under posts/. Its uploadedAt cannot be much later than both now and its creation, which
 // is later than now only in a run that repeats an old schedule time.
-func judgeUpload(due engine.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
+func judgeUpload(due cleanup.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
 	at := uploadTime(o)
 	if day := minAgeDays * retention.Day; at.After(now.Add(day)) && at.After(o.Created.Add(day)) {
-		return orphans.Verdict{Decision: engine.Invalid(keptFuture), Owner: owner, Uploaded: at}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owner: owner, Uploaded: at}
 	}
 	return judgeAge(due, owner, at, now)
 }
@@ -79,7 +79,7 @@ func judgeCircleImage(o objects.Object, now time.Time) orphans.Verdict {
 	if len(parts) < 3 {
 		return ownerless(o)
 	}
-	return judgeAge(engine.Do("delete circle image", ""), documents.Ref{Collection: "circles", ID: parts[1]}, o.Created, now)
+	return judgeAge(cleanup.Do("delete circle image", ""), documents.Ref{Collection: "circles", ID: parts[1]}, o.Created, now)
 }
 
 // judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file}.
@@ -88,25 +88,25 @@ func judgeTaskAttachment(o objects.Object, now time.Time) orphans.Verdict {
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
 		return ownerless(o)
 	}
-	return judgeAge(engine.Do("delete task attachment", ""), documents.Ref{Collection: "tasks", ID: parts[2]}, o.Created, now)
+	return judgeAge(cleanup.Do("delete task attachment", ""), documents.Ref{Collection: "tasks", ID: parts[2]}, o.Created, now)
 }
 
 // ownerless decides about an object whose path names no owner. A name that ends with a slash marks a folder in the Cloud Console.
 func ownerless(o objects.Object) orphans.Verdict {
 	if strings.HasSuffix(o.Name, "/") {
-		return orphans.Verdict{Decision: engine.Keep(keptMarker)}
+		return orphans.Verdict{Decision: cleanup.Keep(keptMarker)}
 	}
-	return orphans.Verdict{Decision: engine.Invalid(keptUnknownPath)}
+	return orphans.Verdict{Decision: cleanup.Invalid(keptUnknownPath)}
 }
 
 // judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
-func judgeAge(due engine.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
+func judgeAge(due cleanup.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
 	v := orphans.Verdict{Decision: due, Owner: owner, Uploaded: uploaded}
 	switch {
 	case uploaded.IsZero():
-		v.Decision = engine.Invalid(keptUndated)
+		v.Decision = cleanup.Invalid(keptUndated)
 	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
-		v.Decision = engine.Keep(keptYoung)
+		v.Decision = cleanup.Keep(keptYoung)
 	}
 	return v
 }
@@ -127,15 +127,15 @@ const (
 )
 
 // judgePost decides about a post by whether the circle that it names exists.
-func judgePost(post documents.Document, circleExists bool) engine.Decision {
+func judgePost(post documents.Document, circleExists bool) cleanup.Decision {
 	circle, ok := posts.CircleOf(post)
 	switch {
 	case !ok:
-		return engine.Invalid(keptInvalidCircle)
+		return cleanup.Invalid(keptInvalidCircle)
 	case circleExists:
-		return engine.Keep(keptOfCircle)
+		return cleanup.Keep(keptOfCircle)
 	default:
-		return engine.Do("delete orphaned circle post", circle.Shown()+" does not exist")
+		return cleanup.Do("delete orphaned circle post", circle.Shown()+" does not exist")
 	}
 }
 

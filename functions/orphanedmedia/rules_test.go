@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
@@ -22,8 +22,8 @@ func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 func TestJudgePostMedia(t *testing.T) {
 	const kind = "delete post media"
-	never := engine.Do(kind, "its post was never finished (postId PENDING)")
-	orphan := engine.Do(kind, "")
+	never := cleanup.Do(kind, "its post was never finished (postId PENDING)")
+	orphan := cleanup.Do(kind, "")
 	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
 	at := func(postID, uploadedAt string) map[string]string {
 		return map[string]string{"postId": postID, "uploadedAt": uploadedAt}
@@ -33,33 +33,33 @@ func TestJudgePostMedia(t *testing.T) {
 	for name, tt := range map[string]struct {
 		created  time.Time
 		metadata map[string]string
-		want     engine.Decision
+		want     cleanup.Decision
 	}{
 		"exactly a day":                      {dayAgo, of("p1"), orphan},
-		"a tick under a day":                 {dayAgo.Add(tick), of("p1"), engine.Keep(keptYoung)},
+		"a tick under a day":                 {dayAgo.Add(tick), of("p1"), cleanup.Keep(keptYoung)},
 		"a tick over a day":                  {dayAgo.Add(-tick), of("p1"), orphan},
 		"in another zone":                    {dayAgo.In(time.FixedZone("JST", 9*3600)), of("p1"), orphan},
-		"from the future":                    {now.Add(time.Hour), of("p1"), engine.Keep(keptYoung)},
+		"from the future":                    {now.Add(time.Hour), of("p1"), cleanup.Keep(keptYoung)},
 		"pending":                            {dayAgo, of("PENDING"), never},
-		"pending and young":                  {now, of("PENDING"), engine.Keep(keptYoung)},
+		"pending and young":                  {now, of("PENDING"), cleanup.Keep(keptYoung)},
 		"pending in small letters is an id":  {dayAgo, of("pending"), orphan},
 		"an empty id is not PENDING":         {dayAgo, of(""), orphan},
-		"no metadata":                        {dayAgo, nil, engine.Keep(keptNoPost)},
-		"other metadata":                     {dayAgo, map[string]string{"postid": "PENDING"}, engine.Keep(keptNoPost)},
+		"no metadata":                        {dayAgo, nil, cleanup.Keep(keptNoPost)},
+		"other metadata":                     {dayAgo, map[string]string{"postid": "PENDING"}, cleanup.Keep(keptNoPost)},
 		"uploadedAt later":                   {longBefore, at("p1", ms(dayAgo)), orphan},
-		"uploadedAt later and young":         {longBefore, at("PENDING", ms(dayAgo.Add(time.Millisecond))), engine.Keep(keptYoung)},
-		"uploadedAt earlier than the upload": {dayAgo.Add(time.Minute), at("p1", ms(longBefore)), engine.Keep(keptYoung)},
-		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), engine.Invalid(keptUndated)},
-		"uploadedAt empty":                   {dayAgo, at("PENDING", ""), engine.Invalid(keptUndated)},
-		"uploadedAt too large":               {dayAgo, at("PENDING", strings.Repeat("9", 30)), engine.Invalid(keptUndated)},
-		"uploadedAt a day ahead":             {dayAgo, at("p1", ms(now.AddDate(0, 0, 1))), engine.Keep(keptYoung)},
-		"uploadedAt more than a day ahead":   {dayAgo, at("p1", ms(now.AddDate(0, 0, 1).Add(time.Millisecond))), engine.Invalid(keptFuture)},
-		"uploadedAt in microseconds":         {dayAgo, at("PENDING", ms(dayAgo)+"000"), engine.Invalid(keptFuture)},
+		"uploadedAt later and young":         {longBefore, at("PENDING", ms(dayAgo.Add(time.Millisecond))), cleanup.Keep(keptYoung)},
+		"uploadedAt earlier than the upload": {dayAgo.Add(time.Minute), at("p1", ms(longBefore)), cleanup.Keep(keptYoung)},
+		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), cleanup.Invalid(keptUndated)},
+		"uploadedAt empty":                   {dayAgo, at("PENDING", ""), cleanup.Invalid(keptUndated)},
+		"uploadedAt too large":               {dayAgo, at("PENDING", strings.Repeat("9", 30)), cleanup.Invalid(keptUndated)},
+		"uploadedAt a day ahead":             {dayAgo, at("p1", ms(now.AddDate(0, 0, 1))), cleanup.Keep(keptYoung)},
+		"uploadedAt more than a day ahead":   {dayAgo, at("p1", ms(now.AddDate(0, 0, 1).Add(time.Millisecond))), cleanup.Invalid(keptFuture)},
+		"uploadedAt in microseconds":         {dayAgo, at("PENDING", ms(dayAgo)+"000"), cleanup.Invalid(keptFuture)},
 		"uploadedAt in seconds":              {dayAgo, at("p1", strconv.FormatInt(now.Unix(), 10)), orphan},
 		"uploaded since an old schedule time": {now.AddDate(0, 0, 3), at("p1", ms(now.AddDate(0, 0, 3).Add(time.Second))),
-			engine.Keep(keptYoung)},
-		"no creation time":                   {time.Time{}, of("PENDING"), engine.Invalid(keptUndated)},
-		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), engine.Invalid(keptUndated)},
+			cleanup.Keep(keptYoung)},
+		"no creation time":                   {time.Time{}, of("PENDING"), cleanup.Invalid(keptUndated)},
+		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), cleanup.Invalid(keptUndated)},
 	} {
 		got := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
 		post := documents.Ref{Collection: "posts", ID: tt.metadata["postId"]}
@@ -113,14 +113,14 @@ func TestJudgeByPath(t *testing.T) {
 		if strings.HasPrefix(name, "task_attachments/") {
 			judge, kind = judgeTaskAttachment, "delete task attachment"
 		}
-		for created, decision := range map[time.Time]engine.Decision{
-			dayAgo:                       engine.Do(kind, ""),
-			dayAgo.Add(time.Microsecond): engine.Keep(keptYoung),
-			{}:                           engine.Invalid(keptUndated),
+		for created, decision := range map[time.Time]cleanup.Decision{
+			dayAgo:                       cleanup.Do(kind, ""),
+			dayAgo.Add(time.Microsecond): cleanup.Keep(keptYoung),
+			{}:                           cleanup.Invalid(keptUndated),
 		} {
 			if want == (documents.Ref{}) {
-				if decision = engine.Invalid(keptUnknownPath); strings.HasSuffix(name, "/") {
-					decision = engine.Keep(keptMarker)
+				if decision = cleanup.Invalid(keptUnknownPath); strings.HasSuffix(name, "/") {
+					decision = cleanup.Keep(keptMarker)
 				}
 			}
 			// PENDING and uploadedAt have a meaning only under posts/.
@@ -139,9 +139,9 @@ func TestJudgePost(t *testing.T) {
 	for circle, named := range map[any]bool{"c1": true, "": false, nil: false, 1: false, true: false, "a/b": false, "..": false,
 		"__c__": false, " ": false, "c1 ": false, "undefined": false, "null": false} {
 		post := documents.Document{Path: "posts/p1", Data: map[string]any{"circleId": circle}}
-		missing, exists := engine.Invalid(keptInvalidCircle), engine.Invalid(keptInvalidCircle)
+		missing, exists := cleanup.Invalid(keptInvalidCircle), cleanup.Invalid(keptInvalidCircle)
 		if named {
-			missing, exists = engine.Do("delete orphaned circle post", "circles/c1 does not exist"), engine.Keep(keptOfCircle)
+			missing, exists = cleanup.Do("delete orphaned circle post", "circles/c1 does not exist"), cleanup.Keep(keptOfCircle)
 		}
 		if got := judgePost(post, false); got != missing {
 			t.Errorf("a post of the missing circle %v: %+v, want %+v", circle, got, missing)

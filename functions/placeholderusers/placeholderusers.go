@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/placeholderusers/places"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // Job is cleanupPlaceholderUsers.
-var Job = engine.Job{Name: "cleanupPlaceholderUsers", Settings: settings, Rules: []engine.AnyRule{detailRule}, Plan: plan}
+var Job = cleanup.Job{Name: "cleanupPlaceholderUsers", Settings: settings, Rules: []cleanup.AnyRule{detailRule}, Plan: plan}
 
 func init() {
 	functions.Register(Job)
@@ -32,8 +33,8 @@ const (
 const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // settings are those of the job and of its worker: the places in which users are referred to.
-var settings config.Own[[]engine.Place] = func(l *config.Loader) []engine.Place {
-	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, engine.PlacesForm, engine.ParsePlaces)
+var settings config.Own[[]places.Place] = func(l *config.Loader) []places.Place {
+	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, places.Form, places.Parse)
 }
 
 // noPlaceWritten says that nobody ever wrote any of the places: users to whom something refers would seem to be referred to by
@@ -43,19 +44,19 @@ func noPlaceWritten(c config.Config) error {
 	for i, place := range settings.In(c) {
 		names[i] = place.String()
 	}
-	return &engine.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
+	return &cleanup.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
 		"make sure that they are spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), "+
 		"and that database %s is the right one (FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)}}
 }
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
 // not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-var detailRule = engine.Rule[attempt]{
-	Name: "detail", Reach: engine.Reach{Items: details, Writes: []string{details}}, Load: load, Judge: judge, Change: countAttempt,
+var detailRule = cleanup.Rule[attempt]{
+	Name: "detail", Reach: cleanup.Reach{Items: details, Writes: []string{details}}, Load: load, Judge: judge, Change: countAttempt,
 }
 
 // load reads the users of those details of which another attempt is due.
-func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]attempt, error) {
+func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]attempt, error) {
 	all := make([]attempt, len(subjects))
 	var due []documents.Ref
 	for i, s := range subjects {
@@ -71,7 +72,7 @@ func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]
 	return all, err
 }
 
-func userOf(detail engine.Subject) documents.Ref {
+func userOf(detail cleanup.Subject) documents.Ref {
 	id, _ := detail.IDIn(users, detail.Data["placeholder_user_id"])
 	return documents.Ref{Collection: users, ID: id}
 }
@@ -80,11 +81,11 @@ func userOf(detail engine.Subject) documents.Ref {
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
 // countAttempt counts the attempt that is due. Each task is due a second after the one before.
-func countAttempt(detail attempt, _ engine.Decision, run engine.Run) engine.Change {
+func countAttempt(detail attempt, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 	attempts, _ := attemptsOf(detail.Subject)
 	last, _ := detail.Time("last_deletion_attempt_at") // the zero time if there was none
 	userID := userOf(detail.Subject).ID
-	c := engine.Change{
+	c := cleanup.Change{
 		Before: []tasks.Task{{
 			Key:  []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)},
 			Body: map[string]string{"placeholder_user_id": userID}, NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
@@ -94,17 +95,17 @@ func countAttempt(detail attempt, _ engine.Decision, run engine.Run) engine.Chan
 		}}},
 	}
 	if attempts+1 == maxAttempts {
-		c.Notices = []engine.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": userID}}}
+		c.Notices = []cleanup.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": userID}}}
 	}
 	return c
 }
 
-func plan(ctx context.Context, p *engine.Planner) error {
-	q, some := p.Unset(ctx, details, "namespace_id", keptNamespace)
+func plan(ctx context.Context, p *cleanup.Planner) error {
+	q, some := unset(ctx, p, details, "namespace_id", keptNamespace)
 	if !some {
 		return nil
 	}
-	unwritten, err := engine.Unwritten(ctx, p.Documents, settings.In(p.Config))
+	unwritten, err := places.Unwritten(ctx, p.Documents, settings.In(p.Config))
 	if err != nil {
 		return fmt.Errorf("look where users are referred to: %w", err)
 	}
@@ -116,5 +117,5 @@ func plan(ctx context.Context, p *engine.Planner) error {
 		p.Warn(ctx, fmt.Sprintf(warning, place))
 	}
 	q.Select = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
-	return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), detailRule)
+	return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint), detailRule)
 }

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestOnlyDetailsWithoutNamespaceAreRead compares what a run with and without details that lack the field costs: only if one lacks it,
@@ -40,10 +40,10 @@ func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 		return nil
 	})
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
 	enginetest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
 	w.Tasks().FailCreates(nil)
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
 }
 
 func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
@@ -56,7 +56,7 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
 		w.Delete(t, details+"/d-gone")
 	}
-	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
+	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
 	enginetest.Want(t, "tasks", 1, len(w.Tasks().Pending("")))
 }
 
@@ -71,32 +71,32 @@ func TestPlacesThatNobodyWrote(t *testing.T) {
 		"no document has the field comments.user.id of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?",
 	}
 	got := w.Run(t, `{"dryRun":true}`)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{handKind: {Planned: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{handKind: {Planned: 1}})
 	enginetest.Want(t, "warnings", want, got.Warnings)
 
 	w.Env["PLACEHOLDER_REFERENCES"] = "posts.userID,comments.user.id"
 	w.Worker.Env["PLACEHOLDER_REFERENCES"] = w.Env["PLACEHOLDER_REFERENCES"]
 	const problem = "PLACEHOLDER_REFERENCES: no document has any of the fields posts.userID, comments.user.id: make sure that they are spelt"
-	for name, got := range map[string]*engine.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
-		planned := map[string]engine.Counts{}
+	for name, got := range map[string]*report.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
+		planned := map[string]report.Counts{}
 		if name == "the worker" {
-			planned[deleteKind] = engine.Counts{Planned: 1}
+			planned[deleteKind] = report.Counts{Planned: 1}
 		}
-		enginetest.WantReport(t, got, engine.Aborted, planned)
+		enginetest.WantReport(t, got, report.Aborted, planned)
 		if len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, problem) {
 			t.Errorf("%s: failures %v", name, got.Failures)
 		}
 	}
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 	enginetest.Want(t, "the detail", detail("u1"), w.Documents(t, details)["d-u1"])
-	enginetest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), engine.Completed, map[string]engine.Counts{}) // nothing to do
+	enginetest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), report.Completed, map[string]report.Counts{}) // nothing to do
 	// As soon as one is written, even as null or deep in a map, it is a place again.
 	w.Set(t, "comments/c", map[string]any{"user": map[string]any{"id": nil}})
 	w.Now = now.Add(tick) // an aborted run is not made again for the same time
 	got = w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(handKind, 1))
 	enginetest.Want(t, "warnings", want[:1], got.Warnings)
-	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 }
 
 // TestUserTypeThatIsNoText: no attempt is used up for a user whom the worker cannot judge.
@@ -109,7 +109,7 @@ func TestUserTypeThatIsNoText(t *testing.T) {
 	w.placeholder(t, "gone", false)
 	w.Delete(t, "users/gone")
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(handKind, 3))
 	enginetest.Want(t, "kept", map[string]int{keptBadUser: 2}, got.Kept)
 	enginetest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
 	got = w.Worker.Run(t, `{"placeholder_user_id":"number"}`)
@@ -122,7 +122,7 @@ func TestDetailRefersToItsUser(t *testing.T) {
 	w.placeholder(t, "u1", false, "placeholder_user_id", w.Firestore(t).Doc("users/u1"))
 	w.Set(t, details+"/other", detail(w.Firestore(t).Doc("members/u1")))
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(handKind, 1))
 	enginetest.Want(t, "kept", map[string]int{keptNoUser: 1}, got.Kept)
 	enginetest.Want(t, "tasks", 1, w.Deliver(t))
 	w.wantLeft(t, left{Details: []string{"other"}})

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/functions/placeholderusers/places"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -37,42 +38,42 @@ const (
 
 // attempt is a detail, with its user if another attempt is due otherwise.
 type attempt struct {
-	engine.Subject
+	cleanup.Subject
 	user    documents.Document
 	hasUser bool
 }
 
 // judge decides about one document of import_placeholder_user_details: whether another attempt is due.
-func judge(detail attempt, run engine.Run) engine.Decision {
+func judge(detail attempt, run cleanup.Run) cleanup.Decision {
 	attempts, counted := attemptsOf(detail.Subject)
 	last, dated := detail.Time("last_deletion_attempt_at")
 	userID, named := detail.IDIn(users, detail.Data["placeholder_user_id"])
 	_, typed := detail.user.Text("user_type")
 	switch {
 	case isNamespace(detail.Data["namespace_id"]):
-		return engine.Keep(keptNamespace)
+		return cleanup.Keep(keptNamespace)
 	case detail.Data["namespace_id"] != nil:
-		return engine.Invalid(keptBadSpace)
+		return cleanup.Invalid(keptBadSpace)
 	case !counted:
-		return engine.Invalid(keptBadAttempts)
+		return cleanup.Invalid(keptBadAttempts)
 	case attempts >= maxAttempts:
-		return engine.Keep(keptExhausted)
+		return cleanup.Keep(keptExhausted)
 	case !dated && detail.Data["last_deletion_attempt_at"] != nil:
-		return engine.Invalid(keptBadTime)
+		return cleanup.Invalid(keptBadTime)
 	case dated && !last.Before(retention.DaysBefore(run.Now, retryDays)):
-		return engine.Keep(keptRecent)
+		return cleanup.Keep(keptRecent)
 	case !named:
-		return engine.Invalid(keptNoUser)
+		return cleanup.Invalid(keptNoUser)
 	case !documents.Queryable(userID):
-		return engine.Invalid(keptLongUser)
+		return cleanup.Invalid(keptLongUser)
 	case detail.hasUser && !typed: // the worker would keep it, whatever the attempt
-		return engine.Invalid(keptBadUser)
+		return cleanup.Invalid(keptBadUser)
 	}
 	reason := fmt.Sprintf("in no namespace, attempt %d of %d", attempts+1, maxAttempts)
 	if dated {
 		reason += ", the last on " + last.UTC().Format(time.RFC3339)
 	}
-	return engine.Do(handKind, reason)
+	return cleanup.Do(handKind, reason)
 }
 
 // isNamespace reports whether a value can name a namespace: not if it is what programs write for none.
@@ -87,7 +88,7 @@ func isNamespace(value any) bool {
 }
 
 // attemptsOf returns how many attempts were made; a missing number is 0.
-func attemptsOf(detail engine.Subject) (n int64, ok bool) {
+func attemptsOf(detail cleanup.Subject) (n int64, ok bool) {
 	n, ok = detail.Whole("deletion_attempts")
 	return n, n >= 0 && (ok || detail.Data["deletion_attempts"] == nil)
 }
@@ -112,44 +113,47 @@ const maxDetails = 100
 
 // user is what stands at the path of a user, with what speaks against deleting it.
 type user struct {
-	engine.Subject
+	cleanup.Subject
 	long       bool                 // the id is too long for a query
-	referredIn engine.Place         // what refers to it
+	referredIn places.Place         // what refers to it
 	details    []documents.Document // that name it, one more than maxDetails at most
 }
 
-func isPlaceholder(s engine.Subject) bool { return s.Found && s.Data["user_type"] == "placeholder" }
+func isPlaceholder(s cleanup.Subject) bool { return s.Found && s.Data["user_type"] == "placeholder" }
 
 // judgeUser decides about one user.
-func judgeUser(u user, _ engine.Run) engine.Decision {
+func judgeUser(u user, _ cleanup.Run) cleanup.Decision {
 	_, typed := u.Text("user_type")
 	switch {
 	case !u.Found:
-		return engine.Keep(keptGone)
+		return cleanup.Keep(keptGone)
 	case !typed:
-		return engine.Invalid(keptNoType)
+		return cleanup.Invalid(keptNoType)
 	case !isPlaceholder(u.Subject):
-		return engine.Keep(keptNot)
+		return cleanup.Keep(keptNot)
 	case u.long:
-		return engine.Invalid(keptLong)
-	case u.referredIn != engine.Place{}:
-		d := engine.Keep(keptReferenced)
-		d.Notice = &engine.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()}}
+		return cleanup.Invalid(keptLong)
+	case u.referredIn != places.Place{}:
+		d := cleanup.Keep(keptReferenced)
+		d.Notice = &cleanup.Notice{
+			Message: referencedMessage,
+			Fields:  map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()},
+		}
 		return d
 	case len(u.details) > maxDetails:
-		return engine.Invalid(keptCrowded)
+		return cleanup.Invalid(keptCrowded)
 	case len(unclaimed(u)) < len(u.details):
-		return engine.Keep(keptClaimed) // an import took it up after the task was made
+		return cleanup.Keep(keptClaimed) // an import took it up after the task was made
 	}
-	return engine.Do(deleteKind, "a placeholder, and nothing refers to it")
+	return cleanup.Do(deleteKind, "a placeholder, and nothing refers to it")
 }
 
 // judgeLeft decides about the details of a user who is deleted. Those that an import has taken up meanwhile stay.
-func judgeLeft(u user, _ engine.Run) engine.Decision {
+func judgeLeft(u user, _ cleanup.Run) cleanup.Decision {
 	if u.Found || len(unclaimed(u)) == 0 {
-		return engine.Keep("the user is there again, or no detail is left")
+		return cleanup.Keep("the user is there again, or no detail is left")
 	}
-	return engine.Do("delete details", "the user is deleted")
+	return cleanup.Do("delete details", "the user is deleted")
 }
 
 // unclaimed returns the details of a user that are in no namespace.

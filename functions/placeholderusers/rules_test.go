@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
@@ -55,24 +55,24 @@ func TestJudge(t *testing.T) {
 		"the longest user":         {data: detail(strings.Repeat("x", 1499)), number: 1},
 		"too long to be asked for": {data: detail(strings.Repeat("x", 1500)), reason: keptLongUser, invalid: true},
 	} {
-		want := engine.Decision{Reason: tt.reason, Invalid: tt.invalid}
+		want := cleanup.Decision{Reason: tt.reason, Invalid: tt.invalid}
 		if tt.number > 0 {
-			want = engine.Do(handKind, fmt.Sprintf("in no namespace, attempt %d of 15", tt.number))
+			want = cleanup.Do(handKind, fmt.Sprintf("in no namespace, attempt %d of 15", tt.number))
 		}
 		if name == "a tick longer ago" {
 			want.Reason += ", the last on 2026-03-07T23:59:59Z"
 		}
-		enginetest.Want(t, name, want, judge(attempt{Subject: subject(tt.data)}, engine.Run{Now: now}))
+		enginetest.Want(t, name, want, judge(attempt{Subject: subject(tt.data)}, cleanup.Run{Now: now}))
 	}
 }
 
-func subject(data map[string]any) engine.Subject {
-	return engine.Subject{Document: documents.Document{Path: details + "/d", Data: data}, Found: true}
+func subject(data map[string]any) cleanup.Subject {
+	return cleanup.Subject{Document: documents.Document{Path: details + "/d", Data: data}, Found: true}
 }
 
 // TestTheTask is the same whenever it is asked for, another for each attempt, and due a second after the one before.
 func TestTheTask(t *testing.T) {
-	run := engine.Run{Now: now, Started: now.Add(time.Minute)}
+	run := cleanup.Run{Now: now, Started: now.Add(time.Minute)}
 	for name, tt := range map[string]struct {
 		attempts any
 		last     any
@@ -86,11 +86,11 @@ func TestTheTask(t *testing.T) {
 		s := subject(detail(int64(7), "deletion_attempts", tt.attempts, "last_deletion_attempt_at", tt.last))
 		s.Nth = 7
 		body := map[string]string{"placeholder_user_id": "7"}
-		got := countAttempt(attempt{Subject: s}, engine.Decision{}, run)
+		got := countAttempt(attempt{Subject: s}, cleanup.Decision{}, run)
 		enginetest.Want(t, name, []tasks.Task{{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}}, got.Before)
-		var notices []engine.Notice
+		var notices []cleanup.Notice
 		if tt.last15 {
-			notices = []engine.Notice{{
+			notices = []cleanup.Notice{{
 				Message: "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt.",
 				Fields:  map[string]any{"placeholder_user_id": "7"},
 			}}

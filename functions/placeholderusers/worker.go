@@ -4,25 +4,26 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/firesweep/firesweep/functions/placeholderusers/places"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
 // is one, and the details that led to it.
-var Worker = engine.Job{
+var Worker = cleanup.Job{
 	Name:     "deletePlaceholderUser",
 	Settings: settings,
-	Task:     &engine.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule, Guard: somePlaceWritten},
-	Rules:    []engine.AnyRule{leftRule},
+	Task:     &cleanup.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule, Guard: somePlaceWritten},
+	Rules:    []cleanup.AnyRule{leftRule},
 }
 
 // somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them, so the
 // first that is written is enough.
-func somePlaceWritten(ctx context.Context, p *engine.Planner) error {
+func somePlaceWritten(ctx context.Context, p *cleanup.Planner) error {
 	for _, place := range settings.In(p.Config) {
-		unwritten, err := engine.Unwritten(ctx, p.Documents, []engine.Place{place})
+		unwritten, err := places.Unwritten(ctx, p.Documents, []places.Place{place})
 		if err != nil {
 			return fmt.Errorf("look where users are referred to: %w", err)
 		}
@@ -35,22 +36,22 @@ func somePlaceWritten(ctx context.Context, p *engine.Planner) error {
 
 // userRule deletes a user. The account cannot be judged in the commit, so it follows it. The details follow the account:
 // while there is one, the job makes more attempts, should Cloud Tasks have given up on the account.
-var userRule = engine.Rule[user]{
-	Name: "user", Load: engine.OneByOne(loadUser), Judge: judgeUser,
-	Reach: engine.Reach{Items: users, Deletes: []string{users}, Account: true},
-	Change: func(u user, _ engine.Decision, _ engine.Run) engine.Change {
-		return engine.Change{
+var userRule = cleanup.Rule[user]{
+	Name: "user", Load: cleanup.OneByOne(loadUser), Judge: judgeUser,
+	Reach: cleanup.Reach{Items: users, Deletes: []string{users}, Account: true},
+	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}},
-			Then:   []engine.FollowUp{{Account: u.ID(), Absent: u.Ref()}}, Next: []engine.Item{{Rule: leftRule, Ref: u.Ref()}},
+			Then:   []cleanup.FollowUp{{Account: u.ID(), Absent: u.Ref()}}, Next: []cleanup.Item{{Rule: leftRule, Ref: u.Ref()}},
 		}
 	},
 }
 
 // leftRule deletes the details of a user who is deleted.
-var leftRule = engine.Rule[user]{
-	Name: "details", Load: engine.OneByOne(loadDetails), Judge: judgeLeft,
-	Reach: engine.Reach{Items: users, Deletes: []string{details}},
-	Change: func(u user, _ engine.Decision, _ engine.Run) (c engine.Change) {
+var leftRule = cleanup.Rule[user]{
+	Name: "details", Load: cleanup.OneByOne(loadDetails), Judge: judgeLeft,
+	Reach: cleanup.Reach{Items: users, Deletes: []string{details}},
+	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
 		for _, d := range unclaimed(u) {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
 		}
@@ -59,7 +60,7 @@ var leftRule = engine.Rule[user]{
 }
 
 // loadUser looks for what speaks against deleting a placeholder: what refers to it and its details, side by side.
-func loadUser(ctx context.Context, src engine.Source, s engine.Subject) (user, error) {
+func loadUser(ctx context.Context, src cleanup.Source, s cleanup.Subject) (user, error) {
 	u := user{Subject: s}
 	if !isPlaceholder(s) {
 		return u, nil
@@ -67,7 +68,7 @@ func loadUser(ctx context.Context, src engine.Source, s engine.Subject) (user, e
 	var withDetails user
 	errs := flow.All(
 		func() error {
-			in, known, err := engine.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
+			in, known, err := places.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
 			u.long, u.referredIn = !known, in
 			return err
 		},
@@ -75,14 +76,14 @@ func loadUser(ctx context.Context, src engine.Source, s engine.Subject) (user, e
 			withDetails, err = loadDetails(ctx, src, s)
 			return err
 		})
-	if errs[0] != nil || u.long || u.referredIn != (engine.Place{}) {
+	if errs[0] != nil || u.long || u.referredIn != (places.Place{}) {
 		return u, errs[0]
 	}
 	return withDetails, errs[1]
 }
 
 // loadDetails reads the details that name the user.
-func loadDetails(ctx context.Context, src engine.Source, s engine.Subject) (user, error) {
+func loadDetails(ctx context.Context, src cleanup.Source, s cleanup.Subject) (user, error) {
 	names := append(documents.NamesOf(s.ID()), src.Reference(s.Ref()))
 	found, err := src.First(ctx, documents.Query{
 		Collection: details, Select: []string{"namespace_id"},

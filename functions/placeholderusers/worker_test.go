@@ -12,10 +12,11 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const task = `{"placeholder_user_id":"u1"}`
@@ -36,7 +37,7 @@ func TestWorkerKeeps(t *testing.T) {
 		{details + "/d-u1", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 		{details + "/other", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 	} {
-		for late, actions := range map[bool]map[string]engine.Counts{false: {}, true: {deleteKind: {Planned: 1, Changed: 1}}} {
+		for late, actions := range map[bool]map[string]report.Counts{false: {}, true: {deleteKind: {Planned: 1, Changed: 1}}} {
 			t.Run(fmt.Sprintf("%s,%s,late=%v", tt.path, tt.kept, late), func(t *testing.T) {
 				w := newWorld(t)
 				w.placeholder(t, "u1", true)
@@ -57,7 +58,7 @@ func TestWorkerKeeps(t *testing.T) {
 					kept[tt.kept] = 1
 				}
 				got := w.Worker.Run(t, task)
-				enginetest.WantReport(t, got, engine.Completed, actions)
+				enginetest.WantReport(t, got, report.Completed, actions)
 				enginetest.Want(t, "kept", kept, got.Kept)
 				w.wantLeft(t, before)
 				for _, line := range w.Worker.LogLines(t) {
@@ -90,10 +91,10 @@ func TestUserOfManyDetails(t *testing.T) {
 		return fmt.Sprintf("%s/e%03d", details, i), detail("u1")
 	})
 	got := w.Worker.Run(t, task)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
 	w.Delete(t, details+"/e000")
-	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
 }
 
@@ -105,7 +106,7 @@ func TestWorkerLooksWhereItIsTold(t *testing.T) {
 	w.Set(t, "issues/i", map[string]any{"author_id": "u1"})
 	enginetest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.Worker.Run(t, task).Kept)
 	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
-	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	enginetest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.Worker.Run(t, task).Kept)
 }
 
@@ -126,18 +127,18 @@ func TestAccountThatCannotBeDeleted(t *testing.T) {
 			w := newWorld(t)
 			w.placeholder(t, "u1", true)
 			w.FailDelete(t, "u1", "INTERNAL_ERROR")
-			enginetest.WantReport(t, w.Worker.Run(t, task), engine.Failed, map[string]engine.Counts{deleteKind: {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, w.Worker.Run(t, task), report.Failed, map[string]report.Counts{deleteKind: {Planned: 1, Failed: 1}})
 			w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: 1})
 			w.FailDelete(t, "u1", "")
 			if !restored {
-				enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
+				enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
 				enginetest.Want(t, "tasks", 1, w.Deliver(t))
 				w.wantLeft(t, left{})
 				return
 			}
 			w.Worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
 			got := w.Worker.Run(t, task)
-			enginetest.WantReport(t, got, engine.Completed, enginetest.Done(finishKind, 1))
+			enginetest.WantReport(t, got, report.Completed, enginetest.Done(finishKind, 1))
 			enginetest.Want(t, "kept", map[string]int{"its document was restored since": 1}, got.Kept)
 			w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 		})
@@ -156,22 +157,22 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 		}
 		return err
 	})
-	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{Details: []string{"other"}})
 }
 
 // lateSource is a Source whose queries take a second each.
 type lateSource struct {
-	engine.Source
+	cleanup.Source
 	found map[string][]documents.Document // by collection
 	fails string                          // the collection that cannot be asked
 }
 
-func (s lateSource) Run() engine.Run {
+func (s lateSource) Run() cleanup.Run {
 	c, _ := config.Load(config.Previewing(func(name string) string { // with the default, which is right
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}[name]
 	}), settings)
-	return engine.Run{Config: c}
+	return cleanup.Run{Config: c}
 }
 
 func (s lateSource) Reference(ref documents.Ref) any { return ref.Path() }
@@ -208,14 +209,14 @@ func TestUserIsLoadedInOneRoundTrip(t *testing.T) {
 		"a place that fails":        {map[string][]documents.Document{details: claimed}, "members", "", errLate},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := engine.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
+			s := cleanup.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
 			began := time.Now()
 			u, err := loadUser(t.Context(), lateSource{found: tt.found, fails: tt.fails}, s)
 			enginetest.Want(t, name+": it took", time.Second, time.Since(began))
 			if !errors.Is(err, tt.err) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if d := judgeUser(u, engine.Run{}); tt.err == nil {
+			if d := judgeUser(u, cleanup.Run{}); tt.err == nil {
 				enginetest.Want(t, name, tt.want, cmp.Or(d.Kind, d.Reason))
 			}
 		})

@@ -5,15 +5,15 @@ package posts
 
 import (
 	"github.com/firesweep/firesweep/shared/cascade"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // State is a post with the circle that it is judged by.
 type State struct {
-	engine.Subject
-	Circle engine.Subject // not Found if the post names none, or one that does not exist
+	cleanup.Subject
+	Circle cleanup.Subject // not Found if the post names none, or one that does not exist
 }
 
 // with is what goes along with a post.
@@ -32,9 +32,9 @@ func home(post documents.Document) string {
 }
 
 // Rule returns the rule that deletes the posts that judge decides to delete.
-func Rule(name string, judge func(State, engine.Run) engine.Decision) engine.AnyRule {
-	load := engine.EachWith(CircleOf, func(post, circle engine.Subject) State { return State{Subject: post, Circle: circle} })
-	return cascade.Rule(engine.Rule[State]{Name: name, Load: load, Judge: judge}, with)
+func Rule(name string, judge func(State, cleanup.Run) cleanup.Decision) cleanup.AnyRule {
+	load := cleanup.EachWith(CircleOf, func(post, circle cleanup.Subject) State { return State{Subject: post, Circle: circle} })
+	return cascade.Rule(cleanup.Rule[State]{Name: name, Load: load, Judge: judge}, with)
 }
 
 // CircleOf returns the circle that a post belongs to; ok is false if the post belongs to none or its circleId cannot

@@ -20,32 +20,34 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions/posts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 
 // due deletes a post whose field due is true.
-func due(post posts.State, _ engine.Run) engine.Decision {
+func due(post posts.State, _ cleanup.Run) cleanup.Decision {
 	if post.Data["due"] != true {
-		return engine.Keep("not due")
+		return cleanup.Keep("not due")
 	}
-	return engine.Do("delete post", "due")
+	return cleanup.Do("delete post", "due")
 }
 
-type judge = func(posts.State, engine.Run) engine.Decision
+type judge = func(posts.State, cleanup.Run) cleanup.Decision
 
 // newFunction returns a function that proposes to delete the posts with these ids.
 func newFunction(t *testing.T, judge judge, ids ...string) *enginetest.Function {
 	t.Helper()
 	rule := posts.Rule("post", judge)
-	job := engine.Job{Name: "testJob", Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
-		proposed := make([]engine.Proposal, len(ids))
+	job := cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{rule}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		proposed := make([]cleanup.Proposal, len(ids))
 		for i, id := range ids {
-			proposed[i] = engine.Proposal{Document: documents.Document{Path: "posts/" + id}, Decision: engine.Do("delete post", "due")}
+			proposed[i] = cleanup.Proposal{Document: documents.Document{Path: "posts/" + id}, Decision: cleanup.Do("delete post", "due")}
 		}
 		return p.ProposeItems(ctx, rule, proposed)
 	}}
@@ -93,10 +95,10 @@ func want(t *testing.T, f *enginetest.Function, state map[string][]string) {
 	}
 }
 
-func counts(t *testing.T, report *engine.Report, status engine.Status, want engine.Counts) {
+func counts(t *testing.T, rep *report.Report, status report.Status, want report.Counts) {
 	t.Helper()
-	if diff := cmp.Diff(want, report.Actions["delete post"]); report.Status != status || diff != "" {
-		t.Errorf("%s %v, want %s; counts (-want +got):\n%s", report.Status, report.Failures, status, diff)
+	if diff := cmp.Diff(want, rep.Actions["delete post"]); rep.Status != status || diff != "" {
+		t.Errorf("%s %v, want %s; counts (-want +got):\n%s", rep.Status, rep.Failures, status, diff)
 	}
 }
 
@@ -130,7 +132,7 @@ func TestDelete(t *testing.T) {
 		put(t, f, name, postID)
 	}
 	got := f.Run(t, "")
-	counts(t, got, engine.Completed, engine.Counts{Planned: 2, Done: 2})
+	counts(t, got, report.Completed, report.Counts{Planned: 2, Done: 2})
 	others := []string{"c", "d", "e", "f", "g", "h", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
@@ -153,11 +155,11 @@ func TestDelete(t *testing.T) {
 // TestJudgedByItsCircle shows a judge the circles of its posts.
 func TestJudgedByItsCircle(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, func(post posts.State, run engine.Run) engine.Decision {
+	f := newFunction(t, func(post posts.State, run cleanup.Run) cleanup.Decision {
 		if post.Circle.Data["closed"] == true {
 			return due(post, run)
 		}
-		return engine.Keep("its circle is not closed")
+		return cleanup.Keep("its circle is not closed")
 	}, "closed", "closed2", "open", "gone", "none", "odd")
 	for id, circle := range map[string]any{"closed": "c1", "closed2": "c1", "open": "c2", "gone": "c3", "none": nil, "odd": "c1/members/x"} {
 		f.Set(t, "posts/"+id, map[string]any{"due": true, "circleId": circle})
@@ -165,7 +167,7 @@ func TestJudgedByItsCircle(t *testing.T) {
 	f.Set(t, "circles/c1", map[string]any{"closed": true})
 	f.Set(t, "circles/c2", map[string]any{"closed": false})
 	f.Set(t, "circles/c1/members/x", map[string]any{"closed": true})
-	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 6, Done: 2, Changed: 4})
+	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 6, Done: 2, Changed: 4})
 	want(t, f, map[string][]string{"posts": {"gone", "none", "odd", "open"}})
 }
 
@@ -178,13 +180,13 @@ func TestManyChildren(t *testing.T) {
 		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
 	}
 	put(t, f, "posts/a.png", "p1")
-	for collection, many := range map[string]int{"comments": engine.MaxRoom + 50, "reactions": 250} {
+	for collection, many := range map[string]int{"comments": cleanup.MaxRoom + 50, "reactions": 250} {
 		f.SetMany(t, many, func(i int) (string, map[string]any) {
 			return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"}
 		})
 	}
 	f.Set(t, "comments/other", map[string]any{"postId": "p12"})
-	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 3, Done: 3})
+	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 3, Done: 3})
 	want(t, f, map[string][]string{"comments": {"other"}})
 }
 
@@ -192,18 +194,18 @@ func TestManyChildren(t *testing.T) {
 func TestKeptBetweenTwoCommits(t *testing.T) {
 	t.Parallel()
 	var judged atomic.Int32
-	f := newFunction(t, func(post posts.State, run engine.Run) engine.Decision {
+	f := newFunction(t, func(post posts.State, run cleanup.Run) cleanup.Decision {
 		if judged.Add(1) == 2 {
-			return engine.Keep("somebody keeps it")
+			return cleanup.Keep("somebody keeps it")
 		}
 		return due(post, run)
 	}, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
 	put(t, f, "posts/a.png", "p1")
-	f.SetMany(t, engine.MaxRoom+50, func(i int) (string, map[string]any) {
+	f.SetMany(t, cleanup.MaxRoom+50, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
 	})
-	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 1, Changed: 1})
+	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 1, Changed: 1})
 	left := []int{len(f.Documents(t, "comments")), len(f.Documents(t, "posts")), len(f.Objects(t))}
 	enginetest.Want(t, "comments but the first 400, posts and files left", []int{50, 1, 1}, left)
 }
@@ -231,7 +233,7 @@ func TestRaces(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		write  func(t *testing.T, f *enginetest.Function)
-		counts engine.Counts
+		counts report.Counts
 		left   map[string][]string
 	}{
 		"a comment more goes with its post": {
@@ -239,20 +241,20 @@ func TestRaces(t *testing.T) {
 				f.Set(t, "comments/new", map[string]any{"postId": "p1"})
 				f.Set(t, "reactions/new", map[string]any{"postId": "p1"})
 			},
-			engine.Counts{Planned: 1, Done: 1}, map[string][]string{},
+			report.Counts{Planned: 1, Done: 1}, map[string][]string{},
 		},
 		"a comment moved to another post stays": {
 			func(t *testing.T, f *enginetest.Function) { f.Set(t, "comments/a", map[string]any{"postId": "p2"}) },
-			engine.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
+			report.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
 		},
 		"a post that is due no longer stays whole": {
 			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", map[string]any{"due": false}) },
-			engine.Counts{Planned: 1, Changed: 1},
+			report.Counts{Planned: 1, Changed: 1},
 			map[string][]string{"posts": {"p1"}, "comments": {"a"}, "reactions": {"a"}, "files": {"posts/a.png", "posts/b.png"}},
 		},
 		"a post given another file loses that one": {
 			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"))) },
-			engine.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
+			report.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +268,7 @@ func TestRaces(t *testing.T) {
 			}
 			written := false
 			f.Hooks.Dial = append(f.Hooks.Dial, afterLosing(func() { tt.write(t, f); written = true }))
-			counts(t, f.Run(t, ""), engine.Completed, tt.counts)
+			counts(t, f.Run(t, ""), report.Completed, tt.counts)
 			if !written {
 				t.Error("nothing was written meanwhile")
 			}
@@ -304,7 +306,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 		f.Set(t, "posts/"+[]string{"number", "text", "reference", "none", "odd", "elsewhere"}[i], data)
 	}
 	got := f.Run(t, "")
-	counts(t, got, engine.Completed, engine.Counts{Planned: 6, Done: 6})
+	counts(t, got, report.Completed, report.Counts{Planned: 6, Done: 6})
 	want(t, f, map[string][]string{"files": slices.Sorted(slices.Values(all))})
 
 	f = newFunction(t, due, "number", "text", "reference")
@@ -316,7 +318,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 		data["userId"] = author
 		f.Set(t, "posts/"+id, data)
 	}
-	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 3, Done: 3})
+	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 3, Done: 3})
 	want(t, f, map[string][]string{"files": {nobodys, "posts/a.png", "posts/undefined/a.png"}})
 }
 
@@ -340,7 +342,7 @@ func TestManyFilesOfAPost(t *testing.T) {
 	f.Set(t, "posts/p1", dueData(urls...))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
 	first := f.Run(t, "")
-	counts(t, first, engine.Failed, engine.Counts{Planned: 1, Failed: 1})
+	counts(t, first, report.Failed, report.Counts{Planned: 1, Failed: 1})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
 		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size < 140<<10 || size >= documents.MaxDocument/2 {
 			t.Errorf("what is remembered of 200 files takes %d bytes", size)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/resolvedinquiries/copies"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Fields that an archive has besides those of the inquiry.
@@ -21,13 +21,13 @@ const (
 )
 
 // gatherWhole reads all messages, unless they are too large for one document.
-func (s *state) gatherWhole(ctx context.Context, src engine.Source, most int) error {
+func (s *state) gatherWhole(ctx context.Context, src cleanup.Source, most int) error {
 	others, _, _, err := copies.Part(ctx, src, messagesOf(s.archiveRef()), "", 1, most)
 	if err != nil {
 		return err
 	}
 	s.inTheWay = len(others) > 0
-	if err := s.gatherArchive(ctx, src); err != nil || s.inTheWay || s.Room < engine.MaxRoom {
+	if err := s.gatherArchive(ctx, src); err != nil || s.inTheWay || s.Room < cleanup.MaxRoom {
 		return err
 	}
 	own := documents.Size(s.archiveRef().Path(), archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}}))
@@ -37,9 +37,9 @@ func (s *state) gatherWhole(ctx context.Context, src engine.Source, most int) er
 
 // archiveWhole archives the inquiry in one commit. The commit has read all messages, so it fails if one is added or changed
 // before. If Firestore refuses it, because it counts sizes in its own way, the inquiry is archived in parts.
-func (s state) archiveWhole(run engine.Run) engine.Change {
+func (s state) archiveWhole(run cleanup.Run) cleanup.Change {
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
-	return s.withImages(engine.Change{Writes: append(own, engine.Delete(s.messages...).Writes...)}, run)
+	return s.withImages(cleanup.Change{Writes: append(own, cleanup.Delete(s.messages...).Writes...)}, run)
 }
 
 // archive writes the archive and deletes the inquiry. If an archive exists already, it is moved.

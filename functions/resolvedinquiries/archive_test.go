@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // archivedOnce is the actions of a run that archived one inquiry.
@@ -60,7 +61,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m1", m1)
 	f.Set(t, "inquiries/i1/messages/m2", m2)
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
@@ -83,7 +84,7 @@ func TestManyMessages(t *testing.T) {
 		return fmt.Sprintf("inquiries/i1/messages/m%02d", i*7%n), message(i)
 	})
 	golden := enginetest.NewGolden(t, "messages")
-	enginetest.WantReport(t, golden.Run(t, "an inquiry of 60 messages", f, "", ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, golden.Run(t, "an inquiry of 60 messages", f, "", ""), report.Completed, archivedOnce)
 	enginetest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
 	wantIDs(t, f, "inquiries", "i12")
 	wantIDs(t, f, "inquiries/i12/messages", "m1")
@@ -143,7 +144,7 @@ func TestImages(t *testing.T) {
 	f.Set(t, "inquiries/i12", inquiry(day))
 	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, archivedOnce)
+	enginetest.WantReport(t, got, report.Completed, archivedOnce)
 	enginetest.Want(t, "kept", map[string]int{
 		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
 		"imageUrl holds no string": 4, keptYoung: 1,
@@ -186,9 +187,9 @@ func TestImagesOfARestoredInquiryStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := documents.Document{Data: map[string]any{"imageUrl": "gs://bucket/inquiries/a.png"}}
-	s := state{Subject: engine.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
-	c := s.withImages(engine.Change{}, engine.Run{Config: loaded})
-	enginetest.Want(t, "follow-ups", []engine.FollowUp{
-		{Object: engine.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
+	s := state{Subject: cleanup.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
+	c := s.withImages(cleanup.Change{}, cleanup.Run{Config: loaded})
+	enginetest.Want(t, "follow-ups", []cleanup.FollowUp{
+		{Object: cleanup.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
 	}, c.Then)
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 var (
@@ -177,7 +177,7 @@ func TestAtEveryStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			undisturbed := newWorld(t, tt.messages, tt.archive)
 			undisturbed.interrupt(0, false, nil)
-			enginetest.WantReport(t, undisturbed.Run(t, ""), engine.Completed, archivedOnce)
+			enginetest.WantReport(t, undisturbed.Run(t, ""), report.Completed, archivedOnce)
 			undisturbed.check(t)
 			for n := range undisturbed.commits.Load() {
 				for i, a := range acts {
@@ -200,7 +200,7 @@ func TestAtEveryStep(t *testing.T) {
 							}
 							w.dead.Store(false)
 							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run has expired
-							if got := w.Run(t, ""); got.Status != engine.Completed {
+							if got := w.Run(t, ""); got.Status != report.Completed {
 								t.Errorf("the run after: %s %+v", got.Status, got.Failures)
 							}
 							w.check(t)

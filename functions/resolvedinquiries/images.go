@@ -2,8 +2,8 @@ package resolvedinquiries
 
 import (
 	"github.com/firesweep/firesweep/shared/cascade"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -20,7 +20,7 @@ var settings config.Own[objects.Folders] = func(l *config.Loader) objects.Folder
 // withImages adds to a change the deletion of the objects that its messages name in imageUrl. Only objects in the folders are
 // deleted, because a message must not be able to delete somebody else's file. If the inquiry is restored before a later run
 // deletes them, they stay.
-func (s state) withImages(c engine.Change, run engine.Run) engine.Change {
+func (s state) withImages(c cleanup.Change, run cleanup.Run) cleanup.Change {
 	images := cascade.Objects{Field: "imageUrl", Under: settings.In(run.Config), Outside: keptElsewhere}
 	images.Follow(&c, run.Config, s.Ref(), s.messages...)
 	return c

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // large is a message so large that two do not fit in one document.
@@ -92,7 +92,7 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 		}
 		return err
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	if diff := cmp.Diff(odd, f.Documents(t, "archivedInquiries/i1/messages")["odd"], sameValues); diff != "" {
 		t.Errorf("message with every value (-want +got):\n%s", diff)
 	}
@@ -127,7 +127,7 @@ func TestCommitsThatFirestoreRefuses(t *testing.T) {
 		}
 		return send()
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -140,7 +140,7 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f.Set(t, "inquiries/i1", data)
 	f.Set(t, "inquiries/i1/messages/a", message(1))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
 	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 is too large for an archive") {
 		t.Errorf("failures %+v", got.Failures)
 	}
@@ -161,7 +161,7 @@ func TestWrittenToMeanwhile(t *testing.T) {
 			f.Delete(t, "inquiries/i1/messages/b")
 		}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -175,7 +175,7 @@ func TestWrittenToAllTheTime(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "times that it was copied, and deleted", copyRounds+1, last)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
 	wantKept(t, f, inquiry(8*day), messages)
 }
 
@@ -246,13 +246,13 @@ func TestStagesLeftToDo(t *testing.T) {
 			f.SetTodo(t, "e1", enginetest.ItemOf("inquiry", "inquiries/i1", tt.from))
 			tt.arrange(t, f, messages)
 			if tt.want != nil {
-				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 				tt.want(t, f, messages)
 				return
 			}
 			for range 2 { // every run fails until somebody looks
 				got := f.Run(t, "")
-				enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+				enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 				if why := got.Failures[0].Error; !strings.Contains(why, "this program did not write") && !strings.Contains(why, "are the archive's") {
 					t.Errorf("failures %+v", got.Failures)
 				}

@@ -9,8 +9,8 @@ import (
 	"context"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is cleanupResolvedInquiries. An archive may be as large as a document, less a margin, because its exact size is not
@@ -31,11 +31,11 @@ func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
 
 // jobWith returns the job with a limit on the bytes of an archive in one document, and of the messages that one commit of an
 // archive in parts moves.
-func jobWith(most int) engine.Job {
+func jobWith(most int) cleanup.Job {
 	rule := archiveRule(most)
-	return engine.Job{
-		Name: name, Settings: settings, Rules: []engine.AnyRule{rule, warnings},
-		Plan: func(ctx context.Context, p *engine.Planner) error {
+	return cleanup.Job{
+		Name: name, Settings: settings, Rules: []cleanup.AnyRule{rule, warnings},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{
 				Collection: inquiries,
@@ -47,12 +47,12 @@ func jobWith(most int) engine.Job {
 				Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
 				PageSize: pageSize,
 			}
-			p.CountKept(ctx, engine.KeptCount{
+			p.CountKept(ctx, cleanup.KeptCount{
 				Due: due, Eligible: []documents.Filter{resolved},
 				Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 			})
-			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint()), rule, warnings)
+			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint), rule, warnings)
 		},
 	}
 }

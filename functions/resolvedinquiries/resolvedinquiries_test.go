@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 const (
@@ -85,7 +85,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		f.Set(t, collection+"/i1", inquiry(100*day))
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, archivedOnce)
+	enginetest.WantReport(t, got, report.Completed, archivedOnce)
 	enginetest.Want(t, "scanned", 11, got.Scanned)
 	enginetest.Want(t, "kept", map[string]int{
 		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 4, keptUntold: 1, "imageUrl holds no string": 1,
@@ -129,7 +129,7 @@ func TestChangedBetweenPlanAndCommit(t *testing.T) {
 		f.Set(t, "inquiries/reopened6", reopened)
 		f.Set(t, "inquiries/told6", told)
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"archive and delete inquiry": {Planned: 5, Done: 2, Changed: 3}, "warn user": {Planned: 3, Done: 1, Changed: 2},
 	})
 	left, archived := f.Documents(t, "inquiries"), f.Documents(t, "archivedInquiries")

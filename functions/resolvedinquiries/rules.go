@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -32,13 +32,13 @@ const (
 )
 
 // judge decides about one inquiry. promise is the time from which a promise counts: now or, if that is later, the wall clock.
-func judge(inquiry documents.Document, now, promise time.Time) engine.Decision {
+func judge(inquiry documents.Document, now, promise time.Time) cleanup.Decision {
 	if status, _ := inquiry.Text("status"); status != statusResolved {
-		return engine.Keep(keptUnresolved)
+		return cleanup.Keep(keptUnresolved)
 	}
 	resolved, ok := inquiry.Time("resolvedAt")
 	if !ok {
-		return engine.Invalid(keptUndated)
+		return cleanup.Invalid(keptUndated)
 	}
 	day := retention.Stamp(resolved)
 	told, isTold := inquiry.Time(notifiedAt)
@@ -46,20 +46,20 @@ func judge(inquiry documents.Document, now, promise time.Time) engine.Decision {
 		// A run with an old schedule time told the user when the inquiry was due already: "tomorrow" must still be true.
 		if isTold && !told.Before(resolved.Add(retentionDays*retention.Day)) && !told.After(promise) &&
 			told.After(retention.DaysBefore(promise, 1)) {
-			return engine.Keep(keptPromised)
+			return cleanup.Keep(keptPromised)
 		}
-		return engine.Do(archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays))
+		return cleanup.Do(archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays))
 	}
 	if resolved.After(warningCutoff(now)) {
-		return engine.Keep(keptYoung)
+		return cleanup.Keep(keptYoung)
 	}
 	if isTold && !told.Before(resolved) && !told.After(promise) { // a time in the future is wrong
-		return engine.Keep(keptTold)
+		return cleanup.Keep(keptTold)
 	}
 	if _, named := userOf(inquiry); !named {
-		return engine.Invalid(keptUntold)
+		return cleanup.Invalid(keptUntold)
 	}
-	return engine.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
+	return cleanup.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
 }
 
 // userOf returns who asked; ok is false if the userId can name nobody.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 func TestJudge(t *testing.T) {
@@ -22,40 +22,40 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want engine.Decision
+		want cleanup.Decision
 	}{
-		{"a tick under 6 days", resolved(ago(6).Add(tick)), engine.Keep(keptYoung)},
-		{"exactly 6 days", resolved(ago(6)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"a tick under 7 days", resolved(ago(7).Add(tick)), engine.Do(warn, "resolved 2026-01-03T18:00:00Z"+tomorrow)},
-		{"exactly 7 days", resolved(ago(7)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
-		{"in another zone", resolved(ago(7).In(time.FixedZone("JST", 9*3600))), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"a tick under 6 days", resolved(ago(6).Add(tick)), cleanup.Keep(keptYoung)},
+		{"exactly 6 days", resolved(ago(6)), cleanup.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"a tick under 7 days", resolved(ago(7).Add(tick)), cleanup.Do(warn, "resolved 2026-01-03T18:00:00Z"+tomorrow)},
+		{"exactly 7 days", resolved(ago(7)), cleanup.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"in another zone", resolved(ago(7).In(time.FixedZone("JST", 9*3600))), cleanup.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"told", with(resolved(ago(6)), notifiedAt, now.Add(-time.Minute)), engine.Keep(keptTold)},
-		{"told when it was resolved", with(resolved(ago(6)), notifiedAt, ago(6)), engine.Keep(keptTold)},
-		{"told of an earlier resolution", with(resolved(ago(6)), notifiedAt, ago(6).Add(-tick)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"told, 7 days", with(resolved(ago(7)), notifiedAt, ago(1)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
-		{"told in the future", with(resolved(ago(6)), notifiedAt, now.Add(tick)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"told too late, under a day ago", with(resolved(ago(9)), notifiedAt, ago(1).Add(tick)), engine.Keep(keptPromised)},
-		{"told too late, a day ago", with(resolved(ago(9)), notifiedAt, ago(1)), engine.Do(archive, "resolved 2026-01-01T18:00:00Z"+over)},
-		{"told in time, under a day ago", with(resolved(ago(7)), notifiedAt, now.Add(-tick)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"told", with(resolved(ago(6)), notifiedAt, now.Add(-time.Minute)), cleanup.Keep(keptTold)},
+		{"told when it was resolved", with(resolved(ago(6)), notifiedAt, ago(6)), cleanup.Keep(keptTold)},
+		{"told of an earlier resolution", with(resolved(ago(6)), notifiedAt, ago(6).Add(-tick)), cleanup.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"told, 7 days", with(resolved(ago(7)), notifiedAt, ago(1)), cleanup.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"told in the future", with(resolved(ago(6)), notifiedAt, now.Add(tick)), cleanup.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"told too late, under a day ago", with(resolved(ago(9)), notifiedAt, ago(1).Add(tick)), cleanup.Keep(keptPromised)},
+		{"told too late, a day ago", with(resolved(ago(9)), notifiedAt, ago(1)), cleanup.Do(archive, "resolved 2026-01-01T18:00:00Z"+over)},
+		{"told in time, under a day ago", with(resolved(ago(7)), notifiedAt, now.Add(-tick)), cleanup.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"no user", map[string]any{"status": "resolved", "resolvedAt": ago(6)}, engine.Invalid(keptUntold)},
-		{"user is a path", with(resolved(ago(6)), "userId", "u1/notifications"), engine.Invalid(keptUntold)},
-		{"user is as long as an id can be", with(resolved(ago(6)), "userId", strings.Repeat("u", 1500)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"user is too long", with(resolved(ago(6)), "userId", strings.Repeat("u", 1501)), engine.Invalid(keptUntold)},
-		{"no user, 7 days", with(resolved(ago(7)), "userId", nil), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"no user", map[string]any{"status": "resolved", "resolvedAt": ago(6)}, cleanup.Invalid(keptUntold)},
+		{"user is a path", with(resolved(ago(6)), "userId", "u1/notifications"), cleanup.Invalid(keptUntold)},
+		{"user is as long as an id can be", with(resolved(ago(6)), "userId", strings.Repeat("u", 1500)), cleanup.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"user is too long", with(resolved(ago(6)), "userId", strings.Repeat("u", 1501)), cleanup.Invalid(keptUntold)},
+		{"no user, 7 days", with(resolved(ago(7)), "userId", nil), cleanup.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"open", with(resolved(ago(30)), "status", "open"), engine.Keep(keptUnresolved)},
-		{"status is null", with(resolved(ago(30)), "status", nil), engine.Keep(keptUnresolved)},
-		{"no date", map[string]any{"status": "resolved"}, engine.Invalid(keptUndated)},
-		{"date is null", resolved(nil), engine.Invalid(keptUndated)},
-		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), engine.Invalid(keptUndated)},
-		{"date of 1970", resolved(documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
-		{"date of 1971", resolved(documents.Earliest), engine.Do(archive, "resolved 1971-01-01T00:00:00Z"+over)},
-		{"user is a number", with(resolved(ago(6)), "userId", int64(42)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"user has a blank", with(resolved(ago(6)), "userId", "u1 "), engine.Invalid(keptUntold)},
-		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), engine.Invalid(keptUntold)},
-		{"no data at all", nil, engine.Keep(keptUnresolved)},
+		{"open", with(resolved(ago(30)), "status", "open"), cleanup.Keep(keptUnresolved)},
+		{"status is null", with(resolved(ago(30)), "status", nil), cleanup.Keep(keptUnresolved)},
+		{"no date", map[string]any{"status": "resolved"}, cleanup.Invalid(keptUndated)},
+		{"date is null", resolved(nil), cleanup.Invalid(keptUndated)},
+		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), cleanup.Invalid(keptUndated)},
+		{"date of 1970", resolved(documents.Earliest.Add(-tick)), cleanup.Invalid(keptUndated)},
+		{"date of 1971", resolved(documents.Earliest), cleanup.Do(archive, "resolved 1971-01-01T00:00:00Z"+over)},
+		{"user is a number", with(resolved(ago(6)), "userId", int64(42)), cleanup.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"user has a blank", with(resolved(ago(6)), "userId", "u1 "), cleanup.Invalid(keptUntold)},
+		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), cleanup.Invalid(keptUntold)},
+		{"no data at all", nil, cleanup.Keep(keptUnresolved)},
 	} {
 		if got := judge(documents.Document{Path: "inquiries/i", Data: tt.data}, now, now); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

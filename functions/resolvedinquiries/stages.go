@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/resolvedinquiries/copies"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // An inquiry whose archive does not fit in one document does not fit in one commit either: Firestore counts what a commit
@@ -69,7 +69,7 @@ func parseProgress(text string) (p progress, err error) {
 
 // state is an inquiry with what the next commit reads.
 type state struct {
-	engine.Subject
+	cleanup.Subject
 	at  progress
 	due bool // to be archived
 
@@ -92,29 +92,29 @@ func (s state) earlierRef(name string) documents.Ref {
 }
 
 // reach is what archiveRule does at most.
-var reach = engine.Reach{
+var reach = cleanup.Reach{
 	Items:   inquiries,
 	Deletes: []string{inquiries, inquiries + "/*/messages", archives + "/*/messages", archives + "/*/earlier/*/messages"},
 	Writes:  []string{archives, archives + "/*/messages", archives + "/*/earlier", archives + "/*/earlier/*/messages"},
-	Objects: []engine.Files{{Setting: settings.In}},
+	Objects: []cleanup.Files{{Setting: settings.In}},
 }
 
 // archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written
 // meanwhile loses anything.
-func archiveRule(most int) engine.Rule[state] {
-	return engine.Rule[state]{
+func archiveRule(most int) cleanup.Rule[state] {
+	return cleanup.Rule[state]{
 		Name: "inquiry", Group: 1, Reach: reach,
-		Load: engine.Each(func(s engine.Subject) state { return state{Subject: s} }),
-		Judge: func(s state, run engine.Run) engine.Decision {
+		Load: cleanup.Each(func(s cleanup.Subject) state { return state{Subject: s} }),
+		Judge: func(s state, run cleanup.Run) cleanup.Decision {
 			d := judge(s.Document, run.Now, run.Promise)
 			if s.From != "" { // it was due, and its stage continues or is taken back
-				d = engine.Do(archive, "")
+				d = cleanup.Do(archive, "")
 			} else if d.Kind == warn {
-				d = engine.Decision{}
+				d = cleanup.Decision{}
 			}
 			return d
 		},
-		Gather: func(ctx context.Context, src engine.Source, due []*state) error {
+		Gather: func(ctx context.Context, src cleanup.Source, due []*state) error {
 			for _, s := range due {
 				if err := s.gather(ctx, src, most); err != nil {
 					return err
@@ -122,12 +122,12 @@ func archiveRule(most int) engine.Rule[state] {
 			}
 			return nil
 		},
-		Change: func(s state, _ engine.Decision, run engine.Run) engine.Change { return s.change(run) },
+		Change: func(s state, _ cleanup.Decision, run cleanup.Run) cleanup.Change { return s.change(run) },
 	}
 }
 
 // gather reads what the stage needs.
-func (s *state) gather(ctx context.Context, src engine.Source, most int) (err error) {
+func (s *state) gather(ctx context.Context, src cleanup.Source, most int) (err error) {
 	if s.at, err = parseProgress(s.From); err != nil {
 		return err
 	}
@@ -165,9 +165,9 @@ func (s *state) gather(ctx context.Context, src engine.Source, most int) (err er
 	return err
 }
 
-// onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own: then
-// a Todo asks for what no run wrote, for a run moves these before it copies any.
-func (s *state) onlyCopies(ctx context.Context, src engine.Source, most int) error {
+// onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own:
+// then a Todo asks for what no run wrote, for a run moves these before it copies any.
+func (s *state) onlyCopies(ctx context.Context, src cleanup.Source, most int) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil || found[s.archiveRef()].Data[inSubcollection] != true {
 		return err
@@ -178,11 +178,11 @@ func (s *state) onlyCopies(ctx context.Context, src engine.Source, most int) err
 			return err
 		}
 	}
-	return fmt.Errorf("%s: its messages are the archive's and no copies: %w", s.archiveRef().Path(), engine.ErrForeign)
+	return fmt.Errorf("%s: its messages are the archive's and no copies: %w", s.archiveRef().Path(), cleanup.ErrForeign)
 }
 
 // gatherArchive reads the archive that exists already, and finds where to move it.
-func (s *state) gatherArchive(ctx context.Context, src engine.Source) error {
+func (s *state) gatherArchive(ctx context.Context, src cleanup.Source) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil {
 		return err
@@ -203,15 +203,15 @@ func (s *state) gatherArchive(ctx context.Context, src engine.Source) error {
 	return err
 }
 
-func (s state) change(run engine.Run) engine.Change {
+func (s state) change(run cleanup.Run) cleanup.Change {
 	next, writes := s.at, []documents.Write(nil)
 	switch stage := s.at.Stage; {
 	case stage == finish && s.Found: // the inquiry exists again, and keeps its messages
-		return engine.Change{Fail: engine.ErrChanged}
+		return cleanup.Change{Fail: documents.ErrChanged}
 	case stage == finish && len(s.messages) == 0:
-		return engine.Change{}
+		return cleanup.Change{}
 	case stage == finish: // this commit also archives what was written after the decision
-		writes = append(copies.Set(s.changed, s.to), engine.Delete(s.messages...).Writes...)
+		writes = append(copies.Set(s.changed, s.to), cleanup.Delete(s.messages...).Writes...)
 		return s.withImages(continued(next, writes...), run)
 
 	case stage == whole && s.due && s.inTheWay:
@@ -225,7 +225,7 @@ func (s state) change(run engine.Run) engine.Change {
 		next.After, writes = s.next, copies.Set(s.messages, s.to)
 	case stage == copying && s.due && !s.copied: // some changed: copy all again
 		next.Round, next.After = next.Round+1, ""
-		writes = engine.Delete(s.stale[:min(len(s.stale), s.Room, pace.MaxBatch)]...).Writes
+		writes = cleanup.Delete(s.stale[:min(len(s.stale), s.Room, pace.MaxBatch)]...).Writes
 	case stage == copying && s.due: // the decision
 		next = progress{Stage: finish}
 		writes = append(copies.Set(s.messages, s.to), s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)
@@ -237,14 +237,14 @@ func (s state) change(run engine.Run) engine.Change {
 	case stage != move && s.at.Moved != "": // no copies are left: move back what was moved
 		next.Stage = move
 	case s.at.Refused:
-		return engine.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
+		return cleanup.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
 	default:
-		return engine.Change{Fail: engine.ErrChanged}
+		return cleanup.Change{Fail: documents.ErrChanged}
 	}
 	return continued(next, writes...)
 }
 
 // continued returns a change that writes, and after which the inquiry continues from a stage.
-func continued(p progress, writes ...documents.Write) engine.Change {
-	return engine.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
+func continued(p progress, writes ...documents.Write) cleanup.Change {
+	return cleanup.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
 }

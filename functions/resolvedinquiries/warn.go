@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // maxSubject is how many characters of a subject a notification repeats. A longer one might make the notification too large.
@@ -15,23 +15,23 @@ const maxSubject = 500
 
 // toWarn is an inquiry whose user must be told. found has the user's document and the notification, if they exist.
 type toWarn struct {
-	engine.Subject
+	cleanup.Subject
 	found map[documents.Ref]documents.Document
 }
 
 // warnings tells users that their inquiries will be deleted, and marks the inquiries as announced, in one commit. A
 // notification that exists already stays unchanged, read or unread.
-var warnings = engine.Rule[toWarn]{
+var warnings = cleanup.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
-	Reach: engine.Reach{Items: inquiries, Writes: []string{inquiries, "users/*/notifications"}},
-	Load:  engine.Each(func(s engine.Subject) toWarn { return toWarn{Subject: s} }),
-	Judge: func(s toWarn, run engine.Run) engine.Decision {
+	Reach: cleanup.Reach{Items: inquiries, Writes: []string{inquiries, "users/*/notifications"}},
+	Load:  cleanup.Each(func(s cleanup.Subject) toWarn { return toWarn{Subject: s} }),
+	Judge: func(s toWarn, run cleanup.Run) cleanup.Decision {
 		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
 			return d
 		}
-		return engine.Decision{}
+		return cleanup.Decision{}
 	},
-	Gather: func(ctx context.Context, src engine.Source, due []*toWarn) error {
+	Gather: func(ctx context.Context, src cleanup.Source, due []*toWarn) error {
 		var refs []documents.Ref
 		for _, s := range due {
 			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
@@ -44,12 +44,12 @@ var warnings = engine.Rule[toWarn]{
 		}
 		return err
 	},
-	Change: func(s toWarn, _ engine.Decision, run engine.Run) engine.Change {
-		c := engine.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
+	Change: func(s toWarn, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
+		c := cleanup.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
 		n := warning(s.Document, notifications.Locale(run.Config.Locale))
 		user, _ := userOf(s.Document)
 		if _, hasUser := s.found[user]; !hasUser {
-			c.Notices = []engine.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
+			c.Notices = []cleanup.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
 		} else if _, sent := s.found[n.Ref()]; !sent {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: n.Ref(), Data: n.Data(run.Promise), Sent: true})
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // notification returns the only notification of user u1, and its id.
@@ -30,7 +30,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f.Env["NOTIFICATION_LOCALE"] = "en"
 	f.Set(t, "users/u1", map[string]any{})
 	f.Set(t, "inquiries/i1", inquiry(6*day))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("warn user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	id, got := notification(t, f)
 	want := map[string]any{
 		"type": "inquiry_deletion_warning", "title": "Inquiry will be deleted", "body": "“ログインできない” will be deleted tomorrow (status: resolved)",
@@ -42,11 +42,11 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f.Set(t, "users/u1/notifications/"+id, want)
 	f.Set(t, "inquiries/i1", inquiry(6*day)) // without the mark
 	f.Now = now.Add(time.Hour)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("warn user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	_, got = notification(t, f)
 	enginetest.Want(t, "a notification that was read", want, got)
 	f.Delete(t, "users/u1/notifications/"+id)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 	wantIDs(t, f, "users/u1/notifications")
 
 	// An application that does not know the mark resolves it again.
@@ -57,13 +57,13 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f.Set(t, "inquiries/i1", marked)
 	for _, step := range []struct {
 		at      time.Time
-		actions map[string]engine.Counts
+		actions map[string]report.Counts
 	}{
-		{anew.Add(6*day - tick), map[string]engine.Counts{}}, {anew.Add(6 * day), enginetest.Done("warn user", 1)},
-		{anew.Add(7*day - tick), map[string]engine.Counts{}}, {anew.Add(7 * day), archivedOnce},
+		{anew.Add(6*day - tick), map[string]report.Counts{}}, {anew.Add(6 * day), enginetest.Done("warn user", 1)},
+		{anew.Add(7*day - tick), map[string]report.Counts{}}, {anew.Add(7 * day), archivedOnce},
 	} {
 		f.Now = step.at
-		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, step.actions)
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, step.actions)
 	}
 	if all := f.Documents(t, "users/u1/notifications"); len(all) != 2 || all[id] == nil {
 		t.Errorf("notifications %v, want a second one", ids(all))
@@ -100,7 +100,7 @@ func TestUserByReference(t *testing.T) {
 		f.Set(t, "inquiries/"+id, data)
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("warn user", 2))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("warn user", 2))
 	enginetest.Want(t, "kept", map[string]int{keptUntold: 2}, got.Kept)
 	if _, told := notification(t, f); told["inquiryId"] != "reference" || len(f.Documents(t, "users/42/notifications")) != 1 {
 		t.Errorf("u1 is told of %v", told)
@@ -110,7 +110,7 @@ func TestUserByReference(t *testing.T) {
 func TestUserWithoutDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(6*day))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("warn user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	wantIDs(t, f, "users/u1/notifications")
 	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
 	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
@@ -126,7 +126,7 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	f.Set(t, "inquiries/i1", inquiry(6*day))
 	wall := now.Add(30 * time.Hour)
 	f.Clock = func() time.Time { return wall }
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("warn user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	if _, got := notification(t, f); got["createdAt"] != wall {
 		t.Errorf("told at %v, want %v", got["createdAt"], wall)
 	}
@@ -135,5 +135,5 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
 	}
 	f.Now, wall = now.Add(30*time.Hour+day), now.Add(30*time.Hour+day)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -49,11 +49,11 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			t.Fatalf("%s: %s", c.Job, c.Plan.Error)
 		}
 		type told struct {
-			Status                                          engine.Status
+			Status                                          report.Status
 			Planned, Next                                   int
 			Keeps, Declared, Does, Limits, Roles, When, Dry bool
 		}
-		want(t, c.Job, told{engine.Completed, 2, runsSaid, true, true, true, true, true, true, false}, told{
+		want(t, c.Job, told{report.Completed, 2, runsSaid, true, true, true, true, true, true, false}, told{
 			c.Plan.Report.Status, len(c.Plan.Report.Plan), len(c.Next), len(c.Plan.Report.Kept) > 0, c.Declared, c.Does != "",
 			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestShowSaysWhatWasDoneAndWhy compares what each job's run did by its undo log with what its preview had planned.
@@ -60,10 +60,10 @@ func TestShowListsTheFirst(t *testing.T) {
 	for i := range listed + 2 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	}
-	report := o.called(t, "cleanupReports", "")
+	rep := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
 	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
-		"\n    firesweep undo "+report.RunID+"\n")
+		"\n    firesweep undo "+rep.RunID+"\n")
 	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
 	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
@@ -81,7 +81,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
 	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31",
 		"reports/none")
-	want(t, "last run", string(engine.Completed), string(short.Status))
+	want(t, "last run", string(report.Completed), string(short.Status))
 }
 
 // TestShowOfARunWithoutAReport was killed: what it did is known nevertheless.

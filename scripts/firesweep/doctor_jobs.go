@@ -10,7 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -64,7 +64,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 		reports = append(reports, record.Last)
 	}
 	for _, r := range reports {
-		if r.Status == engine.Completed || r.Status == engine.Partial {
+		if r.Status == report.Completed || r.Status == report.Partial {
 			p.success(f, job, r, now)
 			return nil
 		}
@@ -75,7 +75,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 }
 
 // success adds a finding on how long ago the last success was.
-func (p *patient) success(f *findings, job manifest.Entry, r *engine.Report, now time.Time) {
+func (p *patient) success(f *findings, job manifest.Entry, r *report.Report, now time.Time) {
 	every, err := schedule.Longest(job)
 	if err != nil {
 		f.add(levelUnknown, job.Name, "", "%s", err)

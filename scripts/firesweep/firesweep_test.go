@@ -25,6 +25,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
@@ -160,16 +161,16 @@ func (o *operator) serve(t *testing.T) string {
 }
 
 // called runs a job for real and returns its report.
-func (o *operator) called(t *testing.T, job, body string) *engine.Report {
+func (o *operator) called(t *testing.T, job, body string) *report.Report {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 	w := httptest.NewRecorder()
 	o.function(job).ServeHTTP(w, r)
-	var report engine.Report
-	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(w.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 		t.Fatalf("%s answered %d %s", job, w.Code, w.Body)
 	}
-	return &report
+	return &rep
 }
 
 // answer returns a request to a function and where its answer goes.
@@ -303,7 +304,7 @@ func TestVersion(t *testing.T) {
 	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
 	var out strings.Builder
 	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
-	for text, r := range map[string]engine.Report{
+	for text, r := range map[string]report.Report{
 		"  version 1.2.3, revision r-7\n": {Version: "1.2.3",
 			Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
 	} {
@@ -312,7 +313,7 @@ func TestVersion(t *testing.T) {
 		wantParts(t, out.String(), text)
 	}
 	out.Reset()
-	if p.report(&engine.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
+	if p.report(&report.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
 		t.Error(out.String())
 	}
 }

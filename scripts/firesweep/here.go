@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -89,7 +90,7 @@ type here struct {
 	log    bool // write the log of the runs to standard error
 }
 
-func (h here) call(ctx context.Context, job string, o order) (*engine.Report, error) {
+func (h here) call(ctx context.Context, job string, o order) (*report.Report, error) {
 	e := h.All[slices.IndexFunc(h.All, func(e manifest.Entry) bool { return e.Name == job })]
 	if o.DryRun {
 		p := h.planHere(ctx, e, h.getenv, engine.PlanOptions{Force: o.Force, Lift: o.Lift})
@@ -106,11 +107,11 @@ func (h here) call(ctx context.Context, job string, o order) (*engine.Report, er
 	if h.log {
 		f.Log = h.errs
 	}
-	report, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, By: "run --here by " + who()})
-	if err == nil && ctx.Err() == nil && report.Status == engine.Partial && !report.Stopped {
+	rep, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, By: "run --here by " + who()})
+	if err == nil && ctx.Err() == nil && rep.Status == report.Partial && !rep.Stopped {
 		err = errors.New("it ended before all was done, because it made no progress: see its log with --log")
 	}
-	return report, err
+	return rep, err
 }
 
 // confirm makes sure that somebody means this project: jobs that never ran in it run only if its id is given, or typed. What has run

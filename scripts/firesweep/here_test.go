@@ -17,7 +17,7 @@ import (
 
 	"google.golang.org/api/option"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 type ranHere struct{ Runs []ran }
@@ -47,17 +47,17 @@ func TestRunHere(t *testing.T) {
 	want(t, "the project", before, o.everything(t))
 
 	runs := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json")).Runs
-	report := runs[0].Report
-	want(t, "done", engine.Counts{Planned: 2, Done: 2}, report.Actions["delete document"])
-	wantParts(t, report.Revision, "run --here by ")
+	rep := runs[0].Report
+	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete document"])
+	wantParts(t, rep.Revision, "run --here by ")
 	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
-	if len(o.Documents(t, "cleanupRuns")[report.RunID]) == 0 {
+	if len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0 {
 		t.Error("its report is not saved")
 	}
 	wantParts(t, o.well(t, "runs"), "cleanupDrafts")
 
 	wantParts(t, o.well(t, "run", "--here", "--apply"), "completed") // it ran here before, so nobody is asked
-	wantParts(t, o.well(t, "undo", "--apply", report.RunID), "2 things taken back")
+	wantParts(t, o.well(t, "undo", "--apply", rep.RunID), "2 things taken back")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
 	wantParts(t, o.well(t, "run", "--here", "--apply"), "completed")
 	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
@@ -100,12 +100,12 @@ func TestRunHereGoesOn(t *testing.T) {
 	if code := a.run(t.Context(), []string{"run", "--here", "--apply", "--confirm", o.ID, "--json"}); code != exitFine {
 		t.Fatalf("%d, %s%s", code, errs, out)
 	}
-	report := parsed[ranHere](t, out.String()).Runs[0].Report
-	want(t, "status", engine.Completed, report.Status)
-	want(t, "done", 3000, report.Actions["delete document"].Done)
+	rep := parsed[ranHere](t, out.String()).Runs[0].Report
+	want(t, "status", report.Completed, rep.Status)
+	want(t, "done", 3000, rep.Actions["delete document"].Done)
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	saved := o.Documents(t, "cleanupRuns")
-	want(t, "saved runs", []string{report.RunID}, slices.Collect(maps.Keys(saved)))
+	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
 	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
 	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
 	if calls != 5 {
@@ -143,7 +143,7 @@ func TestRunHereBesideDeployedJobs(t *testing.T) {
 	o.now = o.now.Add(time.Hour)
 	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed")
 	want(t, "reports", 1, len(o.Documents(t, "reports")))
-	want(t, "deployed, after it", engine.Completed, o.called(t, "cleanupReports", "").Status)
+	want(t, "deployed, after it", report.Completed, o.called(t, "cleanupReports", "").Status)
 }
 
 // TestRunHereKeepsLimits: they hold as they do deployed, and are lifted in the same way.

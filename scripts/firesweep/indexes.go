@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/functions/placeholderusers/places"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -82,11 +82,11 @@ func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.En
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}
-		places, err := engine.ParsePlaces(text)
+		listed, err := places.Parse(text)
 		if err != nil {
 			return nil, wrongUse("PLACEHOLDER_REFERENCES: %w", err)
 		}
-		for _, place := range places {
+		for _, place := range listed {
 			if place.Group {
 				all[i].FieldOverrides = append(slices.Clone(all[i].FieldOverrides), manifest.FieldOverride{
 					CollectionGroup: place.Collection, FieldPath: place.Field, Indexes: append(manifest.AutomaticIndexes(),

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/logging/v2"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // logFlags say whether Cloud Logging is read, and how far back.
@@ -49,7 +49,7 @@ type entry struct {
 	Time     time.Time      `json:"time"`
 	Severity string         `json:"severity"`
 	Message  string         `json:"message"`
-	Report   *engine.Report `json:"report,omitempty"`
+	Report   *report.Report `json:"report,omitempty"`
 	Fields   map[string]any `json:"fields,omitempty"` // the others, such as action, target, reason and writes
 }
 
@@ -147,7 +147,7 @@ func entryOf(e *logging.LogEntry) (entry, error) {
 	}
 	var payload struct {
 		Message string
-		Report  *engine.Report
+		Report  *report.Report
 	}
 	if err := errors.Join(json.Unmarshal(e.JsonPayload, &payload), json.Unmarshal(e.JsonPayload, &out.Fields)); err != nil {
 		return entry{}, fmt.Errorf("read a log entry of %s: %w", e.Timestamp, err)

@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // loggedJob is what the log holds of a job. docs/command.md documents it as JSON.
 type loggedJob struct {
 	Job   string           `json:"job"`
-	Runs  []*engine.Report `json:"runs"`            // newest first, previews included
+	Runs  []*report.Report `json:"runs"`            // newest first, previews included
 	Other []entry          `json:"other,omitempty"` // calls that began no run, panics, and lines with an alert
 }
 
@@ -39,7 +39,7 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		if err != nil {
 			return err
 		}
-		logged := loggedJob{Job: job.Name, Runs: []*engine.Report{}}
+		logged := loggedJob{Job: job.Name, Runs: []*report.Report{}}
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)

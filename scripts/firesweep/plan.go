@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -23,7 +24,7 @@ import (
 // planned is the result of planning a job. docs/command.md documents it as JSON.
 type planned struct {
 	Job      string         `json:"job"`
-	Report   *engine.Report `json:"report,omitempty"`
+	Report   *report.Report `json:"report,omitempty"`
 	Error    string         `json:"error,omitempty"`    // why there is no report
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 
@@ -36,7 +37,7 @@ type planned struct {
 
 // well reports whether a run would carry out the plan.
 func (p planned) well() bool {
-	return p.Report != nil && (p.Report.Status == engine.Completed || p.Report.Status == engine.Partial)
+	return p.Report != nil && (p.Report.Status == report.Completed || p.Report.Status == report.Partial)
 }
 
 // errFound says that a plan finds something, for scripts that ask.
@@ -167,19 +168,19 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(stri
 	return plannedOf(job, report, err, log.lines())
 }
 
-func plannedOf(job manifest.Entry, report *engine.Report, err error, warnings []string) planned {
-	p := planned{Job: job.Name, Report: report, Warnings: warnings}
+func plannedOf(job manifest.Entry, rep *report.Report, err error, warnings []string) planned {
+	p := planned{Job: job.Name, Report: rep, Warnings: warnings}
 	if err != nil {
 		p.Error = err.Error()
 	}
 	p.Index = missingIndex(p.Error)
-	if report != nil {
-		for _, f := range report.Failures {
+	if rep != nil {
+		for _, f := range rep.Failures {
 			p.Index = cmp.Or(p.Index, missingIndex(f.Error))
 		}
 		p.Price = map[string]float64{}
 		for _, l := range prices.Lists {
-			p.Price[l.Name] = l.Of(expected(report))
+			p.Price[l.Name] = l.Of(expected(rep))
 		}
 	}
 	return p

@@ -6,7 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -14,7 +14,7 @@ import (
 // expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it
 // writes and deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the
 // others count as those of their kind.
-func expected(r *engine.Report) usage.Usage {
+func expected(r *report.Report) usage.Usage {
 	type sum struct{ known, writes, deletes, tasks int }
 	kinds := map[string]sum{}
 	for _, a := range r.Plan {

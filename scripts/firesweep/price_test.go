@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // TestExpected: what was worked out of some actions counts for all of their kind.
 func TestExpected(t *testing.T) {
 	t.Parallel()
-	r := &engine.Report{
+	r := &report.Report{
 		Usage: usage.Usage{FirestoreReads: 500, StorageClassA: 7},
-		Actions: map[string]engine.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10},
+		Actions: map[string]report.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10},
 			"unknown": {Planned: 9}},
-		Plan: []engine.Planned{
+		Plan: []report.Planned{
 			{Action: "delete draft", Writes: []string{"delete drafts/a", "delete drafts/a/lines/1"}},
 			{Action: "delete draft", Writes: []string{"delete drafts/b", "set archive/b", "delete gs://bucket/b.png"}},
 			{Action: "delete draft"},

@@ -7,15 +7,15 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // statusStyle is the style of a run's status.
-func statusStyle(s engine.Status) string {
+func statusStyle(s report.Status) string {
 	switch s {
-	case engine.Failed, engine.Aborted, engine.Killed:
+	case report.Failed, report.Aborted, report.Killed:
 		return screen.Red
-	case engine.Partial, engine.Skipped:
+	case report.Partial, report.Skipped:
 		return screen.Yellow
 	default:
 		return ""
@@ -23,7 +23,7 @@ func statusStyle(s engine.Status) string {
 }
 
 // head prints which run a report is of, and how it ended.
-func (p *printer) head(r *engine.Report) {
+func (p *printer) head(r *report.Report) {
 	status := string(r.Status)
 	if r.PartialRuns > 1 {
 		status += fmt.Sprintf(" (%d in a row)", r.PartialRuns)
@@ -54,7 +54,7 @@ func (p *printer) head(r *engine.Report) {
 		facts = append(facts, "bucket "+r.Bucket)
 	}
 	facts = append(facts, "now "+when(r.Now)+" UTC")
-	if r.Status != engine.Killed { // whose figures nobody knows
+	if r.Status != report.Killed { // whose figures nobody knows
 		facts = append(facts, fmt.Sprintf("%d scanned", r.Scanned),
 			fmt.Sprintf("%d documents read", r.Usage.FirestoreReads), short(time.Duration(r.DurationMs)*time.Millisecond))
 	}
@@ -62,7 +62,7 @@ func (p *printer) head(r *engine.Report) {
 }
 
 // failures prints what went wrong, and what to do about it.
-func (p *printer) failures(r *engine.Report) {
+func (p *printer) failures(r *report.Report) {
 	for _, f := range r.Failures {
 		p.Say(screen.Red, 2, 2, "%s %s: %s", f.Action, f.Target, f.Error)
 		if do := advice.On(r.Job, f.Error); do != "" {

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // caller calls a job's function and returns its report.
 type caller interface {
-	call(ctx context.Context, job string, o order) (*engine.Report, error)
+	call(ctx context.Context, job string, o order) (*report.Report, error)
 }
 
 type runFlags struct {
@@ -161,7 +161,7 @@ func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest
 // ran is the result of running a job. docs/command.md documents it as JSON.
 type ran struct {
 	Job    string         `json:"job"`
-	Report *engine.Report `json:"report,omitempty"`
+	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
 }
 
@@ -175,20 +175,20 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		if (f.local || f.here) && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
 			stop = a.progress(ctx, doing(job.Name+" is under way"))
 		}
-		report, err := a.runOne(ctx, f, job.Name, c)
+		rep, err := a.runOne(ctx, f, job.Name, c)
 		stop()
-		if r.Report = report; err != nil {
+		if r.Report = rep; err != nil {
 			r.Error = err.Error()
 		}
 		if ctx.Err() != nil {
-			if report != nil { // it ended in order
+			if rep != nil { // it ended in order
 				if unsaid := a.show(f.json, map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
 					return unsaid
 				}
 			}
 			return cmp.Or(err, context.Cause(ctx))
 		}
-		failed = failed || err != nil || report.Status != engine.Completed && report.Status != engine.Partial
+		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
 		if all = append(all, r); !f.json {
 			a.printRan(r)
 		}
@@ -197,7 +197,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
-func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*engine.Report, error) {
+func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*report.Report, error) {
 	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift}
 	if !f.lifts() {
 		return c.call(ctx, job, o)
@@ -213,7 +213,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*en
 		p.W = a.errs // standard output is for programs
 	}
 	p.planned(planned{Job: job, Report: plan}, false)
-	if plan.Status != engine.Completed && plan.Status != engine.Partial {
+	if plan.Status != report.Completed && plan.Status != report.Partial {
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {

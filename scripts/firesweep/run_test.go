@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -106,7 +106,7 @@ func TestRunLocally(t *testing.T) {
 	out, errs := o.ends(t, exitFine, append(local, "--force", "--yes", "--json")...)
 	runs := parsed[struct{ Runs []ran }](t, out).Runs
 	want(t, "runs", 1, len(runs))
-	want(t, "status", engine.Completed, runs[0].Report.Status)
+	want(t, "status", report.Completed, runs[0].Report.Status)
 	want(t, "done", 2, runs[0].Report.Actions["delete report"].Done)
 	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program
 }

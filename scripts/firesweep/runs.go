@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -21,9 +21,9 @@ import (
 const (
 	stateFine     = "fine"
 	stateUnderWay = "under way"
-	stateFailed   = string(engine.Failed) // the last run did; likewise the next two
-	stateAborted  = string(engine.Aborted)
-	stateKilled   = string(engine.Killed)
+	stateFailed   = string(report.Failed) // the last run did; likewise the next two
+	stateAborted  = string(report.Aborted)
+	stateKilled   = string(report.Killed)
 	stateBroken   = "cannot run"
 	stateMissing  = "did not run in time"
 	stateNever    = "never ran"
@@ -36,8 +36,8 @@ type standing struct {
 	TimeZone string           `json:"timeZone"`
 	State    string           `json:"state"`
 	Detail   string           `json:"detail,omitempty"` // describes the state in a sentence
-	Runs     []*engine.Report `json:"runs"`             // newest first
-	Month    engine.Month     `json:"month"`            // what all runs of this month have used, in UTC
+	Runs     []*report.Report `json:"runs"`             // newest first
+	Month    report.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
 // bad reports whether somebody should look at the job.
@@ -169,8 +169,8 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 }
 
 // byLastRun sets the state by how the last run ended, which is last if all that are shown were skipped.
-func (s *standing) byLastRun(last *engine.Report) {
-	if i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.Status != engine.Skipped }); i >= 0 {
+func (s *standing) byLastRun(last *report.Report) {
+	if i := slices.IndexFunc(s.Runs, func(r *report.Report) bool { return r.Status != report.Skipped }); i >= 0 {
 		last = s.Runs[i]
 	}
 	if last == nil || !wentWrong(last.Status) {
@@ -232,13 +232,13 @@ func (p *printer) standing(s standing) {
 }
 
 // runs prints a table of reports.
-func (p *printer) runs(reports []*engine.Report) {
+func (p *printer) runs(reports []*report.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
 		took := short(time.Duration(r.DurationMs) * time.Millisecond)
 		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), took}
-		if r.Status == engine.Killed {
+		if r.Status == report.Killed {
 			figures = []string{"?", "?", "?", "?"}
 		}
 		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat(
@@ -258,7 +258,7 @@ func (p *printer) runs(reports []*engine.Report) {
 }
 
 // statusWords describes how a run ended and what was special about it.
-func statusWords(r *engine.Report) string {
+func statusWords(r *report.Report) string {
 	words := string(r.Status)
 	if r.PartialRuns > 1 {
 		words += fmt.Sprintf(" (%d)", r.PartialRuns)
@@ -288,8 +288,8 @@ func statusWords(r *engine.Report) string {
 }
 
 // totals adds up the counts of a run's actions.
-func totals(r *engine.Report) engine.Counts {
-	var t engine.Counts
+func totals(r *report.Report) report.Counts {
+	var t report.Counts
 	for _, c := range r.Actions {
 		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
 	}

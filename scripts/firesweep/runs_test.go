@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 type standings struct{ Jobs []standing }
@@ -61,9 +61,9 @@ func TestRuns(t *testing.T) {
 	}
 	want(t, "runs", []string{third.RunID, second.RunID, first.RunID}, ids)
 	used := first.Usage.Plus(second.Usage).Plus(third.Usage)
-	want(t, "the month", engine.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
+	want(t, "the month", report.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
 	o.now = o.now.AddDate(0, 1, 0)
-	want(t, "the next month", engine.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
+	want(t, "the next month", report.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
 	o.now = o.now.AddDate(0, -1, 0)
 	want(t, "the newest alone", third.RunID, parsed[standings](t,
 		o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
@@ -132,7 +132,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	o := newOperator(t)
 	o.called(t, "cleanupReports", "")
 	o.reports(t)
-	report := func(state, cause string) {
+	rep := func(state, cause string) {
 		t.Helper()
 		out, errs := o.ends(t, exitFailed, "runs", "--json", "cleanupReports")
 		want(t, "standard error", "", errs)
@@ -152,7 +152,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	o.now = o.now.Add(time.Minute)
 	o.env["MAX_ACTIONS"] = "1"
 	o.called(t, "cleanupReports", "")
-	report(stateAborted, "MAX_ACTIONS")
+	rep(stateAborted, "MAX_ACTIONS")
 	o.env["MAX_ACTIONS"] = ""
 	o.now = o.now.Add(time.Minute)
 	failed := o.called(t, "cleanupReports", "")
@@ -160,13 +160,13 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
 		t.Errorf("%+v", s)
 	}
-	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report",
+	failed.Status, failed.Failures = report.Failed, []report.Failure{{Target: "reports/x", Action: "delete report",
 		Error: "no such luck"}}
 	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed",
 		"startedAt": failed.StartedAt,
 		"failures":  []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
-	report(stateFailed, "delete report reports/x: no such luck")
+	rep(stateFailed, "delete report reports/x: no such luck")
 }
 
 // TestKilledRun is in the list, is shown and taken back by the end of its id, before another run has followed it and after.
@@ -190,12 +190,12 @@ func TestKilledRun(t *testing.T) {
 			state = stateFine
 		}
 		s := o.standingOf(t, "cleanupReports")
-		i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.RunID == killed.RunID })
+		i := slices.IndexFunc(s.Runs, func(r *report.Report) bool { return r.RunID == killed.RunID })
 		if i < 0 {
 			t.Fatalf("followed: %t: the run is not in %+v", followed, s.Runs)
 		}
 		want(t, "state", state, s.State)
-		want(t, "status", engine.Killed, s.Runs[i].Status)
+		want(t, "status", report.Killed, s.Runs[i].Status)
 		want(t, "start", killed.StartedAt, s.Runs[i].StartedAt)
 		text, _, _ := o.run(t, "runs", "cleanupReports")
 		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
@@ -269,11 +269,11 @@ func TestShow(t *testing.T) {
 func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	for status, says := range map[engine.Status]string{
-		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there",
-		engine.Skipped: "firesweep runs cleanupReports",
-		engine.Aborted: "firesweep plan --force cleanupReports", engine.Failed: "firesweep run cleanupReports",
-		engine.Killed: "What it did is in its undo log.",
+	for status, says := range map[report.Status]string{
+		report.Completed: "there is nothing to do", report.Partial: "The next run continues from there",
+		report.Skipped: "firesweep runs cleanupReports",
+		report.Aborted: "firesweep plan --force cleanupReports", report.Failed: "firesweep run cleanupReports",
+		report.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
@@ -281,7 +281,7 @@ func TestWhatToDo(t *testing.T) {
 				"error": "rpc error: code = PermissionDenied"}},
 		}})
 		code := exitFine
-		if slices.Contains([]engine.Status{engine.Aborted, engine.Failed, engine.Killed}, status) {
+		if slices.Contains([]report.Status{report.Aborted, report.Failed, report.Killed}, status) {
 			code = exitFailed
 		}
 		out, _ := o.ends(t, code, "show", "cleanupReports")

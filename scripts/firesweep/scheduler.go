@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/cloudscheduler/v1"
 	"google.golang.org/api/googleapi"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // deployed calls deployed functions. These take calls from inside Google only, so it creates a temporary job of Cloud
@@ -77,7 +77,7 @@ func (d *deployed) jobs(ctx context.Context) (map[string]*cloudscheduler.Job, er
 
 // call lets Cloud Scheduler call a job's function once and returns its report. Afterwards the temporary job is deleted, unless
 // the error says otherwise.
-func (d *deployed) call(ctx context.Context, job string, o order) (report *engine.Report, err error) {
+func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.Report, err error) {
 	own, err := d.scheduler.Projects.Locations.Jobs.Get(d.parent + "/jobs/" + job).Context(ctx).Do()
 	if err != nil {
 		var api *googleapi.Error
@@ -160,7 +160,7 @@ func (d *deployed) remove(ctx context.Context, name string) error {
 }
 
 // await reads the log until it has the report of the call, or a line that says why the call began no run.
-func (d *deployed) await(ctx context.Context, job string, o order, since time.Time, wait time.Duration) (*engine.Report, error) {
+func (d *deployed) await(ctx context.Context, job string, o order, since time.Time, wait time.Duration) (*report.Report, error) {
 	reports := fmt.Sprintf(`jsonPayload.report.job=%s AND jsonPayload.report.force=%t`, quoted(job), o.Force)
 	if o.DryRun {
 		reports += ` AND jsonPayload.report.dryRun=true`

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // defaultURL is where `go run ./emulator` serves the functions.
@@ -95,7 +96,7 @@ type order struct {
 const maxAnswer = 64 << 20
 
 // call calls a job and returns its report.
-func (s *served) call(ctx context.Context, job string, o order) (*engine.Report, error) {
+func (s *served) call(ctx context.Context, job string, o order) (*report.Report, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", job, err)
@@ -120,7 +121,7 @@ func (s *served) call(ctx context.Context, job string, o order) (*engine.Report,
 		return nil, fmt.Errorf("read the answer of %s: %w", job, err)
 	}
 	var answer struct {
-		engine.Report
+		report.Report
 		Error *struct{ Message string }
 	}
 	switch err := json.Unmarshal(text, &answer); {

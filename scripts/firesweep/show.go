@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -34,7 +34,7 @@ type showFlags struct {
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*engine.Report      // nil: none is saved
+	*report.Report      // nil: none is saved
 	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
 }
 
@@ -154,13 +154,13 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 }
 
 // wentWrong reports whether a run of this status needs somebody to look at it.
-func wentWrong(s engine.Status) bool {
-	return s == engine.Failed || s == engine.Aborted || s == engine.Killed
+func wentWrong(s report.Status) bool {
+	return s == report.Failed || s == report.Aborted || s == report.Killed
 }
 
 // didSomething reports whether a run may have deleted or changed something.
-func didSomething(r *engine.Report) bool {
-	return r.Status != engine.Skipped && (r.Status != engine.Aborted || totals(r).Done > 0)
+func didSomething(r *report.Report) bool {
+	return r.Status != report.Skipped && (r.Status != report.Aborted || totals(r).Done > 0)
 }
 
 // A noReportError says that a run has saved no report, or that it has expired.
@@ -190,7 +190,7 @@ func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, 
 }
 
 // find returns the report of a run by its id, its short id, or its job.
-func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.Report, error) {
+func (s *store) find(ctx context.Context, name string, now time.Time) (*report.Report, error) {
 	jobs := s.scheduled()
 	for _, job := range jobs {
 		if name != job.Name {
@@ -206,11 +206,11 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.R
 		return record.Last, err
 	}
 	if job, ok := s.entryOfRun(name); ok {
-		report, found, err := s.run(ctx, job, name, now)
+		rep, found, err := s.run(ctx, job, name, now)
 		if err == nil && !found {
 			err = s.noReport(ctx, job, name, now)
 		}
-		return report, err
+		return rep, err
 	}
 	if shortIDPattern.MatchString(name) {
 		return s.findShort(ctx, jobs, name, now)
@@ -219,7 +219,7 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.R
 }
 
 // findShort looks for a run by the last part of its id, in the newest runs first.
-func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*engine.Report, error) {
+func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*report.Report, error) {
 	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
 	for _, job := range jobs { // what has no report yet
 		record, err := s.record(ctx, job)
@@ -233,7 +233,7 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 			return nil, &noReportError{job.Name, record.Holder, record}
 		}
 	}
-	oldest, until := now.Add(-engine.RunRetention), now.Add(time.Hour)
+	oldest, until := now.Add(-report.RunRetention), now.Add(time.Hour)
 	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
 		from := until.Add(-window)
 		for _, job := range jobs {
@@ -241,9 +241,9 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 			if err != nil {
 				return nil, err
 			}
-			for _, report := range reports {
-				if isIt(report.RunID) {
-					return report, nil
+			for _, rep := range reports {
+				if isIt(rep.RunID) {
+					return rep, nil
 				}
 			}
 		}
@@ -254,7 +254,7 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 }
 
 // report prints a report in full.
-func (p *printer) report(r *engine.Report) {
+func (p *printer) report(r *report.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
 	var built []string
@@ -269,7 +269,7 @@ func (p *printer) report(r *engine.Report) {
 	}
 	p.Line("")
 	switch {
-	case r.Status == engine.Killed:
+	case r.Status == report.Killed:
 		p.Line("  what was planned is not known")
 	case len(r.Actions) == 0:
 		p.Line("  nothing was due")
@@ -286,7 +286,7 @@ func (p *printer) report(r *engine.Report) {
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
 		switch {
 		case left == 0 || r.DryRun:
-		case r.Status == engine.Aborted:
+		case r.Status == report.Aborted:
 			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
 		default:
 			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
@@ -299,7 +299,7 @@ func (p *printer) report(r *engine.Report) {
 	if r.Truncated && !r.DryRun {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
-	if u := r.Usage; r.Status != engine.Killed {
+	if u := r.Usage; r.Status != report.Killed {
 		p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
 			"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
 			u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
@@ -311,7 +311,7 @@ func (p *printer) report(r *engine.Report) {
 }
 
 // undone prints when a run was taken back.
-func (p *printer) undone(u *engine.Undone) {
+func (p *printer) undone(u *report.Undone) {
 	if u == nil {
 		return
 	}
@@ -326,7 +326,7 @@ func (p *printer) undone(u *engine.Undone) {
 }
 
 // shards prints the state of a split run's shards.
-func (p *printer) shards(r *engine.Report) {
+func (p *printer) shards(r *report.Report) {
 	if len(r.Shards) == 0 {
 		return
 	}

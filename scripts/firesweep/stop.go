@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -60,7 +61,7 @@ ended without a report.`,
 type stopped struct {
 	Job    string         `json:"job"`
 	RunID  string         `json:"run"`
-	Report *engine.Report `json:"report,omitempty"`
+	Report *report.Report `json:"report,omitempty"`
 	Kept   bool           `json:"kept"` // the run has an undo log
 }
 
@@ -111,7 +112,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 const nextCallWithin = 20 * time.Second
 
 // notUnderWay returns the error for a job without a run to stop. last is the report of its last run, nil if it is not known.
-func notUnderWay(job string, last *engine.Report) error {
+func notUnderWay(job string, last *report.Report) error {
 	if last == nil {
 		return fmt.Errorf("no run of %s is under way: see firesweep runs %s", job, job)
 	}
@@ -131,7 +132,7 @@ func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, 
 }
 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
-func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record record) (*engine.Report, error) {
+func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record record) (*report.Report, error) {
 	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
 	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
 		return nil, err
@@ -143,7 +144,7 @@ func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, rec
 const answersWithin = 30 * time.Second
 
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
-func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record record) (*engine.Report, error) {
+func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record record) (*report.Report, error) {
 	runID, until := record.Holder, record.Until
 	defer a.progress(ctx, a.waiting("the run to end", until))()
 	begun, guessed := a.clock(), false
@@ -163,11 +164,11 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 		case record.Holder == runID:
 			until = record.Until
 		case record.UnderWay(a.clock()) != runID, !a.clock().Before(until):
-			report, found, err := s.run(ctx, job, runID, a.clock())
-			if err != nil || !found || report.Status == engine.Killed {
+			rep, found, err := s.run(ctx, job, runID, a.clock())
+			if err != nil || !found || rep.Status == report.Killed {
 				return nil, err
 			}
-			return report, nil
+			return rep, nil
 		}
 		if !a.clock().Before(until) {
 			return nil, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // underWayRun has a run of cleanupReports hold its lease, and returns its id.
@@ -112,7 +113,7 @@ func TestStopAsJSON(t *testing.T) {
 	}
 	out, errs := o.ends(t, exitFine, "stop", "--json", "cleanupReports")
 	got := parsed[stopped](t, out)
-	want(t, "status", engine.Completed, got.Report.Status)
+	want(t, "status", report.Completed, got.Report.Status)
 	got.Report = nil
 	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
 	wantParts(t, errs, "has been told to stop")

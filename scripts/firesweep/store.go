@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -76,7 +77,7 @@ type record struct {
 
 // killed returns the report of the run that was killed and that no other has followed yet, so that none is saved; nil if there is
 // none.
-func (s *store) killed(ctx context.Context, job manifest.Entry, now time.Time) (*engine.Report, error) {
+func (s *store) killed(ctx context.Context, job manifest.Entry, now time.Time) (*report.Report, error) {
 	record, err := s.record(ctx, job)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ const maxRunsInAWindow = 20_000
 
 // between returns the reports of a job's runs that started from one time until before another, oldest first. A run's id begins
 // with the job's name and the start to the second, so ids are in the order of time and the query needs no index.
-func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*engine.Report, error) {
+func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*report.Report, error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
 		return nil, err
@@ -101,13 +102,13 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	if err != nil {
 		return nil, fmt.Errorf("read the runs of %s: %w", job.Name, err)
 	}
-	reports := make([]*engine.Report, 0, len(found))
+	reports := make([]*report.Report, 0, len(found))
 	for _, doc := range found {
-		report, err := engine.ReportOf(doc)
+		rep, err := report.Of(doc)
 		if err != nil {
 			return nil, fmt.Errorf("%w: no run wrote it, so delete it by hand", err)
 		}
-		reports = append(reports, report)
+		reports = append(reports, rep)
 	}
 	return reports, nil
 }
@@ -115,13 +116,13 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 // newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is
 // the report of the last one, if that was killed and none is saved.
 func (s *store) newest(
-	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *engine.Report,
-) ([]*engine.Report, error) {
-	newest := []*engine.Report{}
+	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *report.Report,
+) ([]*report.Report, error) {
+	newest := []*report.Report{}
 	if killed != nil {
 		newest = append(newest, killed)
 	}
-	oldest := now.Add(-engine.RunRetention)
+	oldest := now.Add(-report.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ
 	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
 		from := until.Add(-window)
@@ -139,7 +140,7 @@ func (s *store) newest(
 
 // run reads the report of a run, which for one that was killed a moment ago is not saved yet.
 func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (
-	report *engine.Report, found bool, err error,
+	rep *report.Report, found bool, err error,
 ) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
@@ -156,8 +157,8 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now t
 		}
 		return killed, true, nil
 	}
-	report, err = engine.ReportOf(doc)
-	return report, true, err
+	rep, err = report.Of(doc)
+	return rep, true, err
 }
 
 // entryOfRun returns the job or worker that a run's id begins with.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestShort(t *testing.T) {
@@ -23,11 +23,11 @@ func TestShardsOfARun(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	p := &printer{screen.Printer{W: &out, Width: 80}}
-	p.shards(&engine.Report{})
+	p.shards(&report.Report{})
 	want(t, "a run that was not split", "", out.String())
-	p.shards(&engine.Report{Shards: []engine.Shard{
-		{Status: engine.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: engine.Partial, Runs: 2, Scanned: 90},
-		{Status: engine.Failed, Runs: 1, Left: true}, {},
+	p.shards(&report.Report{Shards: []report.Shard{
+		{Status: report.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: report.Partial, Runs: 2, Scanned: 90},
+		{Status: report.Failed, Runs: 1, Left: true}, {},
 	}})
 	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0",
 		"3  not ended yet 0 0 0"} {

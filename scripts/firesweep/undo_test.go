@@ -10,7 +10,8 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // TestUndo deletes reports, shows what would come back, brings it back, and releases it.
@@ -21,7 +22,7 @@ func TestUndo(t *testing.T) {
 		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "text": id})
 	}
 	first := o.called(t, "cleanupReports", "")
-	if first.Status != engine.Completed || len(o.Documents(t, "reports")) != 0 {
+	if first.Status != report.Completed || len(o.Documents(t, "reports")) != 0 {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
@@ -156,7 +157,7 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	o.well(t, "undo", "--apply", "--only", post, run)
 	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
 	next := o.called(t, "cleanupOrphanedMedia", "")
-	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[engine.KeptPinned]+next.Kept[engine.KeptWithPinned] == 0 {
+	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[undo.KeptPinned]+next.Kept[undo.KeptWithPinned] == 0 {
 		t.Errorf("it is deleted again: kept %v", next.Kept)
 	}
 	o.well(t, "release", post)
@@ -195,7 +196,7 @@ func TestPin(t *testing.T) {
 	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
 	o.well(t, append([]string{"pin", "--apply"}, args...)...)
 	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
-	if got := o.called(t, "cleanupReports", ""); got.Kept[engine.KeptPinned] != 1 || got.Kept[engine.KeptWithPinned] != 1 {
+	if got := o.called(t, "cleanupReports", ""); got.Kept[undo.KeptPinned] != 1 || got.Kept[undo.KeptWithPinned] != 1 {
 		t.Errorf("kept %v", got.Kept)
 	}
 	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))

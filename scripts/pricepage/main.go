@@ -95,7 +95,7 @@ const deletions = `
 ## For 100,000 deletions
 
 What the lab's cases used, for 100,000 actions of a job: the actions with all that goes along, the log for undoing them,
-and what was looked at. What the cases hold is said on [performance.md](performance.md).
+and what was looked at. ` + "`go run ./emulator/lab --help`" + ` says what the cases hold.
 
 | job | case | reads | writes | deletes | class A | %s | %s |
 |---|---|--:|--:|--:|--:|--:|--:|

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Plan prints the actions of a plan, and how many there are.
-func (p *Printer) Plan(r *engine.Report, writes bool) {
+func (p *Printer) Plan(r *report.Report, writes bool) {
 	if len(r.Plan) == 0 {
 		p.Line("  nothing to do")
 	}
@@ -48,7 +48,7 @@ func (p *Printer) Plan(r *engine.Report, writes bool) {
 }
 
 // writesOf says how many writes an action makes: "3", "30+" if there are more, "?" if they were not worked out.
-func writesOf(planned engine.Planned) string {
+func writesOf(planned report.Planned) string {
 	switch {
 	case planned.Writes == nil && !planned.More:
 		return "?"
@@ -60,7 +60,7 @@ func writesOf(planned engine.Planned) string {
 }
 
 // Kept prints how many items are kept and why, the largest number first.
-func (p *Printer) Kept(r *engine.Report) {
+func (p *Printer) Kept(r *report.Report) {
 	reasons := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
 		if r.Kept[a] != r.Kept[b] {
 			return r.Kept[b] - r.Kept[a]

@@ -19,7 +19,7 @@ type Account struct {
 	Claims        map[string]any `json:"claims,omitempty"`
 	Created       int64          `json:"created,omitempty"`     // in milliseconds since 1970
 	LastLogin     int64          `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
-	LastRefresh   int64          `json:"lastRefresh,omitempty"` // likewise, when somebody who was signed in last got a token; 0 if never
+	LastRefresh   int64          `json:"lastRefresh,omitempty"` // likewise, when a token was last got; 0 if never
 	Providers     []Provider     `json:"providers,omitempty"`
 	Password      bool           `json:"password,omitempty"` // one can sign in by a password or a link that is sent to the address
 	CustomAuth    bool           `json:"-"`                  // somebody has signed in by a custom token
@@ -46,8 +46,9 @@ type Provider struct {
 // accountOf returns the account that Authentication describes. A time that cannot be read is [Unreadable].
 func accountOf(user *User) Account {
 	a := Account{
-		UID: user.LocalId, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber, DisplayName: user.DisplayName,
-		PhotoURL: user.PhotoUrl, Disabled: user.Disabled, Created: user.CreatedAt, LastLogin: user.LastLoginAt, CustomAuth: user.CustomAuth,
+		UID: user.LocalId, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber,
+		DisplayName: user.DisplayName, PhotoURL: user.PhotoUrl, Disabled: user.Disabled, Created: user.CreatedAt,
+		LastLogin: user.LastLoginAt, CustomAuth: user.CustomAuth,
 	}
 	if user.LastRefreshAt != "" {
 		at, err := time.Parse(time.RFC3339, user.LastRefreshAt)
@@ -59,10 +60,15 @@ func accountOf(user *User) Account {
 		_ = json.Unmarshal([]byte(user.CustomAttributes), &a.Claims) // Authentication takes nothing but JSON
 	}
 	for _, p := range user.ProviderUserInfo {
-		if a.Password = a.Password || p.ProviderId == passwordProvider; p.ProviderId == passwordProvider || p.ProviderId == phoneProvider {
-			continue
+		switch p.ProviderId {
+		case passwordProvider:
+			a.Password = true
+		case phoneProvider:
+		default:
+			a.Providers = append(a.Providers, Provider{
+				ID: p.ProviderId, UID: p.RawId, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoUrl,
+			})
 		}
-		a.Providers = append(a.Providers, Provider{ID: p.ProviderId, UID: p.RawId, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoUrl})
 	}
 	return a
 }
@@ -70,8 +76,8 @@ func accountOf(user *User) Account {
 // ceilMilli returns an instant in milliseconds since 1970, rounded up.
 func ceilMilli(at time.Time) int64 { return at.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
 
-// LastActive returns when somebody last signed in, got a token or signed up: the latest of the three. ok is false if that cannot be
-// told.
+// LastActive returns when somebody last signed in, got a token or signed up: the latest of the three. ok is false if that cannot
+// be told.
 func (a Account) LastActive() (at time.Time, ok bool) {
 	created, ok := a.CreatedAt()
 	if a.LastLogin < 0 || a.LastRefresh < 0 {

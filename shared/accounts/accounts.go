@@ -27,8 +27,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else deletes
-// accounts, another instance of the function among them, has a share in them. So a call that comes too early is no
+// Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else
+// deletes accounts, another instance of the function among them, has a share in them. So a call that comes too early is no
 // failure, but made again.
 const (
 	maxUsers         = 1000
@@ -68,7 +68,8 @@ func Open(ctx context.Context, project string, wrap func(API) API) (*Client, err
 	return open(ctx, project, wrap)
 }
 
-// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's quota.
+// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's
+// quota.
 func OpenForOperator(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
 	if os.Getenv(emulatorHost) != "" {
 		return open(ctx, project, wrap)

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/api/option"
 )
 
-// What Google's API has of accounts. Firebase's SDK leaves out whether somebody has signed in by a custom token, without which such
-// an account cannot be told from an anonymous one, and what keeps an import from replacing accounts and making second ones.
+// What Google's API has of accounts. Firebase's SDK leaves out whether somebody has signed in by a custom token, without which
+// such an account cannot be told from an anonymous one, and what keeps an import from replacing accounts and making second ones.
 type (
 	// User is an account.
 	User = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
@@ -50,7 +50,8 @@ const emulatorHost = "FIREBASE_AUTH_EMULATOR_HOST"
 func openToolkit(ctx context.Context, project string, options ...option.ClientOption) (toolkit, error) {
 	header := http.Header{}
 	if host := os.Getenv(emulatorHost); host != "" {
-		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"), option.WithoutAuthentication())
+		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"),
+			option.WithoutAuthentication())
 		header.Set("Authorization", "Bearer owner") // the emulator's administrator
 	}
 	service, err := identitytoolkit.NewService(ctx, options...)
@@ -117,8 +118,11 @@ func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, ne
 	return answer.Users, answer.NextPageToken, nil
 }
 
-// again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it once.
-func again[T any](ctx context.Context, passes func(error) bool, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
+// again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it
+// once.
+func again[T any](
+	ctx context.Context, passes func(error) bool, do func(...googleapi.CallOption) (T, error),
+) (answer T, err error) {
 	backoff := pauses()
 	for attempt := 1; ; attempt++ {
 		answer, err = do()

@@ -23,12 +23,12 @@ type Importer struct{ Reader }
 // Importer returns what imports the project's accounts.
 func (c *Client) Importer() Importer { return Importer{Reader{c}} }
 
-// Import makes accounts, in one call for up to 1000 of them. It replaces none, and makes none whose address or identity at a provider
-// another account has: Authentication itself decides, so that nobody can sign up in between. Phone numbers it does not compare: look
-// whether they are taken before (see [Reader.Sharing]).
+// Import makes accounts, in one call for up to 1000 of them. It replaces none, and makes none whose address or identity at a
+// provider another account has: Authentication itself decides, so that nobody can sign up in between. Phone numbers it does not
+// compare: look whether they are taken before (see [Reader.Sharing]).
 //
-// It returns why accounts were refused, by uid. If the answer to a call was lost, the call is made again; what the first had made is
-// then refused as being there. After an error, any of the accounts may have been made.
+// It returns why accounts were refused, by uid. If the answer to a call was lost, the call is made again; what the first had made
+// is then refused as being there. After an error, any of the accounts may have been made.
 func (i Importer) Import(ctx context.Context, all []Account) (refused map[string]string, err error) {
 	refused = map[string]string{}
 	for chunk := range slices.Chunk(all, maxUsers) {
@@ -85,8 +85,8 @@ func (i Importer) halves(ctx context.Context, some []Account, reason string) (ma
 	return refused, nil
 }
 
-// uploadOf returns the request that makes accounts. An account that had a password has one that nobody knows: no text is known that
-// has its hash.
+// uploadOf returns the request that makes accounts. An account that had a password has one that nobody knows: no text is known
+// that has its hash.
 func uploadOf(all []Account) *Upload {
 	upload := &Upload{
 		SanityCheck: true, AllowOverwrite: false, ForceSendFields: []string{"AllowOverwrite"},

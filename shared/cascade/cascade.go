@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -31,8 +31,8 @@ type With struct {
 }
 
 // reach returns what a rule can do of whose items these are what goes along.
-func (w With) reach(items string) engine.Reach {
-	r := engine.Reach{Items: items, Deletes: []string{items}}
+func (w With) reach(items string) cleanup.Reach {
+	r := cleanup.Reach{Items: items, Deletes: []string{items}}
 	if w.Archive != "" {
 		r.Writes = []string{w.Archive}
 	}
@@ -41,9 +41,9 @@ func (w With) reach(items string) engine.Reach {
 		case a.Account:
 			r.Account = true
 		case a.Folder != "":
-			r.Objects = append(r.Objects, engine.Files{Folder: a.Folder, Whole: true})
+			r.Objects = append(r.Objects, cleanup.Files{Folder: a.Folder, Whole: true})
 		case a.Object != "":
-			r.Objects = append(r.Objects, engine.Files{Folder: a.Under, Owner: a.Metadata})
+			r.Objects = append(r.Objects, cleanup.Files{Folder: a.Under, Owner: a.Metadata})
 		default:
 			along := a.Collection
 			if a.Subcollection != "" {
@@ -62,10 +62,10 @@ func (w With) reach(items string) engine.Reach {
 // items are those of its Reach, or of the collection. One commit deletes the document with the documents that go along, so
 // that nobody sees a half. Objects and the account follow. If one commit cannot take all documents that go along, earlier
 // commits delete some of them first, and each judges the document again.
-func Rule[S any](judging engine.Rule[S], with With) engine.AnyRule {
-	return engine.Rule[state[S]]{
+func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
+	return cleanup.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
-		Load: func(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]state[S], error) {
+		Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state[S], error) {
 			judged, err := judging.Load(ctx, src, subjects)
 			states := make([]state[S], len(judged))
 			for i := range judged {
@@ -73,15 +73,17 @@ func Rule[S any](judging engine.Rule[S], with With) engine.AnyRule {
 			}
 			return states, err
 		},
-		Judge: func(s state[S], run engine.Run) engine.Decision { return judging.Judge(s.judged, run) },
-		Gather: func(ctx context.Context, src engine.Source, due []*state[S]) error {
+		Judge: func(s state[S], run cleanup.Run) cleanup.Decision { return judging.Judge(s.judged, run) },
+		Gather: func(ctx context.Context, src cleanup.Source, due []*state[S]) error {
 			items := make([]*item, len(due))
 			for i, s := range due {
 				items[i] = &s.item
 			}
 			return with.gather(ctx, src, items)
 		},
-		Change: func(s state[S], d engine.Decision, run engine.Run) engine.Change { return with.change(s.item, d, run) },
+		Change: func(s state[S], d cleanup.Decision, run cleanup.Run) cleanup.Change {
+			return with.change(s.item, d, run)
+		},
 	}
 }
 
@@ -93,14 +95,14 @@ type state[S any] struct {
 
 // item is a document with documents that go along: all of them, or only the first.
 type item struct {
-	engine.Subject
+	cleanup.Subject
 	children []documents.Document
 	whole    bool          // children are all
 	place    documents.Ref // where its copy goes in the archive
 }
 
 // gather reads the documents that go along, and finds places in the archive.
-func (w With) gather(ctx context.Context, src engine.Source, due []*item) error {
+func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.What {
 		if a.Subcollection == "" && a.Collection == "" {
 			continue
@@ -128,8 +130,8 @@ func (w With) gather(ctx context.Context, src engine.Source, due []*item) error 
 }
 
 // belonging returns the lookup for documents that go along: those below a document, or those that name it.
-func (w With) belonging(a rule.Along, src engine.Source) engine.Children {
-	c := engine.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
+func (w With) belonging(a rule.Along, src cleanup.Source) cleanup.Children {
+	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
 		Whole: w.Archive != ""}
 	if c.Subcollection || w.Strict {
 		return c
@@ -153,7 +155,7 @@ func (w With) belonging(a rule.Along, src engine.Source) engine.Children {
 // findPlaces gives each document a place in the archive. That is its own id. If an earlier document has that place, the time
 // at which this one was created is appended. So the place is the same in each commit for the document, whichever run makes
 // it.
-func (w With) findPlaces(ctx context.Context, src engine.Source, due []*item) error {
+func (w With) findPlaces(ctx context.Context, src cleanup.Source, due []*item) error {
 	refs := make([]documents.Ref, len(due))
 	for n, i := range due {
 		refs[n] = documents.Ref{Collection: w.Archive, ID: i.ID()}
@@ -171,9 +173,9 @@ func (w With) findPlaces(ctx context.Context, src engine.Source, due []*item) er
 	return nil
 }
 
-func (w With) change(i item, d engine.Decision, run engine.Run) (change engine.Change) {
+func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
 	if !i.whole && !i.Alone {
-		return engine.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
 	for _, child := range i.children {
 		if w.Archive != "" {
@@ -197,14 +199,14 @@ func (w With) change(i item, d engine.Decision, run engine.Run) (change engine.C
 }
 
 // follow adds what is deleted after the commit: objects and the account.
-func (w With) follow(change *engine.Change, a rule.Along, i item, run engine.Run) {
+func (w With) follow(change *cleanup.Change, a rule.Along, i item, run cleanup.Run) {
 	filled := strings.NewReplacer("{id}", i.ID())
 	switch {
 	case a.Account:
-		change.Then = append(change.Then, engine.FollowUp{Account: i.ID(), Absent: i.Ref()})
+		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
 	case a.Folder != "":
-		folder := engine.ObjectDeletion{Name: filled.Replace(a.Folder), Folder: true}
-		change.Then = append(change.Then, engine.FollowUp{Object: folder, Absent: i.Ref()})
+		folder := cleanup.ObjectDeletion{Name: filled.Replace(a.Folder), Folder: true}
+		change.Then = append(change.Then, cleanup.FollowUp{Object: folder, Absent: i.Ref()})
 	case a.Object != "":
 		Objects{
 			Field: a.Object, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -30,7 +30,7 @@ const maxNamed = 200
 
 // Follow adds to a change the deletion of the objects that some documents name, and the reasons why others are kept. The
 // objects belong to owner: if that document exists again when they are deleted, they stay.
-func (o Objects) Follow(change *engine.Change, c config.Config, owner documents.Ref, all ...documents.Document) {
+func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents.Ref, all ...documents.Document) {
 	named, more := map[string]bool{}, 0
 	for _, d := range all {
 		home := ""
@@ -45,7 +45,7 @@ func (o Objects) Follow(change *engine.Change, c config.Config, owner documents.
 			switch _, known := named[name]; {
 			case kept != "":
 				change.Kept = append(change.Kept, kept)
-				change.Notices = append(change.Notices, engine.Notice{ // without the URL: a user wrote it, so it must not be logged
+				change.Notices = append(change.Notices, cleanup.Notice{ // without the URL: a user wrote it, so it must not be logged
 					Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
 				})
 			case !known && len(named) == maxNamed:
@@ -57,14 +57,14 @@ func (o Objects) Follow(change *engine.Change, c config.Config, owner documents.
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		object := engine.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Marked: named[name]}
+		object := cleanup.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Marked: named[name]}
 		if o.OwnerKey != "" {
 			object.Owner = owner.ID
 		}
-		change.Then = append(change.Then, engine.FollowUp{Object: object, Absent: owner})
+		change.Then = append(change.Then, cleanup.FollowUp{Object: object, Absent: owner})
 	}
 	if more > 0 {
-		change.Notices = append(change.Notices, engine.Notice{
+		change.Notices = append(change.Notices, cleanup.Notice{
 			Message: fmt.Sprintf("%s: deleted, but not %d of its objects: %s", owner.Path(), more, keptMany),
 			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany},
 		})

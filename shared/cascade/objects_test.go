@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/cascade"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -89,7 +89,7 @@ func TestHome(t *testing.T) {
 	for home, marked := range map[string][]bool{"posts/u1/": {false, true, true}, "posts/u12/": {true, false, true}, "": {true, true, true}} {
 		d := documents.Document{Path: "posts/p", Data: fields{"home": home, "files": array{
 			"gs://" + bucket + "/posts/u1/a", "gs://" + bucket + "/posts/u12/a", "gs://" + bucket + "/posts/z"}}}
-		var change engine.Change
+		var change cleanup.Change
 		media.Follow(&change, config.Config{Bucket: bucket}, d.Ref(), d)
 		var got []bool
 		for _, f := range change.Then {
@@ -107,17 +107,17 @@ func check(t *testing.T, name string, o cascade.Objects, data fields, names, kep
 	d := documents.Document{Path: "drafts/d", Data: data}
 	c := config.Config{Bucket: "demo.firebasestorage.app"}
 	c.Emulators.Storage = "127.0.0.1:9199"
-	var want, got engine.Change
+	var want, got cleanup.Change
 	for _, object := range names {
-		deletion := engine.ObjectDeletion{Name: object}
+		deletion := cleanup.ObjectDeletion{Name: object}
 		if o.OwnerKey != "" {
 			deletion.OwnerKey, deletion.Owner = o.OwnerKey, "d"
 		}
-		want.Then = append(want.Then, engine.FollowUp{Object: deletion, Absent: d.Ref()})
+		want.Then = append(want.Then, cleanup.FollowUp{Object: deletion, Absent: d.Ref()})
 	}
 	for _, reason := range kept {
 		want.Kept = append(want.Kept, reason)
-		want.Notices = append(want.Notices, engine.Notice{
+		want.Notices = append(want.Notices, cleanup.Notice{
 			Message: "drafts/d: deleted, but not its object: " + reason, Fields: fields{"document": "drafts/d", "reason": reason},
 		})
 	}

@@ -1,5 +1,5 @@
-// Package collections names the collections of the bundle itself. Declared rules must not touch them, and clients must not read or
-// write them.
+// Package collections names the collections of the bundle itself. Declared rules must not touch them, and clients must not read
+// or write them.
 package collections
 
 import (

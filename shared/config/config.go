@@ -46,8 +46,8 @@ const MaxContinueFor = 24 * time.Hour
 // MaxShards is how many parts a job may be split into. What is known of each is in one document.
 const MaxShards = 16
 
-// A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the garbage
-// collector has been through; so many bytes of the process's memory limit allow one action more.
+// A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the
+// garbage collector has been through; so many bytes of the process's memory limit allow one action more.
 const (
 	BytesPerAction  = 850
 	LimitMaxActions = 1_000_000 // with however much memory
@@ -62,8 +62,8 @@ func MaxActionsWithin(memoryLimit int64) int {
 // maxOriginals is how many bytes of documents a plan keeps at most, so that they are not read again for the undo log.
 const maxOriginals = 64 << 20
 
-// originalsWithin returns how many bytes of documents a plan may keep beside so many actions: a quarter of the memory that these leave.
-// The garbage collector lets as much pile up again, and the limit does not include what is not the heap's.
+// originalsWithin returns how many bytes of documents a plan may keep beside so many actions: a quarter of the memory that these
+// leave. The garbage collector lets as much pile up again, and the limit does not include what is not the heap's.
 func originalsWithin(memoryLimit int64, actions int) int {
 	return int(max(0, min(maxOriginals, (memoryLimit-int64(actions)*BytesPerAction)/4)))
 }
@@ -198,7 +198,8 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 	c.ContinueURL = l.httpURL("CONTINUE_URL", "the function's own URL", continues && !c.Emulators.Any())
 	used[Tasks] = used[Tasks] || continues
 	if c.Shards > 1 && !continues {
-		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be longer than that", c.Shards)
+		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be "+
+			"longer than that", c.Shards)
 	}
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
@@ -364,7 +365,8 @@ func (l *Loader) mixedBackends(e Emulators, used map[Backend]bool) {
 		{Tasks, e.Tasks, "CLOUD_TASKS_EMULATOR_HOST"},
 	} {
 		if used[b.backend] && b.host == "" {
-			l.problem("%s is not set while other emulators are: set all of them or none, so that real data is never judged by an emulator's", b.name)
+			l.problem("%s is not set while other emulators are: set all of them or none, so that real data is never judged by "+
+				"an emulator's", b.name)
 		}
 	}
 }

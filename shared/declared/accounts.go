@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -18,9 +18,9 @@ type accountsOf struct{ rule.Rule }
 
 // plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
-func (c accountsOf) plan(ctx context.Context, p *engine.Planner) error {
+func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	all, due, keepers := 0, 0, keepers{}
-	err := c.pages(ctx, p, func(page int, found engine.Considered) error {
+	err := c.pages(ctx, p, func(page int, found cleanup.Considered) error {
 		all, due = all+page, due+found.Due
 		for collection, l := range found.Lookups {
 			if l.Asked > 0 {
@@ -29,7 +29,7 @@ func (c accountsOf) plan(ctx context.Context, p *engine.Planner) error {
 		}
 		return keepers.report(ctx, p)
 	})
-	if err != nil && !errors.Is(err, engine.ErrOutOfTime) {
+	if err != nil && !errors.Is(err, cleanup.ErrOutOfTime) {
 		return err
 	}
 	p.Share("accounts", all, due, c.DuePercent()) // the share of the accounts that were listed
@@ -37,8 +37,8 @@ func (c accountsOf) plan(ctx context.Context, p *engine.Planner) error {
 }
 
 // pages considers the accounts of each page. It calls seen with the number of accounts on the page and the result.
-func (c accountsOf) pages(ctx context.Context, p *engine.Planner, seen func(page int, found engine.Considered) error) error {
-	r, token := c.accountRule(), p.Checkpoint()
+func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(page int, found cleanup.Considered) error) error {
+	r, token := c.accountRule(), p.Checkpoint
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -65,12 +65,12 @@ func (c accountsOf) pages(ctx context.Context, p *engine.Planner, seen func(page
 	return nil
 }
 
-func (c accountsOf) accountRule() *engine.AccountRule {
-	r := &engine.AccountRule{Limit: c.Limit,
-		Judge: func(a accounts.Account, run engine.Run) engine.Decision { return c.judge(a, run.Now) }}
+func (c accountsOf) accountRule() *cleanup.AccountRule {
+	r := &cleanup.AccountRule{Limit: c.Limit,
+		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return c.judge(a, run.Now) }}
 	for _, u := range c.Unless {
 		of, _ := u.OfAccount("x")
-		r.Keepers = append(r.Keepers, engine.Keeper{Collection: of.Collection, Reason: u.Document + " exists",
+		r.Keepers = append(r.Keepers, cleanup.Keeper{Collection: of.Collection, Reason: u.Document + " exists",
 			ID: func(uid string) string {
 				ref, _ := u.OfAccount(uid)
 				return ref.ID
@@ -81,28 +81,28 @@ func (c accountsOf) accountRule() *engine.AccountRule {
 
 // JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
 // says.
-func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) engine.Decision {
+func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decision {
 	return accountsOf{r}.judge(a, now)
 }
 
-func (c accountsOf) judge(a accounts.Account, now time.Time) engine.Decision {
+func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 	at, known := a.CreatedAt()
 	if c.Age.Field == rule.LastSignIn {
 		at, known = a.LastActive()
 	}
 	switch {
 	case !c.concerns(a):
-		return engine.Keep("not " + c.Accounts)
+		return cleanup.Keep("not " + c.Accounts)
 	case !known:
-		return engine.Invalid("its times are missing or unreadable")
+		return cleanup.Invalid("its times are missing or unreadable")
 	case !at.Before(c.Age.Cutoff(now)):
-		return engine.Keep("not older than " + c.Age.Words())
+		return cleanup.Keep("not older than " + c.Age.Words())
 	case !accounts.Deletable(a.UID):
-		return engine.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
+		return cleanup.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
 	for _, u := range c.Unless {
 		if _, ok := u.OfAccount(a.UID); !ok {
-			return engine.Invalid("its uid makes " + u.Document + " an invalid path")
+			return cleanup.Invalid("its uid makes " + u.Document + " an invalid path")
 		}
 	}
 	reason := "created "
@@ -116,7 +116,7 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) engine.Decision {
 	if because != "" {
 		because += ", "
 	}
-	return engine.Do(c.Kind(), because+reason+retention.Stamp(at)+", older than "+c.Age.Words())
+	return cleanup.Do(c.Kind(), because+reason+retention.Stamp(at)+", older than "+c.Age.Words())
 }
 
 // concerns reports whether the rule is about an account.

@@ -12,9 +12,11 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // guests is a rule about anonymous accounts.
@@ -90,9 +92,9 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"the same, nothing keeps": {nil, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, due},
 	} {
 		d := declared.JudgeAccount(*entry(t, guests(tt.rule)).Rule, tt.account, now)
-		want := engine.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ")}
+		want := cleanup.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ")}
 		if tt.want == due {
-			want = engine.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
+			want = cleanup.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
 		}
 		enginetest.Want(t, name, want, d)
 	}
@@ -106,7 +108,7 @@ func TestWhyAnAccountGoes(t *testing.T) {
 		"never came back, last active " + old.Format(time.RFC3339) + ", older than 30 days": {"because": "never came back"},
 		"created " + old.Format(time.RFC3339) + ", older than 30 days":                      {"accounts": "all", "age": fields{"field": "created", "days": 30}},
 	} {
-		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != engine.Do("delete account", want) {
+		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != cleanup.Do("delete account", want) {
 			t.Errorf("%+v, want %s", d, want)
 		}
 	}
@@ -131,7 +133,7 @@ func TestOldGuestsGo(t *testing.T) {
 	}
 	enginetest.Want(t, "plan", []string{"account guest-1", "delete account guest-1", "account guest-10", "delete account guest-10"}, plan)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 2))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
 	enginetest.Want(t, "kept", map[string]int{
 		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} an invalid path": 1,
 	}, got.Kept)
@@ -146,7 +148,7 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.SetAccount(t, "custom", fields{"customAuth": true})
 	f.SetAccount(t, "odd", fields{"createdAt": nil})
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
 	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
 }
 
@@ -171,7 +173,7 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			if tt.aborted {
 				enginetest.WantAborted(t, got, fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young))
 			} else {
-				enginetest.Want(t, "status", engine.Completed, got.Status)
+				enginetest.Want(t, "status", report.Completed, got.Status)
 			}
 		})
 	}
@@ -209,14 +211,14 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 			}
 			got := f.Run(t, "")
 			if !tt.aborted {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 3))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 3))
 				return
 			}
 			enginetest.WantAborted(t, got, "empty collection: ")
 			enginetest.WantAborted(t, f.Run(t, `{"force":true}`)) // but not lifted by name
 			enginetest.Want(t, "accounts", uids, f.Accounts(t))
 			lifted := f.Run(t, `{"lift":["empty:users","empty:holds"]}`)
-			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete account", 3))
+			enginetest.WantReport(t, lifted, report.Completed, enginetest.Done("delete account", 3))
 		})
 	}
 }
@@ -284,8 +286,8 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed,
-				map[string]engine.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed,
+				map[string]report.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
 			enginetest.Want(t, "accounts", uids[:3], f.Accounts(t))
 		})
 	}
@@ -304,8 +306,8 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 		}
 		return nil
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed,
-		map[string]engine.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed,
+		map[string]report.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
 	enginetest.Want(t, "accounts", uids[:1], f.Accounts(t))
 }
 
@@ -321,7 +323,7 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 		return nil
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 3))
 	enginetest.Want(t, "accounts", []string{}, f.Accounts(t))
 	var wrote []any
 	for _, line := range f.LogLines(t) {
@@ -341,7 +343,7 @@ func TestDeletionsThatFail(t *testing.T) {
 	uids, a := someGuests(t, f, 3), watch(f)
 	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
 	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
 	for _, method := range []string{"ListUsers", "GetUsers"} {
@@ -351,11 +353,11 @@ func TestDeletionsThatFail(t *testing.T) {
 			}
 			return nil
 		}
-		enginetest.Want(t, "status without "+method, engine.Failed, f.Run(t, "").Status)
+		enginetest.Want(t, "status without "+method, report.Failed, f.Run(t, "").Status)
 		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
 	}
 	a.before = nil
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
 }
 
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts
@@ -367,7 +369,7 @@ func TestALimitOnAccounts(t *testing.T) {
 	var done []int
 	for range 4 {
 		got := f.Run(t, "")
-		if got.Status != engine.Completed {
+		if got.Status != report.Completed {
 			t.Fatalf("%s %v", got.Status, got.Failures)
 		}
 		done = append(done, got.Actions["delete account"].Done)
@@ -383,7 +385,7 @@ func TestManyAccounts(t *testing.T) {
 	f.SignUp(t, "hana")
 	f.Now, f.Env["UNDO_DAYS"] = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), "0"
 	got := enginetest.NewGolden(t, "accounts").Run(t, "2,300 guests and somebody else", f, "", "", "Authentication DeleteUsers")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 2300))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2300))
 	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }
 
@@ -407,7 +409,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 				return nil
 			}
 			got := f.Run(t, "")
-			enginetest.Want(t, "status and scanned", array{engine.Partial, 1000}, array{got.Status, got.Scanned})
+			enginetest.Want(t, "status and scanned", array{report.Partial, 1000}, array{got.Status, got.Scanned})
 			if !taken {
 				if !f.EmbeddedAuth() {
 					t.Skip("the Firebase Emulator Suite takes any text for a token")
@@ -417,7 +419,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 			f.Clock = func() time.Time { return now }
 			got = f.Run(t, "")
 			scanned := map[bool]int{true: 1500, false: 2500}[taken]
-			enginetest.Want(t, "status and scanned then", array{engine.Completed, scanned}, array{got.Status, got.Scanned})
+			enginetest.Want(t, "status and scanned then", array{report.Completed, scanned}, array{got.Status, got.Scanned})
 		})
 	}
 }
@@ -427,11 +429,11 @@ func TestPlanOfAccounts(t *testing.T) {
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 3)
 	a := watch(f)
-	report, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
 	if err != nil || a.API == nil {
 		t.Fatalf("%v; watched: %v", err, a.API)
 	}
-	enginetest.WantReport(t, report, engine.Completed, map[string]engine.Counts{"delete account": {Planned: 3}})
-	enginetest.Want(t, "the last of the plan", "account "+uids[2], report.Plan[2].Target)
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
+	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }

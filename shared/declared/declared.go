@@ -6,20 +6,20 @@
 package declared
 
 import (
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
-func Job(name string, r rule.Rule) engine.Job {
+func Job(name string, r rule.Rule) cleanup.Job {
 	if r.Objects != "" {
 		pass := objectsOf(r)
-		return engine.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
+		return cleanup.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
-		return engine.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: engine.Reach{Account: true}}
+		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: cleanup.Reach{Account: true}}
 	}
-	c := cleanupOf(r)
-	return engine.Job{Name: name, Begin: c.begin, Rules: []engine.AnyRule{c.sweepRule()}}
+	c := ofDocuments(r)
+	return cleanup.Job{Name: name, Begin: c.begin, Rules: []cleanup.AnyRule{c.sweepRule()}}
 }

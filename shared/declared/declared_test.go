@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -46,6 +47,6 @@ func start(t *testing.T, rule any) *enginetest.Function {
 	return f
 }
 
-func judged(e manifest.Entry, d documents.Document) engine.Decision {
+func judged(e manifest.Entry, d documents.Document) cleanup.Decision {
 	return declared.Judge(*e.Rule, d, now)
 }

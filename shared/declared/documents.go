@@ -6,25 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// cleanup makes a job of a rule about documents.
-type cleanup struct {
+// documentsOf makes a job of a rule about documents.
+type documentsOf struct {
 	rule.Rule
 	keepers *keepers
 }
 
-func cleanupOf(r rule.Rule) cleanup { return cleanup{r, &keepers{}} }
+func ofDocuments(r rule.Rule) documentsOf { return documentsOf{r, &keepers{}} }
 
 // PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000
 
 // filters returns the filters for the conditions that an index can answer, without the age. That of the string comes first.
-func (c cleanup) filters() (filters []documents.Filter) {
+func (c documentsOf) filters() (filters []documents.Filter) {
 	if text := c.TextField(); text != "" {
 		filters = append(filters, documents.Filter{Field: text, Op: ">", Value: ""})
 	}
@@ -42,7 +42,7 @@ func (c cleanup) filters() (filters []documents.Filter) {
 }
 
 // indexed reports whether all documents that the query finds are due.
-func (c cleanup) indexed() bool {
+func (c documentsOf) indexed() bool {
 	text := c.TextField()
 	for _, w := range c.Where {
 		if !w.Indexed() && w.Field != text {
@@ -54,7 +54,7 @@ func (c cleanup) indexed() bool {
 
 // query returns the query for the documents that may be due. If a condition asks for a string, the query goes through the
 // strings: then documents without one cost nothing, however many there are.
-func (c cleanup) query(run engine.Run) documents.Query {
+func (c documentsOf) query(run cleanup.Run) documents.Query {
 	q := documents.Query{
 		Collection: c.Source(), Group: c.CollectionGroup != "",
 		Where:  append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
@@ -68,7 +68,7 @@ func (c cleanup) query(run engine.Run) documents.Query {
 }
 
 // fields returns the fields by which a document is judged.
-func (c cleanup) fields() []string {
+func (c documentsOf) fields() []string {
 	fields := []string{c.Age.Field}
 	for _, w := range c.Where {
 		fields = append(fields, w.Field)
@@ -82,10 +82,10 @@ func (c cleanup) fields() []string {
 
 // planning is a run of the rule.
 type planning struct {
-	cleanup
-	*engine.Planner
+	documentsOf
+	*cleanup.Planner
 	query documents.Query
-	rule  engine.AnyRule
+	rule  cleanup.AnyRule
 	seen  int  // documents that were judged
 	later bool // Limit leaves some to a later run
 }
@@ -97,14 +97,14 @@ type page struct {
 }
 
 // begin reads the first page, and counts what is kept, beside the commit that takes the run's lease.
-func (c cleanup) begin(ctx context.Context, p *engine.Planner) engine.Reading {
+func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
 	c.keepers = &keepers{} // of this run alone
-	g := &planning{cleanup: c, Planner: p, query: c.query(p.Run()), rule: c.sweepRule()}
+	g := &planning{documentsOf: c, Planner: p, query: c.query(p.Run), rule: c.sweepRule()}
 	counting, cancel := context.WithCancel(ctx)
 	if c.Limit == 0 {
 		g.count(counting)
 	}
-	first := flow.One(ctx, p.Checkpoint(), func(ctx context.Context, checkpoint string) (page, error) {
+	first := flow.One(ctx, p.Checkpoint, func(ctx context.Context, checkpoint string) (page, error) {
 		from, err := c.cursorAt(ctx, p, g.query, checkpoint)
 		if err != nil {
 			return page{}, err
@@ -112,7 +112,7 @@ func (c cleanup) begin(ctx context.Context, p *engine.Planner) engine.Reading {
 		return g.read(ctx, from, 0) // what interrupted runs left may be proposed meanwhile, and does not count
 	})
 	plans := false
-	return engine.Reading{
+	return cleanup.Reading{
 		Stop: func() {
 			first.Stop()
 			if !plans {
@@ -148,7 +148,7 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		if err := g.keepers.report(ctx, g.Planner); err != nil {
 			return err
 		}
-		if checkpoint, err = g.checkpoint(g.query, found, checkpoint, g.Run()); err != nil {
+		if checkpoint, err = g.checkpoint(g.query, found, checkpoint, g.Run); err != nil {
 			return err
 		}
 		if err := g.SaveCheckpoint(checkpoint); err != nil {
@@ -195,7 +195,7 @@ func (g *planning) count(ctx context.Context) {
 
 // countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes
 // them due.
-func (c cleanup) countFields(p *engine.Planner, q documents.Query, found []documents.Document) {
+func (c documentsOf) countFields(p *cleanup.Planner, q documents.Query, found []documents.Document) {
 	for _, w := range c.Where {
 		if w.Is != rule.NotTrue && w.Is != rule.Null && w.Is != rule.Missing {
 			continue
@@ -211,8 +211,8 @@ func (c cleanup) countFields(p *engine.Planner, q documents.Query, found []docum
 }
 
 // kept describes the documents that the query skips, so that they can be counted.
-func (c cleanup) kept(p *engine.Planner, q documents.Query) engine.KeptCount {
-	k := engine.KeptCount{
+func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCount {
+	k := cleanup.KeptCount{
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
 		KeptYoung: c.keptYoung(), KeptUnset: c.keptUnset(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
@@ -236,7 +236,7 @@ func (c cleanup) kept(p *engine.Planner, q documents.Query) engine.KeptCount {
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
 // which may be a secret. Then the checkpoint is the id of the last document that is kept: deleted documents are not read
 // again anyway.
-func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last string, run engine.Run) (string, error) {
+func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, last string, run cleanup.Run) (string, error) {
 	if len(found) == 0 {
 		return last, nil
 	}
@@ -257,7 +257,7 @@ func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last 
 
 // cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
 // beginning.
-func (c cleanup) cursorAt(ctx context.Context, p *engine.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
+func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
 	text := c.TextField()
 	if checkpoint == "" || text == "" {
 		return documents.Cursor(checkpoint), nil

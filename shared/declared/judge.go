@@ -6,54 +6,54 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // item is a document with the first reasons to keep it.
 type item struct {
-	engine.Subject
+	cleanup.Subject
 	keeper  string // a document of unless that exists
 	unnamed string // a document of unless whose id is invalid
 }
 
-func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
-func (c cleanup) keptUnset() string   { return c.Age.Field + " is not set yet" }
-func (c cleanup) keptUndated() string { return c.Age.Field + " is not a timestamp" }
+func (c documentsOf) keptYoung() string   { return "not older than " + c.Age.Words() }
+func (c documentsOf) keptUnset() string   { return c.Age.Field + " is not set yet" }
+func (c documentsOf) keptUndated() string { return c.Age.Field + " is not a timestamp" }
 
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what unless says.
-func Judge(r rule.Rule, d documents.Document, now time.Time) engine.Decision {
-	return cleanupOf(r).judgeFields(d, engine.Run{Now: now})
+func Judge(r rule.Rule, d documents.Document, now time.Time) cleanup.Decision {
+	return ofDocuments(r).judgeFields(d, cleanup.Run{Now: now})
 }
 
 // judgeFields decides about a document by its own fields.
-func (c cleanup) judgeFields(d documents.Document, run engine.Run) engine.Decision {
+func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.Decision {
 	for _, w := range c.Where {
 		switch answer := w.Holds(d.Lookup(w.Field)); {
 		case answer == rule.Unmet:
-			return engine.Keep(w.Unmet())
+			return cleanup.Keep(w.Unmet())
 		case answer == rule.Unclear && w.Is == rule.NotTrue:
-			return engine.Invalid(w.Field + " is neither true, false nor null")
+			return cleanup.Invalid(w.Field + " is neither true, false nor null")
 		case answer == rule.Unclear:
-			return engine.Invalid(w.Unmet())
+			return cleanup.Invalid(w.Unmet())
 		}
 	}
 	at, dated := d.Time(c.Age.Field)
 	switch {
 	case !dated && d.Value(c.Age.Field) == nil:
-		return engine.Keep(c.keptUnset())
+		return cleanup.Keep(c.keptUnset())
 	case !dated:
-		return engine.Invalid(c.keptUndated())
+		return cleanup.Invalid(c.keptUndated())
 	case !at.Before(c.Age.Cutoff(run.Now)):
-		return engine.Keep(c.keptYoung())
+		return cleanup.Keep(c.keptYoung())
 	}
-	return engine.Do(c.Kind(), c.reason(d, at))
+	return cleanup.Do(c.Kind(), c.reason(d, at))
 }
 
 // reason says why a document is due. It shows no more of the document than the values that the rule asks for, and the time.
-func (c cleanup) reason(d documents.Document, at time.Time) string {
+func (c documentsOf) reason(d documents.Document, at time.Time) string {
 	var parts []string
 	if c.Because != "" {
 		parts = append(parts, c.Because)
@@ -71,21 +71,21 @@ func (c cleanup) reason(d documents.Document, at time.Time) string {
 }
 
 // judge decides about a document by its own fields and by the documents of unless.
-func (c cleanup) judge(i item, run engine.Run) engine.Decision {
+func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
 	case d.Kind == "":
 		return d
 	case i.unnamed != "":
-		return engine.Invalid(i.unnamed + " names no document")
+		return cleanup.Invalid(i.unnamed + " names no document")
 	case i.keeper != "":
-		return engine.Keep(i.keeper + " exists")
+		return cleanup.Keep(i.keeper + " exists")
 	}
 	return d
 }
 
 // load looks up the documents of unless for the documents that are due without them.
-func (c cleanup) load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]item, error) {
+func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]item, error) {
 	type keeper struct {
 		item int
 		of   rule.Unless

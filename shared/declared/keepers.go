@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -32,7 +32,7 @@ func (k *keepers) lookedUp(in rule.Keepers, found bool) {
 
 // report reports each empty collection in which documents were looked up to the safety limit on empty collections. That costs
 // one read for each collection in which none was found.
-func (k *keepers) report(ctx context.Context, p *engine.Planner) error {
+func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for in, missing := range k.missing {

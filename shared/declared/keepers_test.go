@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestExceptionsThatNobodyWrote: a collection of unless that holds no document, such as a misspelt one, must not mean that there
@@ -43,7 +43,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			if tt.due >= 0 {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.due))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", tt.due))
 				return
 			}
 			enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
@@ -59,5 +59,5 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 func TestExceptionsOfWhatIsNotDue(t *testing.T) {
 	f := start(t, drafts(fields{"unless": array{fields{"document": "legalHolds/{id}"}}}))
 	f.Set(t, "drafts/young", fields{"updatedAt": now})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 }

@@ -7,9 +7,10 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -55,12 +56,12 @@ func TestTooMuchIsDue(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			if !tt.aborted {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.due))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", tt.due))
 				return
 			}
 			enginetest.WantAborted(t, got, "maxDuePercent: ")
 			enginetest.Want(t, "left", all, len(f.Documents(t, "drafts")))
-			enginetest.Want(t, "forced", engine.Completed, f.Run(t, `{"force":true}`).Status)
+			enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
 		})
 	}
 }
@@ -68,7 +69,7 @@ func TestTooMuchIsDue(t *testing.T) {
 // TestShareThatCannotBeCounted: nothing is done if the limit cannot be checked.
 func TestShareThatCannotBeCounted(t *testing.T) {
 	t.Parallel()
-	for percent, want := range map[int]engine.Status{50: engine.Failed, 100: engine.Completed} {
+	for percent, want := range map[int]report.Status{50: report.Failed, 100: report.Completed} {
 		t.Run(fmt.Sprint(percent), func(t *testing.T) {
 			f := start(t, drafts(fields{"maxDuePercent": percent}))
 			f.RefuseCounts(status.Error(codes.DeadlineExceeded, "the count takes too long"))
@@ -87,7 +88,7 @@ func TestContinuesBehindALimit(t *testing.T) {
 	var done []int
 	for range 4 {
 		got := f.Run(t, "")
-		if got.Status != engine.Completed {
+		if got.Status != report.Completed {
 			t.Fatalf("%s %v", got.Status, got.Failures)
 		}
 		done = append(done, got.Actions["delete document"].Done)
@@ -101,7 +102,7 @@ func TestContinuesBehindALimit(t *testing.T) {
 func TestArchiveThatIsTaken(t *testing.T) {
 	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
 	f.Set(t, "drafts/d", fields{"updatedAt": old, "text": "second"})
-	const many = engine.MaxRoom + 50
+	const many = cleanup.MaxRoom + 50
 	f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
 	f.Set(t, "oldDrafts/d", fields{"text": "first"})
 	commits := 0
@@ -113,10 +114,10 @@ func TestArchiveThatIsTaken(t *testing.T) {
 		}
 		return send()
 	})
-	enginetest.Want(t, "status of a run that is interrupted", engine.Failed, f.Run(t, "").Status)
+	enginetest.Want(t, "status of a run that is interrupted", report.Failed, f.Run(t, "").Status)
 	enginetest.Want(t, "revisions left by its first commit", 50, len(f.Documents(t, "drafts/d/revisions")))
 	f.Now = now.Add(24 * time.Hour)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
 	archive := f.Documents(t, "oldDrafts")
 	enginetest.Want(t, "the first", fields{"text": "first"}, archive["d"])
 	delete(archive, "d")
@@ -145,7 +146,7 @@ func TestManyThatGoAlong(t *testing.T) {
 				return fmt.Sprintf("comments/c%d", i),
 					fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
 			})
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
 			want := map[string]int{"drafts": 1, "drafts/d/revisions": 0, "drafts/young/revisions": 1, "comments": 6}
 			if archived := f.Documents(t, "oldDrafts/d/revisions"); more["archive"] != nil {
 				want["oldDrafts/d/revisions"], want["oldDrafts/d/comments"] = many, 4
@@ -178,7 +179,7 @@ func TestFieldsOfAnotherForm(t *testing.T) {
 		f.Set(t, "drafts/"+id, odd)
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", 7))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 7))
 	enginetest.Want(t, "objects", []string{theirs}, f.Objects(t))
 	enginetest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3,
 		"more[] holds no string": 2}, got.Kept)
@@ -195,7 +196,7 @@ func TestWhatAReasonHolds(t *testing.T) {
 		"":               "title is a non-empty string, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
 	} {
 		e.Rule.Because = because
-		if got := judged(e, d); got != engine.Do("delete document", want) {
+		if got := judged(e, d); got != cleanup.Do("delete document", want) {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
@@ -223,14 +224,14 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 			}
 			got := f.Run(t, "")
 			if !tt.aborted {
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.n))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", tt.n))
 				return
 			}
 			enginetest.WantAborted(t, got, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n))
 			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
 			enginetest.Want(t, "left", tt.n+1, len(f.Documents(t, "drafts")))
 			lifted := f.Run(t, `{"lift":["unwritten:drafts.state.published"]}`)
-			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete document", tt.n))
+			enginetest.WantReport(t, lifted, report.Completed, enginetest.Done("delete document", tt.n))
 		})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/retention"
@@ -17,18 +17,18 @@ import (
 func objectsOf(r rule.Rule) orphans.Objects {
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
 		id, named := ownerOf(o, *r.Owner)
-		var d engine.Decision
+		var d cleanup.Decision
 		switch {
 		case !named && r.Owner.Metadata != "":
-			d = engine.Keep("no " + r.Owner.Metadata + " in its metadata")
+			d = cleanup.Keep("no " + r.Owner.Metadata + " in its metadata")
 		case !named:
-			d = engine.Invalid("not at a path that names its owner")
+			d = cleanup.Invalid("not at a path that names its owner")
 		case o.Created.IsZero():
-			d = engine.Invalid("its upload time is unknown")
+			d = cleanup.Invalid("its upload time is unknown")
 		case !o.Created.Before(r.Age.Cutoff(now)):
-			d = engine.Keep("not older than " + r.Age.Words())
+			d = cleanup.Keep("not older than " + r.Age.Words())
 		default:
-			d = engine.Do(r.Kind(), "")
+			d = cleanup.Do(r.Kind(), "")
 		}
 		return orphans.Verdict{Decision: d, Owner: documents.Ref{Collection: r.Owner.Collection, ID: id}, Uploaded: o.Created}
 	}

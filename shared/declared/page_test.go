@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -47,8 +48,8 @@ func TestRulesOfThePages(t *testing.T) {
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
-			report := f.Run(t, "")
-			enginetest.WantReport(t, report, engine.Completed, enginetest.Done(e.Rule.Kind(), max(1, report.Actions[e.Rule.Kind()].Done)))
+			rep := f.Run(t, "")
+			enginetest.WantReport(t, rep, report.Completed, enginetest.Done(e.Rule.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done)))
 			left, err := project.Read(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +57,7 @@ func TestRulesOfThePages(t *testing.T) {
 			for _, difference := range sample.Differences(left) {
 				t.Error(difference)
 			}
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/encode"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -53,16 +53,16 @@ var settled = fields{
 func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
 	f := start(t, settled)
 	const n, due = 2400, 400
-	report := func(i int) fields {
+	rep := func(i int) fields {
 		created := now
 		if i < due {
 			created = old
 		}
 		return fields{"status": "reviewed", "createdAt": created, "reporter": fmt.Sprint("u", i), "of": fields{"post": int64(i), "at": old}}
 	}
-	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), report(i) })
+	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), rep(i) })
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", due))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", due))
 	if u := got.Usage; u.FirestoreReads > due*105/100 || u.FirestoreWrites > 10 {
 		t.Errorf("usage %+v, want at most 1.05 reads a document, and a few writes", u)
 	}
@@ -71,7 +71,7 @@ func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
 	}
 	writes, _ := kept(t, f, got.RunID)
 	for i := range due {
-		want, err := encode.Fields(report(i))
+		want, err := encode.Fields(rep(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestChangedAfterThePlanHasReadIt(t *testing.T) {
 		f.Set(t, "reports/same", fields{"status": "reviewed", "createdAt": old, "text": "same"}) // writes nothing
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete document": {Planned: 5, Done: 2, Changed: 3}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 5, Done: 2, Changed: 3}})
 	left := f.Documents(t, "reports")
 	enginetest.Want(t, "left", 12, len(left))
 	enginetest.Want(t, "changed and again", array{"new", "again"}, array{left["changed"]["text"], left["again"]["text"]})
@@ -132,7 +132,7 @@ func TestBeyondTheBoundOfMemory(t *testing.T) {
 			return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created, "text": strings.Repeat("x", 100)}
 		})
 		got := f.Run(t, "")
-		enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", n))
+		enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", n))
 		writes, _ := kept(t, f, got.RunID)
 		const besides = 1 + 1 + 1 + 4 // the lease, what is pinned, the page's index entries, the counts
 		again := int(got.Usage.FirestoreReads) - n - besides

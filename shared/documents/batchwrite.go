@@ -36,7 +36,8 @@ func (w Writer) BatchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 
 // refusedByCondition reports whether a write's condition did not hold.
 func refusedByCondition(err error) bool {
-	return err != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, retry.Code(err))
+	refused := []codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}
+	return err != nil && slices.Contains(refused, retry.Code(err))
 }
 
 // batchWrite sends one request at the run's pace and returns the outcome of each write.

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// EmulatorDial are the innermost dial options of each connection to an emulator. A program that starts emulators may set them before
-// it opens a database; emulator/localdb does, to make the emulator as strict as Google's service.
+// EmulatorDial are the innermost dial options of each connection to an emulator. A program that starts emulators may set them
+// before it opens a database; emulator/localdb does, to make the emulator as strict as Google's service.
 var EmulatorDial []grpc.DialOption
 
 // dialEmulator connects to an emulator.

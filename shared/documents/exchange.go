@@ -11,11 +11,11 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
-// Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read.
-// If it did, Exchange reads it again and calls f again. That takes two requests, a transaction takes three. f must also
-// return the right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange
-// returns it and writes nothing. at is when the document was written, as its next reader sees it; zero if it was not. It is for the
-// bundle's own records: [Writer.Written] is not called.
+// Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read. If
+// it did, Exchange reads it again and calls f again. That takes two requests, a transaction takes three. f must also return the
+// right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange returns it and writes
+// nothing. at is when the document was written, as its next reader sees it; zero if it was not. It is for the bundle's own
+// records: [Writer.Written] is not called.
 func (w Writer) Exchange(
 	ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error),
 ) (at time.Time, err error) {

@@ -15,7 +15,8 @@ import (
 )
 
 // FirstWhole is [Reader.First] for a query with Select, and costs the same reads. It receives whole documents, one at a time, and
-// leaves of each only the selected fields in Data. [Document.Original] keeps the whole of as many as fit into room bytes together.
+// leaves of each only the selected fields in Data. [Document.Original] keeps the whole of as many as fit into room bytes
+// together.
 func (r Reader) FirstWhole(ctx context.Context, q Query, from Cursor, n, room int) (found []Document, err error) {
 	whole := q
 	whole.Select = nil

@@ -11,20 +11,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // announcingJob is thingsJob with lines of its own.
-func announcingJob(pageSize int, end func(engine.Ending) string) engine.Job {
+func announcingJob(pageSize int, end func(cleanup.Ending) string) cleanup.Job {
 	things := thingsJob(pageSize)
-	return engine.Job{Name: things.Name, Plan: func(ctx context.Context, p *engine.Planner) error {
+	return cleanup.Job{Name: things.Name, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.Announce(ctx, "begun", end)
 		return things.Plan(ctx, p)
 	}}
 }
 
-func tell(e engine.Ending) string {
+func tell(e cleanup.Ending) string {
 	return fmt.Sprintf("ended after %s, canceled: %v", e.Duration, e.Canceled)
 }
 
@@ -122,7 +122,7 @@ func TestCanceledWithNothingLeftUndone(t *testing.T) {
 }
 
 func TestPanicOverTheLastLine(t *testing.T) {
-	f := newFunction(t, announcingJob(10, func(engine.Ending) string { panic("no words") }))
+	f := newFunction(t, announcingJob(10, func(cleanup.Ending) string { panic("no words") }))
 	seed(t, f, 1)
 	if w := f.Post(t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"completed"`) {
 		t.Errorf("%d %s, want completed", w.Code, w.Body)
@@ -131,7 +131,7 @@ func TestPanicOverTheLastLine(t *testing.T) {
 		stack, _ := line["stack_trace"].(string)
 		return line["severity"] == "ERROR" && strings.Contains(stack, "no words")
 	})
-	if !reported || len(f.Summaries(t)) != 1 || len(left(t, f)) != 0 {
-		t.Errorf("reported %v, %d summaries, left %v", reported, len(f.Summaries(t)), left(t, f))
-	}
+	enginetest.Want(t, "reported", true, reported)
+	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }

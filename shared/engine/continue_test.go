@@ -16,9 +16,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // slow is a function that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
@@ -33,9 +34,9 @@ const slowRun = 150 // seconds a run takes, more than half of its time
 func newSlow(t *testing.T, n int) *slow {
 	t.Helper()
 	s := &slow{}
-	s.Function = newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	s.Function = newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		q := documents.Query{Collection: "things", PageSize: 2}
-		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint())) {
+		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
 			if err != nil {
 				return err
 			}
@@ -103,24 +104,24 @@ func (s *slow) reports(t *testing.T) (all []map[string]any) {
 }
 
 // report returns the report of the one run that was saved.
-func (s *slow) report(t *testing.T) *engine.Report {
+func (s *slow) report(t *testing.T) *report.Report {
 	t.Helper()
 	return onlyReport(t, s.Function)
 }
 
 // onlyReport returns the report of the one run that was saved.
-func onlyReport(t *testing.T, f *enginetest.Function) *engine.Report {
+func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	t.Helper()
 	runs := f.Documents(t, "cleanupRuns")
 	if len(runs) != 1 {
 		t.Fatalf("%d runs are saved, want one", len(runs))
 	}
 	for id, data := range runs {
-		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return report
+		return rep
 	}
 	return nil
 }
@@ -145,12 +146,12 @@ func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	if rest := left(t, s.Function); len(rest) != 0 {
 		t.Errorf("%v left", rest)
 	}
-	report := s.report(t)
-	enginetest.WantReport(t, report, engine.Completed, enginetest.Done("delete thing", 9))
-	enginetest.Want(t, "scanned", 0, report.Scanned)
-	enginetest.Want(t, "continued", false, report.Continued)
-	enginetest.Want(t, "now", start.Add(-time.Minute), report.Now)
-	enginetest.Want(t, "tasks", int64(5), report.Usage.Tasks)
+	rep := s.report(t)
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete thing", 9))
+	enginetest.Want(t, "scanned", 0, rep.Scanned)
+	enginetest.Want(t, "continued", false, rep.Continued)
+	enginetest.Want(t, "now", start.Add(-time.Minute), rep.Now)
+	enginetest.Want(t, "tasks", int64(5), rep.Usage.Tasks)
 	enginetest.Want(t, "undo logs", 1, len(enginetest.LoggedRuns(t, s.Firestore(t))))
 	summaries := s.Summaries(t)
 	enginetest.Want(t, "lines of the whole", 2, len(summaries)) // when it begins to continue, and at its end
@@ -218,9 +219,9 @@ func TestContinuesAfterAFailure(t *testing.T) {
 	if s.deliver(t) != 0 {
 		t.Error("something was handed over")
 	}
-	if code := s.call(t, ""); code != http.StatusOK || s.deliver(t) != 2 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d, %v left", code, left(t, s.Function))
-	}
+	enginetest.Want(t, "answer", http.StatusOK, s.call(t, ""))
+	enginetest.Want(t, "tasks", 2, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestAFailureThatContinuesIsNotTriedAgain: where something failed and the run is continued at once, a retry would only meet the run that
@@ -229,7 +230,7 @@ func TestAFailureThatContinuesIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 3)
 	plan, failed := s.Job.Plan, false
-	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		if !failed {
 			failed = true
 			p.Fail(ctx, "things/odd", "read", errors.New("it is odd"))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -14,22 +15,22 @@ import (
 )
 
 // judgeDraft decides about one draft. It is pure, so the engine can ask it while planning and again in the commit.
-func judgeDraft(s engine.Subject, run engine.Run) engine.Decision {
+func judgeDraft(s cleanup.Subject, run cleanup.Run) cleanup.Decision {
 	changed, dated := s.Time("updatedAt")
 	switch {
 	case !dated:
-		return engine.Invalid("updatedAt is missing or not a timestamp")
+		return cleanup.Invalid("updatedAt is missing or not a timestamp")
 	case s.Data["published"] == true:
-		return engine.Keep("published")
+		return cleanup.Keep("published")
 	case !changed.Before(retention.DaysBefore(run.Now, 90)):
-		return engine.Keep("changed 90 days ago or less")
+		return cleanup.Keep("changed 90 days ago or less")
 	}
-	return engine.Do("delete draft", "not published, last changed "+changed.UTC().Format(time.DateOnly))
+	return cleanup.Do("delete draft", "not published, last changed "+changed.UTC().Format(time.DateOnly))
 }
 
 // deleteDraft says what is written, as data: the draft goes, and a counter beside it in the same commit.
-func deleteDraft(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-	return engine.Change{Writes: []documents.Write{
+func deleteDraft(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+	return cleanup.Change{Writes: []documents.Write{
 		{Op: documents.Delete, Ref: s.Ref()},
 		{Op: documents.Delete, Ref: documents.Ref{Collection: "draftViews", ID: s.ID()}},
 	}}
@@ -37,12 +38,12 @@ func deleteDraft(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Chang
 
 // A job says which documents to look at; its rule says what is due, and what becomes of that. All else is the engine's.
 func ExampleRule() {
-	drafts := engine.Rule[engine.Subject]{
-		Name: "draft", Load: engine.Itself, Judge: judgeDraft, Change: deleteDraft,
-		Reach: engine.Reach{Items: "drafts", Deletes: []string{"drafts", "draftViews"}},
+	drafts := cleanup.Rule[cleanup.Subject]{
+		Name: "draft", Load: cleanup.Itself, Judge: judgeDraft, Change: deleteDraft,
+		Reach: cleanup.Reach{Items: "drafts", Deletes: []string{"drafts", "draftViews"}},
 	}
-	job := engine.Job{Name: "cleanupStaleDrafts", Rules: []engine.AnyRule{drafts}, Plan: func(ctx context.Context, p *engine.Planner) error {
-		return p.Sweep(ctx, documents.Query{Collection: "drafts"}, documents.Cursor(p.Checkpoint()), drafts)
+	job := cleanup.Job{Name: "cleanupStaleDrafts", Rules: []cleanup.AnyRule{drafts}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "drafts"}, documents.Cursor(p.Checkpoint), drafts)
 	}}
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
@@ -75,7 +76,7 @@ func ExampleDecision() {
 	for _, fields := range []map[string]any{
 		{"updatedAt": now.AddDate(-1, 0, 0)}, {"updatedAt": now.AddDate(-1, 0, 0), "published": true}, {"updatedAt": "last year"},
 	} {
-		d := judgeDraft(engine.Subject{Document: documents.Document{Path: "drafts/d", Data: fields}}, engine.Run{Now: now})
+		d := judgeDraft(cleanup.Subject{Document: documents.Document{Path: "drafts/d", Data: fields}}, cleanup.Run{Now: now})
 		fmt.Printf("%q because %s\n", d.Kind, d.Reason)
 	}
 	// Output:

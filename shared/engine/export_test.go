@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -11,5 +12,7 @@ func StorageRate(calls int) (perSecond float64, burst int) {
 	return float64(pace.limiter.Limit()), pace.limiter.Burst()
 }
 
-// WritersOf returns what the engine would write with in a planner's run, for a test that tries to.
-func WritersOf(p *Planner) (documents.Writer, objects.Writer) { return p.run.documents, p.run.objects }
+// WatchWriters has a run tell what it would write with, for a test that tries to.
+func (h *Hooks) WatchWriters(told func(documents.Writer, objects.Writer)) {
+	h.writers = func(a *apply.Applier) { told(a.Documents, a.Objects) }
+}

@@ -10,28 +10,29 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
-var albums = engine.Rule[engine.Subject]{
-	Name: "album", Load: engine.Itself,
-	Reach: engine.Reach{Items: "albums", Deletes: []string{"albums"}, Objects: []engine.Files{{Folder: "{id}/", Owner: "postId", Whole: true}}},
-	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+var albums = cleanup.Rule[cleanup.Subject]{
+	Name: "album", Load: cleanup.Itself,
+	Reach: cleanup.Reach{Items: "albums", Deletes: []string{"albums"}, Objects: []cleanup.Files{{Folder: "{id}/", Owner: "postId", Whole: true}}},
+	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 		if s.Found {
-			return engine.Do("delete album", "it is there")
+			return cleanup.Do("delete album", "it is there")
 		}
-		return engine.Keep("gone")
+		return cleanup.Keep("gone")
 	},
-	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-		c := engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 		names, _ := s.Data["objects"].([]any)
 		for _, name := range names {
-			o := engine.ObjectDeletion{Name: name.(string), OwnerKey: "postId", Owner: s.ID()}
+			o := cleanup.ObjectDeletion{Name: name.(string), OwnerKey: "postId", Owner: s.ID()}
 			o.Folder = strings.HasSuffix(o.Name, "/")
-			c.Then = append(c.Then, engine.FollowUp{Object: o, Absent: s.Ref()})
+			c.Then = append(c.Then, cleanup.FollowUp{Object: o, Absent: s.Ref()})
 		}
 		return c
 	},
@@ -93,12 +94,12 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 				}
 			})
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete album": {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete album": {Planned: 1, Failed: 1}})
 			enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file that was uploaded again since": 1}, got.Kept)
 			enginetest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p1/restless", "p12/other"}, f.Objects(t))
 			enginetest.Want(t, "attempts on what changes all the time", 3, seen["p1/restless"])
 			calm = true
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 			enginetest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p12/other"}, f.Objects(t))
 		})
 	}
@@ -125,7 +126,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 		}
 		return err
 	})
-	if got := f.Run(t, ""); got.Status != engine.Failed {
+	if got := f.Run(t, ""); got.Status != report.Failed {
 		t.Fatalf("the first run: %s", got.Status)
 	}
 	f.Put(t, "p1/replaced", map[string]string{"postId": "p1"}, []byte("y"))
@@ -133,7 +134,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 		relabel(t, f, name, map[string]string{"postId": owner})
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	// A postId that is there and empty is not this post's id, and not absent either.
 	enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"p1/pending", "p1/relabelled", "p1/released", "p1/replaced"}, f.Objects(t))

@@ -17,9 +17,15 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/apply"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -30,7 +36,7 @@ import (
 // Cloud Storage's own advice for a bucket's first writes a second, and how many may go out together.
 const (
 	storageWritesPerSecond = 1000
-	storageBurst           = 100
+	storageBurst           = apply.MaxObjects
 )
 
 // storagePace spaces the writes of a run to Cloud Storage.
@@ -53,7 +59,7 @@ func (p storagePace) WaitN(ctx context.Context, n int) error {
 
 // Function serves one job over HTTP: POST runs it.
 type Function struct {
-	Job       Job
+	Job       cleanup.Job
 	Timeout   time.Duration    // after which the platform gives the run up
 	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
@@ -80,6 +86,8 @@ type Hooks struct {
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
 	Pace        func(calls int) documents.Pace            // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
+
+	writers func(*apply.Applier) // called when it is known what the run would write with
 }
 
 // clients are shared by the runs of one configuration.
@@ -108,7 +116,7 @@ func (c *clients) close() {
 }
 
 // NewFunction returns a function on the process's environment, clock and standard error.
-func NewFunction(job Job, timeout time.Duration, uses []config.Backend) *Function {
+func NewFunction(job cleanup.Job, timeout time.Duration, uses []config.Backend) *Function {
 	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: logging.Stderr{}}
 }
 
@@ -128,12 +136,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, code, message)
 	}
 	cannot := func(code string, err error) {
-		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Problem(clip(err.Error(), maxProblem)), logging.Reported())
+		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Problem(report.Clip(err.Error(), maxProblem)), logging.Reported())
 		refuse(w, http.StatusInternalServerError, code, err.Error())
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, clip(r.Method, maxQuoted)))
+		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted)))
 		return
 	}
 	earlier, err := continues(r.Header, f.Job)
@@ -177,8 +185,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	report := run.execute(r.Context())
-	respond(w, report.HTTPStatus(), report)
+	rep := run.execute(r.Context())
+	respond(w, rep.HTTPStatus(), rep)
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
@@ -204,43 +212,40 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		bucket = cfg.Bucket
 	}
 	r := &run{
+		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
+			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+		}},
+		deadline: deadline{
+			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
+		},
 		job:    f.Job,
 		task:   req.task,
 		config: cfg,
-		clock:  f.Clock,
 		hooks:  f.Hooks,
-		limits: Limits{
+		limits: plan.Limits{
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
 			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
+		clients:      c,
+		meter:        new(usage.Meter),
 		scheduled:    req.scheduled,
 		continues:    req.continues,
 		url:          req.url,
-		clients:      c,
-		logTo:        log,
 		continueHere: f.continueHere,
-		meter:        new(usage.Meter),
-		timeout:      f.Timeout,
 		ownStop:      f.StopAfter > 0,
-		begun:        wall,
-		planUntil:    wall.Add(stopAfter / 2),
-		stopAt:       wall.Add(stopAfter),
-		figures:      map[string]int{},
-		sizes:        map[string]*groupSize{},
-		report: &Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
-			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
-		},
+		logTo:        log,
 	}
-	r.log = log.With(logging.Labels(r.labels()...))
-	r.runlog = r.newLog()
+	r.Logger = log.With(logging.Labels(r.labels()...))
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
-		r.accounts = c.accounts.Writer()
-		r.accounts.Written = r.deletedAccounts
+		r.applier.Accounts = c.accounts.Writer()
+		r.applier.Accounts.Written = r.DeletedAccounts
 	}
 	if c.tasks != nil {
-		r.tasks = c.tasks.Writer()
+		r.applier.Tasks = c.tasks.Writer()
 	}
 	if c.next != nil {
 		r.next = c.next.Writer()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -79,7 +80,7 @@ func FuzzTask(f *testing.F) {
 		`{"thing":"t","Color":"red"}`, `{"thing":"a","thing":"b","color":"c"}`, `{"thing":"\ud800","color":"` + "\xff" + `"}`, "", "null", `{"thing":"t","color":"c"}{}`} {
 		f.Add([]byte(seed))
 	}
-	task := Task{Fields: []string{"thing", "color"}}
+	task := cleanup.Task{Fields: []string{"thing", "color"}}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, err := parseTask(body, task)
 		fields, ok := fieldsOf(body)

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
@@ -33,14 +35,14 @@ func headerOf(t state.Task) string { return t.Run + " " + strconv.Itoa(t.Range) 
 
 // continues returns what a request to a job continues; nil if it continues nothing, which no task may. A worker's request never
 // does.
-func continues(h http.Header, j Job) (*state.Task, error) {
+func continues(h http.Header, j cleanup.Job) (*state.Task, error) {
 	text := h.Get(continuesHeader)
 	switch {
 	case j.Task != nil:
 		return nil, nil
 	case text == "" && h.Get(queueHeader) != "":
 		return nil, fmt.Errorf("the task of queue %q names no run to continue (header %s), and Cloud Tasks begins none",
-			clip(h.Get(queueHeader), maxQuoted), continuesHeader)
+			report.Clip(h.Get(queueHeader), maxQuoted), continuesHeader)
 	case text == "":
 		return nil, nil
 	}
@@ -49,7 +51,7 @@ func continues(h http.Header, j Job) (*state.Task, error) {
 	ours := state.IsRunOf(t.Run, j.Name) && state.IsRunOf(t.Token, j.Name)
 	if err != nil || n != 3 || t.Range < 0 || text != headerOf(t) || !ours {
 		return nil, fmt.Errorf("header %s is %q, which is not a run of %s, the number of a range, and a call of the run",
-			continuesHeader, clip(text, maxQuoted), j.Name)
+			continuesHeader, report.Clip(text, maxQuoted), j.Name)
 	}
 	return &t, nil
 }
@@ -66,7 +68,7 @@ func (r *run) split(ctx context.Context) {
 	case r.job.Split != nil && r.config.Shards > 1:
 		ranges, err := r.cut(ctx)
 		if err != nil {
-			r.failed(ctx, r.job.Name, "split", err)
+			r.Fail(ctx, r.job.Name, "split", err)
 		}
 		if len(ranges) >= 2 {
 			r.ranges = ranges
@@ -78,25 +80,25 @@ func (r *run) split(ctx context.Context) {
 func (r *run) tellOfShards(ctx context.Context, of string, left int) {
 	switch {
 	case r.saved.Divided():
-		r.log.InfoContext(ctx, fmt.Sprintf("%s continues the %d shards that run %s left", r.job.Name, left, of))
+		r.Logger.InfoContext(ctx, fmt.Sprintf("%s continues the %d shards that run %s left", r.job.Name, left, of))
 	case r.config.ContinueFor == 0:
-		r.log.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, "+
+		r.Logger.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, "+
 			"and without CONTINUE_FOR none can be handed over", r.job.Name, of, left))
 	}
 }
 
 // cut asks the job where to cut; its panic is the run's failure.
-func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
+func (r *run) cut(ctx context.Context) (ranges []cleanup.Bounds, err error) {
 	defer guard.Recover(&err)
-	ranges, err = r.job.Split(ctx, r.planner(r.checkpoint), r.config.Shards)
-	outOfTime := errors.Is(err, ErrOutOfTime)
+	ranges, err = r.ask(r.checkpoint).Split(ctx, r.config.Shards)
+	outOfTime := errors.Is(err, cleanup.ErrOutOfTime)
 	switch {
 	case err != nil && !outOfTime:
 		return nil, err
 	case len(ranges) < 2, r.stop.told.Load():
 		return nil, nil
 	case outOfTime:
-		r.log.WarnContext(ctx, r.job.Name+" had no time to find out how much there is: the last shard goes through "+
+		r.Logger.WarnContext(ctx, r.job.Name+" had no time to find out how much there is: the last shard goes through "+
 			"all that was not looked at, and may take much longer than the others; give the job more time (Terraform: timeouts)")
 	}
 	if len(ranges) > r.config.Shards {
@@ -117,7 +119,7 @@ func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 // willContinue reports whether the ended call hands over what is left. If not, it returns the reason, if somebody should know it.
 func (r *run) willContinue() (ok bool, why string) {
 	canceled := r.continueHere != nil && r.canceled() // the process that would continue is about to end
-	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.ownStop || !r.leased || canceled {
+	if r.config.ContinueFor == 0 || !r.unfinished || r.Report.Stopped || r.ownStop || !r.leased || canceled {
 		return false, ""
 	}
 	if len(r.ranges) > 0 {
@@ -125,7 +127,7 @@ func (r *run) willContinue() (ok bool, why string) {
 	}
 	began := r.saved.Begun.StartedAt
 	switch {
-	case r.checkpoint == r.beganAt && r.report.Done() == 0:
+	case r.checkpoint == r.beganAt && r.Report.Done() == 0:
 		return false, "it made no progress: it did nothing, and its checkpoint has not moved"
 	case !r.clock().Before(began.Add(r.config.ContinueFor)):
 		return false, fmt.Sprintf("it has continued since %s, and CONTINUE_FOR allows no longer", began.Format(time.RFC3339))
@@ -136,34 +138,35 @@ func (r *run) willContinue() (ok bool, why string) {
 // continueInTasks hands what is left to Cloud Tasks. It is called after the release, which the task's call needs. If it fails,
 // or the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) continueInTasks(ctx context.Context) {
-	if !r.report.Continued {
+	if !r.Report.Continued {
 		return
 	}
-	var errs []error
-	for n := range max(1, len(r.ranges)) {
-		if len(r.ranges) == 0 {
-			n = r.number()
-		}
-		errs = append(errs, r.handOut(ctx, r.id(), n, r.report.RunID))
+	left := []int{r.number()}
+	for n := 1; n < len(r.ranges); n++ { // what is handed out is numbered from 0, as is the range of a run that begins
+		left = append(left, n)
 	}
-	if err := errors.Join(errs...); err != nil {
-		r.failed(ctx, r.job.Name, "hand over what is left", err)
+	if err := r.handOut(ctx, r.id(), left, r.Report.RunID); err != nil {
+		r.Fail(ctx, r.job.Name, "hand over what is left", err)
 		r.complete(0)
-		r.report.Continued = false
+		r.Report.Continued = false
 	}
 }
 
-// handOut makes the task that continues a range of a run after a call.
-func (r *run) handOut(ctx context.Context, run string, number int, after string) error {
-	t := state.Task{Run: run, Range: number, Token: after}
-	if r.continueHere != nil {
-		r.continueHere(t)
-		return nil
+// handOut makes a task for each of these ranges of a run, which continues it after a call.
+func (r *run) handOut(ctx context.Context, run string, ranges []int, after string) error {
+	var errs []error
+	for _, n := range ranges {
+		t := state.Task{Run: run, Range: n, Token: after}
+		if r.continueHere != nil {
+			r.continueHere(t)
+			continue
+		}
+		errs = append(errs, r.next.Enqueue(ctx, tasks.Task{
+			Key: []string{"continue", run, strconv.Itoa(n), r.Report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
+			Headers: map[string]string{continuesHeader: headerOf(t)},
+		}))
 	}
-	return r.next.Enqueue(ctx, tasks.Task{
-		Key: []string{"continue", run, strconv.Itoa(number), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
-		Headers: map[string]string{continuesHeader: headerOf(t)},
-	})
+	return errors.Join(errs...)
 }
 
 // handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or
@@ -172,15 +175,11 @@ func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
 	if len(e.Waiting) == 0 || r.continues != nil || r.next == (tasks.Writer{}) {
 		return
 	}
-	var errs []error
-	for _, n := range e.Waiting {
-		errs = append(errs, r.handOut(ctx, e.Holder, n, e.Holder))
-	}
-	if err := errors.Join(errs...); err != nil {
-		r.report.Status = ""
-		r.failed(ctx, r.job.Name, "hand over shards", err)
+	if err := r.handOut(ctx, e.Holder, e.Waiting, e.Holder); err != nil {
+		r.Report.Status = ""
+		r.Fail(ctx, r.job.Name, "hand over shards", err)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("%s handed over %d shards of run %s again: they had not begun", r.job.Name, len(e.Waiting),
+	r.Logger.InfoContext(ctx, fmt.Sprintf("%s handed over %d shards of run %s again: they had not begun", r.job.Name, len(e.Waiting),
 		e.Holder), slog.String("run", e.Holder), slog.Int("shards", len(e.Waiting)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -31,7 +32,7 @@ var deployedOnly = []string{"CONTINUE_FOR", "CONTINUE_QUEUE", "CONTINUE_URL", "S
 // function hands to Cloud Tasks when it is out of time, this process does itself until nothing is left. All else is as deployed:
 // lease, limits, undo log and saved report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a
 // [*config.Error], or says why a client cannot be opened or that the engine panicked; whatever goes wrong later is in the report.
-func (f *Function) Run(ctx context.Context, o RunOptions) (whole *Report, err error) {
+func (f *Function) Run(ctx context.Context, o RunOptions) (whole *report.Report, err error) {
 	if slices.Contains(f.Uses, config.Tasks) || f.Job.Task != nil {
 		return nil, fmt.Errorf("%s: %w", f.Job.Name, ErrNeedsTasks)
 	}
@@ -72,12 +73,12 @@ func (f *Function) Run(ctx context.Context, o RunOptions) (whole *Report, err er
 	req := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
 	for {
 		r := here.newRun(c, cfg, logging.New(f.Log), f.Clock(), now, req)
-		report := r.execute(ctx)
+		rep := r.execute(ctx)
 		switch {
 		case r.leased && r.saved.Run == r.id() && (whole != nil || len(left) > 0):
 			whole = r.saved.Report()
 		case whole == nil:
-			whole = report
+			whole = rep
 		}
 		if len(left) == 0 {
 			return whole, nil

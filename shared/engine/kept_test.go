@@ -14,9 +14,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestCountKept counts on a collection whose queries firestore.indexes.json covers.
@@ -26,7 +27,7 @@ func TestCountKept(t *testing.T) {
 		Where:      []documents.Filter{{Field: "status", Op: "==", Value: "reviewed"}, {Field: "createdAt", Op: "<", Value: start}},
 		OrderBy:    []string{"createdAt"},
 	}
-	count := engine.KeptCount{
+	count := cleanup.KeptCount{
 		Due: due, Eligible: due.Where[:1], Young: documents.Filter{Field: "createdAt", Op: ">=", Value: start},
 		KeptOther: "other", KeptYoung: "young", KeptUndated: "undated",
 	}
@@ -47,7 +48,7 @@ func TestCountKept(t *testing.T) {
 	// Null lies before all times, a text behind them, and what has no date is found among the eight that are reviewed.
 	undated := []string{"reports/null", "reports/text", "reports/undated"}
 	for name, tt := range map[string]struct {
-		count    engine.KeptCount
+		count    cleanup.KeptCount
 		data     map[string]map[string]any
 		scanned  int
 		kept     map[string]int
@@ -63,7 +64,7 @@ func TestCountKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+			f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 				p.CountKept(ctx, tt.count)
 				return nil
 			}})
@@ -71,9 +72,9 @@ func TestCountKept(t *testing.T) {
 				f.Set(t, "reports/"+id, data)
 			}
 			got := f.Run(t, "")
-			if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != engine.Completed || got.Scanned != tt.scanned {
-				t.Errorf("status %s, scanned %d, want %d; kept (-want +got):\n%s", got.Status, got.Scanned, tt.scanned, diff)
-			}
+			enginetest.Want(t, "kept", tt.kept, got.Kept)
+			enginetest.Want(t, "status", report.Completed, got.Status)
+			enginetest.Want(t, "scanned", tt.scanned, got.Scanned)
 			if want := int64(4 + 2 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease, what is pinned
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
@@ -100,16 +101,16 @@ func TestCountKept(t *testing.T) {
 }
 
 // dated describes documents whose only condition is their age.
-func dated(collection string) engine.KeptCount {
-	return engine.KeptCount{
+func dated(collection string) cleanup.KeptCount {
+	return cleanup.KeptCount{
 		Due:   documents.Query{Collection: collection, Where: []documents.Filter{{Field: "at", Op: "<", Value: start}}, OrderBy: []string{"at"}},
 		Young: documents.Filter{Field: "at", Op: ">=", Value: start}, KeptYoung: "young", KeptUndated: "undated",
 	}
 }
 
-func countsOf(t *testing.T, counts ...engine.KeptCount) *enginetest.Function {
+func countsOf(t *testing.T, counts ...cleanup.KeptCount) *enginetest.Function {
 	t.Helper()
-	return newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	return newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for _, c := range counts {
 			p.CountKept(ctx, c)
 		}
@@ -140,7 +141,7 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 	withNull.KeptNull = "endless"
 	limited.KeptLater, limited.Judged = "later", 1
 	for name, tt := range map[string]struct {
-		count   engine.KeptCount
+		count   cleanup.KeptCount
 		scanned int
 		kept    map[string]int
 		named   []string
@@ -155,8 +156,11 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 		}
 		f.Set(t, "things/undated", map[string]any{"n": 1})
 		got := f.Run(t, "")
-		if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Scanned != tt.scanned || got.Status != engine.Completed || got.NotCounted != nil {
-			t.Errorf("%s: %s, scanned %d, not counted %v, kept (-want +got):\n%s", name, got.Status, got.Scanned, got.NotCounted, diff)
+		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
+		enginetest.Want(t, name+": scanned", tt.scanned, got.Scanned)
+		enginetest.Want(t, name+": status", report.Completed, got.Status)
+		if got.NotCounted != nil {
+			t.Errorf("%s: not counted: %v", name, got.NotCounted)
 		}
 		named, _ := namedIn(t, f, "things")
 		for _, path := range tt.named {
@@ -193,9 +197,9 @@ func TestNotDatedYetIsNoFault(t *testing.T) {
 			return fmt.Sprintf("things/odd%02d", i), map[string]any{"at": tt.odd[i]}
 		})
 		got := f.Run(t, "")
-		if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != engine.Completed || got.Usage.FirestoreReads != int64(2+3+tt.reads) {
-			t.Errorf("%s: %s, %d reads, want %d, kept (-want +got):\n%s", name, got.Status, got.Usage.FirestoreReads, 2+3+tt.reads, diff)
-		}
+		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
+		enginetest.Want(t, name+": status", report.Completed, got.Status)
+		enginetest.Want(t, name+": reads", int64(2+3+tt.reads), got.Usage.FirestoreReads)
 		named, said := namedIn(t, f, "things")
 		if len(named) != min(20, len(tt.odd)) || len(said) != min(1, len(tt.odd)) {
 			t.Errorf("%s: named %v, said %v", name, named, said)
@@ -235,15 +239,22 @@ func TestUndatedAreNamedWithinBounds(t *testing.T) {
 	})
 	f.Set(t, "others/p", map[string]any{"n": 1}) // behind all that are looked at
 	got := f.Run(t, "")
-	if got.Status != engine.Completed || got.Kept["undated"] != 31 {
+	if got.Status != report.Completed || got.Kept["undated"] != 31 {
 		t.Fatalf("report %+v", got)
 	}
 	if named, said := namedIn(t, f, "things"); len(named) != 20 || len(said) != 1 {
 		t.Errorf("named %v; said %v; want 20 names and one line for all", named, said)
 	}
 	named, said := namedIn(t, f, "others")
-	if len(named) != 0 || len(said) != 2 || !strings.Contains(said[1], "0 of 1 are named") || !strings.Contains(said[1], "not among the first 1") {
-		t.Errorf("named %v; said %v; want that the bound cut it off", named, said)
+	enginetest.Want(t, "named", 0, len(named))
+	if len(said) != 2 {
+		t.Fatalf("said %v, want %d", said, 2)
+	}
+	if !strings.Contains(said[1], "0 of 1 are named") {
+		t.Errorf("%v, want it to hold %q", said[1], "0 of 1 are named")
+	}
+	if !strings.Contains(said[1], "not among the first 1") {
+		t.Errorf("%v, want it to hold %q", said[1], "not among the first 1")
 	}
 	// The lease; three counts of 1 read each, then three of 3, 3 and 1; both ends of two indexes, of which the first is
 	// empty; and at most 2000 to name.
@@ -256,18 +267,18 @@ func TestUndatedAreNamedWithinBounds(t *testing.T) {
 func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	t.Parallel()
 	whole := thingsJob(10)
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.CountKept(ctx, dated("things"))
 		p.CountKept(ctx, dated("things"))
-		p.CountKept(ctx, engine.KeptCount{Due: documents.Query{Collection: "no/collection"}})
+		p.CountKept(ctx, cleanup.KeptCount{Due: documents.Query{Collection: "no/collection"}})
 		return whole.Plan(ctx, p)
 	}})
 	seed(t, f, 2)
 	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error { return status.Error(codes.DeadlineExceeded, "it took too long") }))
 	got := f.Run(t, "")
-	if got.Status != engine.Completed || got.Actions["delete thing"].Done != 2 || len(got.Kept) != 0 {
-		t.Errorf("report %+v, want the cleanup done", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
+	enginetest.Want(t, "kept", 0, len(got.Kept))
 	if diff := cmp.Diff([]string{"things", "no/collection"}, got.NotCounted); diff != "" {
 		t.Errorf("not counted (-want +got):\n%s", diff)
 	}
@@ -286,7 +297,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 // TestCountsDoNotKeepTheRunWaiting: they are all under way, and the page is read, before any of them is answered.
 func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.CountKept(ctx, dated("things"))
 		return thingsJob(10).Plan(ctx, p)
 	}})
@@ -306,7 +317,7 @@ func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 			return nil
 		}))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete thing", 2))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 2))
 	enginetest.Want(t, "kept", map[string]int{"undated": 2}, got.Kept) // by the count, which does not know what the job does
 }
 
@@ -315,7 +326,7 @@ func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 	t.Parallel()
 	almostAll, counted := make(chan struct{}), new(atomic.Int32)
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.CountKept(ctx, dated("things"))
 		if err := many(0, 9_999)(ctx, p); err != nil {
 			return err
@@ -333,5 +344,5 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 			t.Errorf("%d counts were made before a window was applied, want all 3", n)
 		}
 	}
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 10_001, Changed: 10_001}})
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, map[string]report.Counts{"delete thing": {Planned: 10_001, Changed: 10_001}})
 }

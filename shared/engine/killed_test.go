@@ -9,8 +9,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestKilledRunIsFound: the run that takes the lease of a dead one over saves a report for it, in the same commit.
@@ -38,17 +38,17 @@ func TestKilledRunIsFound(t *testing.T) {
 		return send()
 	})
 	next := f.Run(t, "")
-	enginetest.WantReport(t, next, engine.Completed, map[string]engine.Counts{})
-	saved, err := engine.ReportOf(documents.Document{Data: f.Documents(t, "cleanupRuns")[killed.RunID]})
+	enginetest.WantReport(t, next, report.Completed, map[string]report.Counts{})
+	saved, err := report.Of(documents.Document{Data: f.Documents(t, "cleanupRuns")[killed.RunID]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if saved.Status != engine.Killed || saved.Job != "testJob" || !saved.Now.Equal(killed.Now) || !saved.StartedAt.Equal(killed.StartedAt) ||
+	if saved.Status != report.Killed || saved.Job != "testJob" || !saved.Now.Equal(killed.Now) || !saved.StartedAt.Equal(killed.StartedAt) ||
 		!saved.Force || saved.Database != killed.Database || saved.Version != killed.Version || len(saved.Actions) > 0 ||
 		len(saved.Failures) != 1 || !strings.Contains(saved.Failures[0].Error, "it was killed") {
 		t.Errorf("%+v", saved)
 	}
-	if at := f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"]; at != killed.StartedAt.Add(engine.RunRetention) {
+	if at := f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"]; at != killed.StartedAt.Add(report.RunRetention) {
 		t.Errorf("it is kept until %v", at)
 	}
 	said := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {

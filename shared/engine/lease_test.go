@@ -10,8 +10,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestLostAnswerToTheLastCommit has report, checkpoint and lease saved and nobody told: the run is over, and held its lease
@@ -26,9 +27,9 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 		return err
 	}))
 	got := f.Run(t, "")
-	if got.Status != engine.Completed || enginetest.Holder(job(t, f)) != "" || len(f.Documents(t, "cleanupRuns")) != 1 {
-		t.Errorf("report %+v, job %v", got, job(t, f))
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
+	enginetest.Want(t, "cleanup runs", 1, len(f.Documents(t, "cleanupRuns")))
 	for _, line := range f.LogLines(t) {
 		if strings.Contains(line["message"].(string), "lost its lease") {
 			t.Errorf("logged: %s", line["message"])
@@ -39,7 +40,7 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 // TestRequestsOfARunsEnds: the lease takes two requests, what is pinned one beside them, and the end of the run one, for the record
 // is known from then.
 func TestRequestsOfARunsEnds(t *testing.T) {
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return nil }})
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }})
 	enginetest.NewGolden(t, "no-items").Run(t, "a run's beginning and end", f, "", "")
 }
 
@@ -56,7 +57,7 @@ func TestLeaseLostBeforeTheLastCommit(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "record", theirs, job(t, f))
-	if saved := f.Documents(t, "cleanupRuns")[got.RunID]; got.Status != engine.Completed || saved["status"] != "completed" {
+	if saved := f.Documents(t, "cleanupRuns")[got.RunID]; got.Status != report.Completed || saved["status"] != "completed" {
 		t.Errorf("%s, saved %v", got.Status, saved)
 	}
 	lost := 0
@@ -77,7 +78,7 @@ func TestMarkedRightBeforeTheLastCommit(t *testing.T) {
 		}
 		return send()
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 	if _, marked := job(t, f)["stop"]; marked || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("record %v", job(t, f))
 	}

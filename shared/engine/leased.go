@@ -10,10 +10,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -27,7 +31,18 @@ func (r *run) id() string {
 	if r.continues != nil {
 		return r.continues.Run
 	}
-	return r.report.RunID
+	return r.Report.RunID
+}
+
+// newLog returns the log of the run's commits. What a run's calls leave is one log.
+func (r *run) newLog() *runlog.Log {
+	l := &runlog.Log{
+		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves, Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays)) * 24 * time.Hour),
+	}
+	if r.continues != nil {
+		l.By = digest.Of(r.Report.RunID)[:16]
+	}
+	return l
 }
 
 // number is that of the range that the call works on.
@@ -53,7 +68,7 @@ func (r *run) acquire(ctx context.Context) error {
 	case r.job.Task != nil:
 		r.share(1)
 		return nil
-	case r.report.DryRun:
+	case r.Report.DryRun:
 		r.share(1)
 		s, _, err := r.store().Read(ctx)
 		if err != nil {
@@ -62,16 +77,16 @@ func (r *run) acquire(ctx context.Context) error {
 		r.checkpoint = s.NextBegins()
 		return nil
 	}
-	var before State
-	var overtaken *Report
-	known, err := r.store().Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+	var before state.State
+	var overtaken *report.Report
+	known, err := r.store().Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
 		now := r.clock()
 		length := r.timeout + state.Margin
-		ask := state.Ask{Who: r.report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
+		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
 		if r.continues == nil {
-			begin := r.report.Begun()
+			begin := r.Report.Begun()
 			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0
-			ask.Retry = r.scheduled && !r.report.Force && len(r.report.Lift) == 0
+			ask.Retry = r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0
 		}
 		after, err := s.Acquire(ask)
 		if err != nil {
@@ -88,8 +103,8 @@ func (r *run) acquire(ctx context.Context) error {
 	}
 	r.leased = true
 	r.from(known)
-	if overtaken != nil && overtaken.Status == Killed {
-		r.log.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
+	if overtaken != nil && overtaken.Status == report.Killed {
+		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, overtaken.RunID, overtaken.RunID), slog.String("killed", overtaken.RunID))
 	}
 	if left := before.Remaining(); left > 0 && r.continues == nil {
@@ -104,15 +119,15 @@ func (r *run) from(known state.Known) {
 	r.saved = known
 	s, i := known.State, r.number()
 	if r.continues != nil { // what a task says decides nothing
-		r.report.Now, r.report.Force, r.report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
+		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
-		r.report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
+		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
-		labels := []slog.Attr{slog.String("callId", r.report.RunID)}
+		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}
 		if s.Divided() {
-			labels = []slog.Attr{slog.String("shard", strconv.Itoa(i)), slog.String("shardRunId", r.report.RunID)}
+			labels = []slog.Attr{slog.String("shard", strconv.Itoa(i)), slog.String("shardRunId", r.Report.RunID)}
 		}
-		r.log = r.logTo.With(logging.Labels(append(r.labels(), labels...)...))
+		r.Logger = r.logTo.With(logging.Labels(append(r.labels(), labels...)...))
 	} else {
 		r.share(1)
 	}
@@ -128,12 +143,17 @@ func (r *run) share(calls int) {
 	if r.hooks.Pace != nil {
 		writes = r.hooks.Pace(calls)
 	}
-	r.records = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
-	r.documents = r.records
-	r.documents.Written = r.wroteDocuments
+	a := r.applier
+	a.Records = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
+	a.Documents = a.Records
+	a.Documents.Written = r.WroteDocuments
 	if r.clients.objects != nil {
-		r.objects = r.clients.objects.Writer(newStoragePace(calls))
-		r.objects.Written = r.deletedObject
+		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
+		a.Objects.Written = r.DeletedObject
+	}
+	r.decider.Run, r.decider.Documents = r.known(), a.Documents.Reader
+	if r.hooks.writers != nil {
+		r.hooks.writers(a)
 	}
 }
 
@@ -148,7 +168,7 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // turnedAway ends a call that could not acquire what it was to work on. It returns the report of an earlier run if that was
 // aborted for the same schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
-func (r *run) turnedAway(ctx context.Context, err error) (earlier *Report) {
+func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report) {
 	var (
 		leased    *state.LeasedError
 		ended     *state.EndedError
@@ -162,20 +182,20 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *Report) {
 		if ended.Report.Stopped {
 			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}
-		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, "+
+		r.Logger.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, "+
 			"and this is a retry of it; %s", r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
 		return ended.Report
 	case errors.As(err, &leased):
-		r.report.Status = Skipped
-		r.log.InfoContext(ctx, r.job.Name+" skipped: "+leased.Error())
+		r.Report.Status = report.Skipped
+		r.Logger.InfoContext(ctx, r.job.Name+" skipped: "+leased.Error())
 		r.handOutAgain(ctx, leased)
 	case errors.As(err, &overtaken):
-		r.report.Status = Skipped
-		r.log.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
+		r.Report.Status = report.Skipped
+		r.Logger.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
 	case errors.As(err, &step):
-		r.failed(ctx, step.target, step.step, step.err)
+		r.Fail(ctx, step.target, step.step, step.err)
 	}
-	if r.report.DryRun || r.report.Status != Skipped && !errors.As(err, &foreign) { // Firestore does not answer
+	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) { // Firestore does not answer
 		r.complete(0)
 		return nil
 	}
@@ -190,53 +210,51 @@ func (r *run) saveAlone(ctx context.Context) {
 		return
 	}
 	r.complete(1)
-	if err := r.store().Save(ctx, r.report.Document()); err != nil {
-		r.failed(ctx, r.recordPath(), "save report", err)
+	if err := r.store().Save(ctx, r.Report.Document()); err != nil {
+		r.Fail(ctx, r.recordPath(), "save report", err)
 		r.complete(0)
 	}
 }
 
 // reserve counts the planned actions as done before the first of them, for the call may be killed. So MAX_ACTIONS holds for all
 // calls of a run, and for those at work at once; so do the limits on missing ids.
-func (r *run) reserve(ctx context.Context, p *Planner) error {
-	all, judged := p.lookups()
+func (r *run) reserve(ctx context.Context, p *plan.Planner) error {
+	all, judged := p.Lookups()
 	alone := r.continues == nil // nobody counts but this call, which has been judged
 	switch {
-	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil, p.planned == 0 && (alone || len(all) == 0):
+	case r.Report.DryRun, r.limits.Lifted, r.job.Task != nil, p.Size == 0 && (alone || len(all) == 0):
 		return nil
 	case alone:
 		// What is deleted first is saved for undo meanwhile. Whoever deletes it gets the error of that.
-		reserve := func() error { return r.reserveOf(ctx, p.planned, all, nil) }
-		return flow.All(reserve, func() error { return r.saveFirst(ctx, p.actions) })[0]
+		reserve := func() error { return r.reserveOf(ctx, p.Size, all, nil) }
+		return flow.All(reserve, func() error { return r.applier.SaveFirst(ctx, p.Actions) })[0]
 	}
 	for {
-		err := r.reserveOf(ctx, p.planned, all, judged)
-		var limit *LimitError
-		if !errors.As(err, &limit) || limit.actions || len(p.sections) == 1 {
+		err := r.reserveOf(ctx, p.Size, all, judged)
+		var limit *plan.TrippedError
+		if !errors.As(err, &limit) || !p.DropTripped(limit) {
 			return err
 		}
-		for i, kind := range limit.kinds { // of all calls together
-			for _, s := range p.sections {
-				if _, has := s.lookups[kind]; has && !s.dropped {
-					p.trip(s, limit.Tripped[i:i+1])
-				}
-			}
-		}
-		_, judged = p.lookups()
+		_, judged = p.Lookups()
 	}
 }
 
-// reserveOf reserves n actions. judged are the kinds of lookups by which the run does anything.
-func (r *run) reserveOf(ctx context.Context, n int, all map[string]Lookups, judged []string) error {
-	known := &r.saved
-	if r.saved.Divided() { // others write to it all the time
-		known = nil
+// stored is the state as this call left it, which nobody else has changed but where the calls of several ranges write to it all
+// the time; nil there.
+func (r *run) stored() *state.Known {
+	if r.saved.Divided() {
+		return nil
 	}
-	left, err := r.store().Change(ctx, known, func(s State, _ time.Time) (State, map[string]any, error) {
-		after, err := s.Reserve(r.report.RunID, r.number(), n, all, func(spent int, looked map[string]Lookups) error {
+	return &r.saved
+}
+
+// reserveOf reserves n actions. judged are the kinds of lookups by which the run does anything.
+func (r *run) reserveOf(ctx context.Context, n int, all map[string]cleanup.Lookups, judged []string) error {
+	left, err := r.store().Change(ctx, r.stored(), func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+		after, err := s.Reserve(r.Report.RunID, r.number(), n, all, func(spent int, looked map[string]cleanup.Lookups) error {
 			limits := r.limits
 			limits.Done = spent
-			maps.DeleteFunc(looked, func(kind string, _ Lookups) bool { return !slices.Contains(judged, kind) })
+			maps.DeleteFunc(looked, func(kind string, _ cleanup.Lookups) bool { return !slices.Contains(judged, kind) })
 			return limits.Check(n, looked)
 		})
 		return after, nil, err
@@ -250,19 +268,15 @@ func (r *run) reserveOf(ctx context.Context, n int, all map[string]Lookups, judg
 // release saves what the call did in the report of the run, and gives back what it acquired, all in one commit. What was lost
 // meanwhile it leaves alone.
 func (r *run) release(ctx context.Context) {
-	if r.job.Task != nil || r.report.DryRun {
+	if r.job.Task != nil || r.Report.DryRun {
 		r.complete(0)
 		return
 	}
-	known := &r.saved
-	if r.saved.Divided() {
-		known = nil
-	}
 	var lost *state.LostError
-	left, err := r.store().Change(ctx, known, func(s State, _ time.Time) (State, map[string]any, error) {
+	left, err := r.store().Change(ctx, r.stored(), func(s state.State, _ time.Time) (state.State, map[string]any, error) {
 		lost = nil
 		r.complete(2)
-		if s.Released(r.report.RunID, r.number()) { // an earlier attempt took effect and its answer was lost
+		if s.Released(r.Report.RunID, r.number()) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
 		after, err := r.giveBack(s)
@@ -277,23 +291,23 @@ func (r *run) release(ctx context.Context) {
 		r.saved = left
 		return
 	case errors.As(err, &lost), errors.As(err, &foreign):
-		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, but its checkpoint is not saved")
+		r.Logger.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, but its checkpoint is not saved")
 		r.leased = false
 		r.saveAlone(ctx)
 	default:
 		r.leased = false
-		r.failed(ctx, r.recordPath(), "save report and release lease", err)
+		r.Fail(ctx, r.recordPath(), "save report and release lease", err)
 		r.complete(0)
 	}
-	r.report.Continued = false
+	r.Report.Continued = false
 }
 
-func (r *run) giveBack(s State) (State, error) {
+func (r *run) giveBack(s state.State) (state.State, error) {
 	if len(r.ranges) > 0 {
-		return s.Split(r.report, r.ranges, r.clock())
+		return s.Split(r.Report, r.ranges, r.clock())
 	}
-	g := state.Release{Who: r.report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
-		Report: r.report, Why: r.stays, Now: r.clock()}
+	g := state.Release{Who: r.Report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
+		Report: r.Report, Why: r.stays, Now: r.clock()}
 	if r.continues != nil {
 		g.Token = r.continues.Token
 	}

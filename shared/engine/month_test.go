@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -15,7 +15,7 @@ func TestMonth(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	f.Clock = func() time.Time { return f.Now }
-	month := func() engine.Month {
+	month := func() report.Month {
 		return stateOf(t, f).Month.At(f.Now)
 	}
 	seed(t, f, 3)
@@ -26,10 +26,10 @@ func TestMonth(t *testing.T) {
 		f.Now = f.Now.Add(time.Minute)
 	}
 	of := f.Now.UTC().Format("2006-01")
-	enginetest.Want(t, "two runs", engine.Month{Of: of, Runs: 2, Usage: used}, month())
+	enginetest.Want(t, "two runs", report.Month{Of: of, Runs: 2, Usage: used}, month())
 
 	f.Now = f.Now.AddDate(0, 1, 0)
-	next := engine.Month{Of: f.Now.UTC().Format("2006-01")}
+	next := report.Month{Of: f.Now.UTC().Format("2006-01")}
 	enginetest.Want(t, "before the month's first run", next, month())
 	next.Runs, next.Usage = 1, f.Run(t, "").Usage
 	enginetest.Want(t, "the next month", next, month())

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestNoticesOfOneItem has two items with 22 things to say each: the log has the first 20 of each, and the report counts all.
 func TestNoticesOfOneItem(t *testing.T) {
-	f := ruleFunction(t, ruleJob("boxes", engine.Rule[engine.Subject]{
-		Name: "box", Load: engine.Itself, Reach: engine.Reach{Items: "boxes", Deletes: []string{"boxes"}},
-		Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete box", "it is old") },
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-			c := engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+	f := ruleFunction(t, ruleJob("boxes", cleanup.Rule[cleanup.Subject]{
+		Name: "box", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "boxes", Deletes: []string{"boxes"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete box", "it is old") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 			for i := range 22 {
 				c.Kept = append(c.Kept, "a label")
-				c.Notices = append(c.Notices, engine.Notice{Message: "a label is kept", Fields: map[string]any{"label": i}})
+				c.Notices = append(c.Notices, cleanup.Notice{Message: "a label is kept", Fields: map[string]any{"label": i}})
 			}
 			return c
 		},

@@ -10,69 +10,71 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and account.
 var (
-	pageRule = engine.Rule[engine.Subject]{
-		Name: "page", Load: engine.Itself, Judge: whileThere,
-		Reach: engine.Reach{Items: "pages", Deletes: []string{"pages", "index"}, Objects: []engine.Files{{Folder: "files/"}}},
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-			return engine.Change{
+	pageRule = cleanup.Rule[cleanup.Subject]{
+		Name: "page", Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{Items: "pages", Deletes: []string{"pages", "index"}, Objects: []cleanup.Files{{Folder: "files/"}}},
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			return cleanup.Change{
 				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "index", ID: s.ID()}}},
-				Then:   []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/" + s.ID() + ".png"}, Absent: s.Ref()}},
+				Then:   []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID() + ".png"}, Absent: s.Ref()}},
 			}
 		},
 	}
-	bookRule = engine.Rule[engine.Subject]{
-		Name: "book", Group: 1, Load: engine.Itself, Judge: whileThere,
-		Reach: engine.Reach{
-			Items: "books", Deletes: []string{"books"}, Account: true, Objects: []engine.Files{{Folder: "books/{id}/", Whole: true}},
+	bookRule = cleanup.Rule[cleanup.Subject]{
+		Name: "book", Group: 1, Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{
+			Items: "books", Deletes: []string{"books"}, Account: true, Objects: []cleanup.Files{{Folder: "books/{id}/", Whole: true}},
 		},
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 			pages, _ := s.Data["pages"].([]any)
 			if !s.Found {
-				return engine.Change{}
+				return cleanup.Change{}
 			}
-			c := engine.Change{
+			c := cleanup.Change{
 				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
-				Then: []engine.FollowUp{
-					{Object: engine.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}, Absent: s.Ref()},
+				Then: []cleanup.FollowUp{
+					{Object: cleanup.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}, Absent: s.Ref()},
 					{Account: s.ID(), Absent: s.Ref()},
 				},
 			}
 			for _, id := range pages {
-				c.Next = append(c.Next, engine.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})
+				c.Next = append(c.Next, cleanup.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})
 			}
 			return c
 		},
 	}
 )
 
-func whileThere(s engine.Subject, _ engine.Run) engine.Decision {
+func whileThere(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 	if !s.Found {
-		return engine.Keep("gone")
+		return cleanup.Keep("gone")
 	}
-	return engine.Do("delete "+s.Ref().Collection, "due")
+	return cleanup.Do("delete "+s.Ref().Collection, "due")
 }
 
 // TestWhatLeadsToSomethingPinnedIsKept, whatever it is that is pinned: nothing of the book goes, not even what is not pinned.
 func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 	t.Parallel()
 	for pinned, kept := range map[string]string{
-		"books/b1": engine.KeptPinned, "books/b1/notes/n": engine.KeptWithPinned, "pages/p1": engine.KeptWithPinned,
-		"gs://BUCKET/books/b1/cover.png": engine.KeptWithPinned, "gs://BUCKET/books/": engine.KeptWithPinned, "account b1": engine.KeptWithPinned,
+		"books/b1": undo.KeptPinned, "books/b1/notes/n": undo.KeptWithPinned, "pages/p1": undo.KeptWithPinned,
+		"gs://BUCKET/books/b1/cover.png": undo.KeptWithPinned, "gs://BUCKET/books/": undo.KeptWithPinned, "account b1": undo.KeptWithPinned,
 	} {
 		t.Run(pinned, func(t *testing.T) {
 			t.Parallel()
-			f := enginetest.New(t, engine.NewFunction(engine.Job{
-				Name: "testJob", Rules: []engine.AnyRule{bookRule, pageRule},
-				Plan: func(ctx context.Context, p *engine.Planner) error {
+			f := enginetest.New(t, engine.NewFunction(cleanup.Job{
+				Name: "testJob", Rules: []cleanup.AnyRule{bookRule, pageRule},
+				Plan: func(ctx context.Context, p *cleanup.Planner) error {
 					return p.Sweep(ctx, documents.Query{Collection: "books"}, "", bookRule)
 				},
 			}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
@@ -88,7 +90,7 @@ func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 			f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{strings.ReplaceAll(pinned, "BUCKET", f.Bucket)}})
 			preview := f.Run(t, `{"dryRun":true}`)
 			got := f.Run(t, "")
-			if got.Status != engine.Completed || got.Kept[kept] == 0 {
+			if got.Status != report.Completed || got.Kept[kept] == 0 {
 				t.Fatalf("%s, kept %v, %v", got.Status, got.Kept, got.Failures)
 			}
 			left := []string{"b1"}
@@ -119,7 +121,7 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
 		spoil(f)
-		if got := f.Run(t, ""); got.Status != engine.Failed || len(left(t, f)) != 2 {
+		if got := f.Run(t, ""); got.Status != report.Failed || len(left(t, f)) != 2 {
 			t.Errorf("%s: %s, %v left", name, got.Status, left(t, f))
 		}
 	}

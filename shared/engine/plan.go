@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -30,7 +31,7 @@ type PlanOptions struct {
 // reads: it takes no lease and saves no report, nothing of Cloud Tasks is opened, nor of Authentication unless the job looks at accounts, and
 // the connections refuse whatever writes. So it needs no more than the right to read, and the settings of what it reads. The error is
 // a [*config.Error] or says why a client cannot be opened; whatever goes wrong later is in the report.
-func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
+func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, error) {
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
@@ -75,14 +76,5 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
-	return r.report, nil
-}
-
-// list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
-func (r *run) list(a Action) {
-	if !r.listsAll {
-		r.report.List(planned(a))
-		return
-	}
-	r.report.Plan = append(r.report.Plan, planned(a))
+	return r.Report, nil
 }

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -32,15 +34,22 @@ func TestPlanWritesNothing(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 3)
 	meter := new(usage.Meter)
-	report, err := f.Plan(t.Context(), engine.PlanOptions{Meter: meter})
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Meter: meter})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Status != engine.Completed || !report.DryRun || len(report.Plan) != 3 || !report.Now.Equal(start) || report.Truncated {
-		t.Errorf("report %+v", report)
+	enginetest.Want(t, "status", report.Completed, rep.Status)
+	enginetest.Want(t, "dry run", true, rep.DryRun)
+	enginetest.Want(t, "plan", 3, len(rep.Plan))
+	enginetest.Want(t, "now", start, rep.Now)
+	enginetest.Want(t, "truncated", false, rep.Truncated)
+	got := meter.Usage()
+	enginetest.Want(t, "what the meter has", rep.Usage, got)
+	if got.FirestoreReads == 0 {
+		t.Error("nothing was read")
 	}
-	if got := meter.Usage(); got != report.Usage || got.FirestoreReads == 0 || got.FirestoreWrites+got.FirestoreDeletes > 0 {
-		t.Errorf("the meter has %+v, the report %+v", got, report.Usage)
+	if got.FirestoreWrites+got.FirestoreDeletes > 0 {
+		t.Errorf("%d writes and deletes", got.FirestoreWrites+got.FirestoreDeletes)
 	}
 	wantNothingWritten(t, f, 3)
 }
@@ -48,13 +57,14 @@ func TestPlanWritesNothing(t *testing.T) {
 // TestPlanRefusesWrites has a plan try to write with what the engine writes with: nothing of it is sent.
 func TestPlanRefusesWrites(t *testing.T) {
 	var object, document error
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	var documentWriter documents.Writer
+	var objectWriter objects.Writer
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		o, found, err := p.Objects.Get(ctx, "posts/one")
 		d, _, err2 := p.Documents.Get(ctx, "things/t000")
 		if err := errors.Join(err, err2); err != nil || !found {
 			return fmt.Errorf("found %t: %w", found, err)
 		}
-		documentWriter, objectWriter := engine.WritersOf(p)
 		document = documentWriter.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
 		object = objectWriter.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 		return nil
@@ -62,8 +72,9 @@ func TestPlanRefusesWrites(t *testing.T) {
 	f.Uses = []config.Backend{config.Firestore, config.Storage}
 	seed(t, f, 1)
 	f.Put(t, "posts/one", nil, nil)
-	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || report.Status != engine.Completed {
-		t.Fatalf("%+v, %v", report, err)
+	f.Hooks.WatchWriters(func(d documents.Writer, o objects.Writer) { documentWriter, objectWriter = d, o })
+	if rep, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || rep.Status != report.Completed {
+		t.Fatalf("%+v, %v", rep, err)
 	}
 	for what, err := range map[string]error{"document": document, "object": object} {
 		if err == nil || !strings.Contains(err.Error(), "this connection only reads") {
@@ -96,16 +107,16 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	seed(t, f, 5)
 	for _, tt := range []struct {
 		force  bool
-		status engine.Status
+		status report.Status
 		listed int
-	}{{false, engine.Aborted, 3}, {true, engine.Completed, 5}} {
-		report, err := f.Plan(t.Context(), engine.PlanOptions{Force: tt.force})
+	}{{false, report.Aborted, 3}, {true, report.Completed, 5}} {
+		rep, err := f.Plan(t.Context(), engine.PlanOptions{Force: tt.force})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if report.Status != tt.status || len(report.Plan) != tt.listed || report.Force != tt.force {
-			t.Errorf("force %t: %s with %d entries, want %s with %d", tt.force, report.Status, len(report.Plan), tt.status, tt.listed)
-		}
+		enginetest.Want(t, "status", tt.status, rep.Status)
+		enginetest.Want(t, "plan", tt.listed, len(rep.Plan))
+		enginetest.Want(t, "force", tt.force, rep.Force)
 	}
 	wantNothingWritten(t, f, 5)
 }
@@ -130,7 +141,7 @@ func TestPlanNeedsNoMoreThanItReads(t *testing.T) {
 
 func TestPlanForAnotherTime(t *testing.T) {
 	var now time.Time
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(_ context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(_ context.Context, p *cleanup.Planner) error {
 		now = p.Now
 		return nil
 	}})
@@ -144,7 +155,7 @@ func TestPlanForAnotherTime(t *testing.T) {
 
 func TestPlanThatIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		cancel()
 		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"})
 		return err
@@ -159,15 +170,19 @@ func TestRecords(t *testing.T) {
 	seed(t, f, 1)
 	f.Run(t, "")
 	record := stateOf(t, f)
-	if record.Run == "" || record.Leased(start) != "" || record.Last == nil || record.Last.Status != engine.Completed {
-		t.Errorf("record %+v", record)
+	if record.Run == "" {
+		t.Error("no run is recorded")
+	}
+	enginetest.Want(t, "holder", "", record.Leased(start))
+	if record.Last == nil || record.Last.Status != report.Completed {
+		t.Errorf("the last report: %+v", record.Last)
 	}
 	for id, data := range f.Documents(t, "cleanupRuns") {
-		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
-		enginetest.Want(t, "the saved report", record.Last, report)
+		enginetest.Want(t, "the saved report", record.Last, rep)
 	}
 	cfg := config.Config{Project: "p", Database: "(default)"}
 	tooLong := func(until time.Time) error {
@@ -189,8 +204,8 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	for _, wrong := range []map[string]any{{}, {"runId": 7}, {"runId": "r", "startedAt": "yesterday"}, {"runId": fmt.Sprint, "x": 1}} {
-		if report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/r", Data: wrong}); err == nil {
-			t.Errorf("%v is read as %+v", wrong, report)
+		if rep, err := report.Of(documents.Document{Path: "cleanupRuns/r", Data: wrong}); err == nil {
+			t.Errorf("%v is read as %+v", wrong, rep)
 		}
 	}
 }

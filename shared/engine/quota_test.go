@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // TestWhoseQuotaCounts: a person at the command has the project's quota counted, without which Authentication refuses; a function
@@ -30,7 +32,7 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	}))
 	t.Cleanup(google.Close)
 
-	f := newFunction(t, engine.Job{Name: "testJob", Accounts: true, Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		_, err := p.Accounts.Get(ctx, []string{"somebody"})
 		return err
 	}})
@@ -48,11 +50,11 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	}
 	t.Cleanup(func() { transport.DialTLSContext = nil })
 
-	if report := f.Run(t, ""); report.Status != engine.Completed {
-		t.Fatal(report.Failures)
+	if rep := f.Run(t, ""); rep.Status != report.Completed {
+		t.Fatal(rep.Failures)
 	}
-	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || report.Status != engine.Completed {
-		t.Fatal(err, report)
+	if rep, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || rep.Status != report.Completed {
+		t.Fatal(err, rep)
 	}
 	if _, err := f.Restorer(t, nil).Accounts.Get(t.Context(), []string{"somebody"}); err != nil {
 		t.Fatal(err)

@@ -15,23 +15,25 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // people are deleted with their accounts, of which only a Todo knows then.
-var people = engine.Rule[engine.Subject]{
-	Name: "person", Load: engine.Itself, Judge: leavers.Judge,
-	Reach: engine.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
-	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
-		c := engine.Delete(s.Document)
-		c.Then = []engine.FollowUp{{Account: s.ID(), Absent: s.Ref()}}
+var people = cleanup.Rule[cleanup.Subject]{
+	Name: "person", Load: cleanup.Itself, Judge: leavers.Judge,
+	Reach: cleanup.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
+	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		c := cleanup.Delete(s.Document)
+		c.Then = []cleanup.FollowUp{{Account: s.ID(), Absent: s.Ref()}}
 		return c
 	},
 }
@@ -182,11 +184,11 @@ func TestReplayCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "writes shown", want, shown)
 
 	f.Env["MAX_ACTIONS"] = "7"
-	if got := f.Run(t, ""); got.Status != engine.Aborted || len(f.Objects(t)) != 6 {
+	if got := f.Run(t, ""); got.Status != report.Aborted || len(f.Objects(t)) != 6 {
 		t.Errorf("%s, %d objects left; want aborted, and all", got.Status, len(f.Objects(t)))
 	}
 	f.Env["MAX_ACTIONS"] = "8"
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
 	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
@@ -210,12 +212,12 @@ func TestReplayIsTakenBack(t *testing.T) {
 	}
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
 		enginetest.AccountOf("person", "people/p1"))
-	report := f.Run(t, "")
-	enginetest.WantReport(t, report, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	steps := map[undo.Step]int{}
 	p := f.Restorer(t, f.Clock)
-	err := p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
+	err := p.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
 	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: 4}, steps)
 	enginetest.Want(t, "objects back", all, f.Objects(t))
 	if _, gone := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || gone != nil {
@@ -245,7 +247,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 		return err
 	})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1, "its document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil {
@@ -262,7 +264,7 @@ func TestAnEntryThatChangesAfterItWasCounted(t *testing.T) {
 	f.Hooks.BeforeApply = func() {
 		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"))
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "objects", []string{"files/a", "files/b"}, f.Objects(t))
 }
 
@@ -270,26 +272,26 @@ func TestAnEntryThatChangesAfterItWasCounted(t *testing.T) {
 // proposes itself.
 func TestBeyondReach(t *testing.T) {
 	ref := documents.Ref{Collection: "boxes", ID: "b"}
-	for name, change := range map[string]engine.Change{
+	for name, change := range map[string]cleanup.Change{
 		"another collection":       {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "roles", ID: "b"}}}},
 		"a subcollection":          {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "boxes/b/things", ID: "b"}}}},
 		"a write where it deletes": {Writes: []documents.Write{{Op: documents.Set, Ref: ref, Data: map[string]any{}}}},
 		"the engine's records":     {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "cleanupJobs", ID: "b"}}}},
-		"another folder":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "secrets/a"}, Absent: ref}}},
-		"a whole folder":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/", Folder: true}, Absent: ref}}},
-		"no owner":                 {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "photos/a"}, Absent: ref}}},
-		"another's":                {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "photos/a", OwnerKey: "box", Owner: "c"}, Absent: ref}}},
-		"nothing absent":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/a"}}}},
-		"an account":               {Then: []engine.FollowUp{{Account: "b", Absent: ref}}},
-		"a recorded account":       {Then: []engine.FollowUp{{Account: "b", Recorded: &engine.Recorded{}}}},
-		"what is recorded": {Then: []engine.FollowUp{{Account: "b", Absent: ref, Recorded: &engine.Recorded{
+		"another folder":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "secrets/a"}, Absent: ref}}},
+		"a whole folder":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/", Folder: true}, Absent: ref}}},
+		"no owner":                 {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a"}, Absent: ref}}},
+		"another's":                {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a", OwnerKey: "box", Owner: "c"}, Absent: ref}}},
+		"nothing absent":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/a"}}}},
+		"an account":               {Then: []cleanup.FollowUp{{Account: "b", Absent: ref}}},
+		"a recorded account":       {Then: []cleanup.FollowUp{{Account: "b", Recorded: &cleanup.Recorded{}}}},
+		"what is recorded": {Then: []cleanup.FollowUp{{Account: "b", Absent: ref, Recorded: &cleanup.Recorded{
 			Done: []documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "roles", ID: "b"}}}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := engine.Rule[box]{Name: "box", Reach: boxes.Reach, Load: loadBoxes, Judge: judgeBox,
-				Change: func(b box, _ engine.Decision, _ engine.Run) engine.Change {
+			rule := cleanup.Rule[box]{Name: "box", Reach: boxes.Reach, Load: loadBoxes, Judge: judgeBox,
+				Change: func(b box, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 					if b.ID() != "b" {
-						return engine.Delete(b.Document)
+						return cleanup.Delete(b.Document)
 					}
 					c := change
 					c.Writes = append(slices.Clone(c.Writes), documents.Write{Op: documents.Delete, Ref: b.Ref()})
@@ -299,24 +301,24 @@ func TestBeyondReach(t *testing.T) {
 			f.Set(t, "boxes/a", old)
 			f.Set(t, "boxes/b", old)
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
+			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
 			if !strings.Contains(got.Failures[0].Error, "boxes/b") || !strings.Contains(got.Failures[0].Error, "Reach") {
 				t.Errorf("failure %+v", got.Failures[0])
 			}
 			enginetest.Want(t, "boxes", []string{"b"}, ids(t, f, "boxes"))
 		})
 	}
-	f := ruleFunction(t, engine.Job{Name: "testJob", Reach: engine.Reach{Objects: []engine.Files{{Folder: "files/"}}},
-		Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := ruleFunction(t, cleanup.Job{Name: "testJob", Reach: cleanup.Reach{Objects: []cleanup.Files{{Folder: "files/"}}},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			for _, name := range []string{"files", "filesx/a", "secrets/a"} {
-				effect := engine.DeleteObject{Deletion: objects.Deletion{Name: name}}
-				if err := p.Propose(ctx, engine.Action{Kind: "delete file", Target: name, Effect: effect}); err != nil {
+				file := cleanup.DeleteObject{Deletion: objects.Deletion{Name: name}}
+				if err := p.ProposeObject(ctx, "delete file", "", file); err != nil {
 					return err
 				}
 			}
 			return nil
 		}})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{})
 }
 
 // TestARuleThatTheJobDoesNotName fails: a later run could not read what is left to do of its items.
@@ -325,7 +327,7 @@ func TestARuleThatTheJobDoesNotName(t *testing.T) {
 	job.Rules = nil
 	f := ruleFunction(t, job)
 	f.Set(t, "boxes/a", old)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete box": {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 1, Failed: 1}})
 }
 
 // TestAnAccountWhoseDocumentCannotBeLookedUp right before its deletion stays.
@@ -342,7 +344,7 @@ func TestAnAccountWhoseDocumentCannotBeLookedUp(t *testing.T) {
 		}
 		return nil
 	}))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || looks != 4 {
 		t.Errorf("account p1: %v, after %d reads", err, looks)
 	}

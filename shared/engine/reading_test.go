@@ -9,22 +9,23 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // ahead is [thingsJob] as a job that reads ahead. It calls began with the checkpoint of each reading when its things have come, and
 // planned with that of each plan.
-func ahead(began, planned func(checkpoint string)) engine.Job {
-	return engine.Job{Name: "testJob", Begin: func(ctx context.Context, p *engine.Planner) engine.Reading {
-		read := flow.One(ctx, p.Checkpoint(), func(ctx context.Context, from string) ([]documents.Document, error) {
+func ahead(began, planned func(checkpoint string)) cleanup.Job {
+	return cleanup.Job{Name: "testJob", Begin: func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
+		read := flow.One(ctx, p.Checkpoint, func(ctx context.Context, from string) ([]documents.Document, error) {
 			found, err := p.Documents.First(ctx, documents.Query{Collection: "things"}, documents.Cursor(from), 100)
 			began(from)
 			return found, err
 		})
-		return engine.Reading{Stop: read.Stop, Plan: func() error {
+		return cleanup.Reading{Stop: read.Stop, Plan: func() error {
 			return read.Each(func(from string, found []documents.Document) error {
 				planned(from)
 				p.Scanned(len(found))
@@ -53,7 +54,7 @@ func TestReadsAfterTheLease(t *testing.T) {
 		return send()
 	})
 	got := enginetest.NewGolden(t, "read-ahead").Run(t, "three things are read once, and once for undoing", f, "", "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete thing", 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
 	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
@@ -66,18 +67,18 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		record  map[string]any // set by somebody else
-		status  engine.Status
+		status  report.Status
 		planned []string // the checkpoints
 		left    []string
 	}{
 		"another run holds the lease": {
 			enginetest.Leased("testJob-another", start.Add(time.Minute)),
-			engine.Skipped, nil, []string{"t000", "t001", "t002"},
+			report.Skipped, nil, []string{"t000", "t001", "t002"},
 		},
 		"another run has ended, partial": {
-			enginetest.From(string(cursor)), engine.Completed, []string{string(cursor)}, []string{"t000", "t001"},
+			enginetest.From(string(cursor)), report.Completed, []string{string(cursor)}, []string{"t000", "t001"},
 		},
-		"a lease that no run wrote": {map[string]any{"ranges": "x"}, engine.Failed, nil, []string{"t000", "t001", "t002"}},
+		"a lease that no run wrote": {map[string]any{"ranges": "x"}, report.Failed, nil, []string{"t000", "t001", "t002"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,9 +105,14 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 
 // TestPanicWhileItBegins: the run fails, and gives its lease back.
 func TestPanicWhileItBegins(t *testing.T) {
-	f := newFunction(t, engine.Job{Name: "testJob", Begin: func(context.Context, *engine.Planner) engine.Reading { panic("poisoned") }})
+	f := newFunction(t, cleanup.Job{Name: "testJob", Begin: func(context.Context, *cleanup.Planner) cleanup.Reading { panic("poisoned") }})
 	got := f.Run(t, "")
-	if got.Status != engine.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "poisoned") || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("%s %v, record %v", got.Status, got.Failures, job(t, f))
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	if len(got.Failures) != 1 {
+		t.Fatalf("failures %v, want %d", got.Failures, 1)
 	}
+	if !strings.Contains(got.Failures[0].Error, "poisoned") {
+		t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "poisoned")
+	}
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
@@ -17,8 +17,11 @@ func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
 		t.Errorf("report %+v, want a preview", got)
 	}
 	w := f.Post(t, `{"dryRun":false}`)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "DRY_RUN is true") || len(left(t, f)) != 1 {
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "DRY_RUN is true") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if n := len(left(t, f)); n != 1 {
+		t.Errorf("%d left", n)
 	}
 	f.Env["DRY_RUN"] = "false"
 	if got := f.Run(t, `{"dryRun":true}`); !got.DryRun || len(left(t, f)) != 1 {
@@ -36,8 +39,11 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 		strings.Repeat(" ", 65<<10): "larger than 65536 bytes",
 	} {
 		w := f.Post(t, body)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) || !strings.Contains(w.Body.String(), `"code":"invalid_request"`) {
-			t.Errorf("body %.20q: %d %s, want 400 that says %s", body, w.Code, w.Body, say)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":"invalid_request"`) {
+			t.Errorf("body %.20q: %d %s, want 400", body, w.Code, w.Body)
+		}
+		if !strings.Contains(w.Body.String(), say) {
+			t.Errorf("body %.20q: %s, want that it says %s", body, w.Body, say)
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
@@ -76,7 +82,7 @@ func TestWrongConfigurationRunsNothing(t *testing.T) {
 	}
 	f.Env["GOOGLE_CLOUD_PROJECT"] = project
 	delete(f.Env, "MAX_ACTIONS")
-	if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete thing"].Done != 1 {
+	if got := f.Run(t, ""); got.Status != report.Completed || got.Actions["delete thing"].Done != 1 {
 		t.Errorf("once mended: %+v", got)
 	}
 }

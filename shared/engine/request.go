@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,8 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/apply"
+	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
@@ -22,10 +27,6 @@ const (
 	maxBody   = 64 << 10
 	maxQuoted = 64
 )
-
-// nowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses itself,
-// by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
-const nowHeader = "Firesweep-Now"
 
 // jsonSpace is what JSON takes for white space.
 const jsonSpace = " \t\r\n"
@@ -50,7 +51,7 @@ type request struct {
 //
 // task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for
 // nothing.
-func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
+func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, continues bool) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -94,7 +95,7 @@ func (req *request) parseBody(body []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(fields) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		value := fields[name]
 		truth, isBool := value.(bool)
 		switch {
@@ -128,15 +129,30 @@ func parseLift(value any) (lift []string, err error) {
 			return nil, fmt.Errorf(`field "lift": %w`, err)
 		}
 		if slices.Contains(lift, text) {
-			return nil, fmt.Errorf(`field "lift" holds %q twice`, clip(text, maxQuoted))
+			return nil, fmt.Errorf(`field "lift" holds %q twice`, report.Clip(text, maxQuoted))
 		}
 		lift = append(lift, text)
 	}
 	return lift, nil
 }
 
+// Liftable says what a request's field lift may hold.
+const Liftable = `"empty:COLLECTION" (no document at all), "older:COLLECTION" (it lacks the owners of the newest objects) ` +
+	`and "unwritten:COLLECTION.FIELD" (no document has the field)`
+
+// CheckLift returns an error that says what can be lifted by name, if text is nothing of that.
+func CheckLift(text string) error {
+	what, name, _ := strings.Cut(text, ":")
+	collection, field, dotted := strings.Cut(name, ".")
+	known := what == plan.LiftEmpty || what == plan.LiftOlder || what == plan.LiftUnwritten && dotted && field != ""
+	if !known || collection == "" || strings.ContainsAny(name, jsonSpace) {
+		return fmt.Errorf("%q cannot be lifted: what can be is %s", report.Clip(text, maxQuoted), Liftable)
+	}
+	return nil
+}
+
 // parseTask parses a worker's body: one object with exactly the fields of its task.
-func parseTask(body []byte, task Task) (map[string]string, error) {
+func parseTask(body []byte, task cleanup.Task) (map[string]string, error) {
 	fields, err := object[string](body, task.Fields, "a string")
 	if err != nil {
 		return nil, err
@@ -147,7 +163,7 @@ func parseTask(body []byte, task Task) (map[string]string, error) {
 		}
 	}
 	if id := task.Fields[0]; !documents.ValidID(fields[id]) {
-		return nil, fmt.Errorf("%s %q cannot be a document's id", id, clip(fields[id], maxQuoted))
+		return nil, fmt.Errorf("%s %q cannot be a document's id", id, report.Clip(fields[id], maxQuoted))
 	}
 	if task.Check == nil {
 		return fields, nil
@@ -170,7 +186,7 @@ func object[V any](body []byte, allowed []string, what string) (map[string]V, er
 		}
 		name, _ := key.(string) // an object's keys are strings, or Token has failed
 		if !slices.Contains(allowed, name) {
-			return nil, fmt.Errorf("unknown field %q: the body may hold %s", clip(name, maxQuoted), strings.Join(allowed, ", "))
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", report.Clip(name, maxQuoted), strings.Join(allowed, ", "))
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is given twice", name)
@@ -207,7 +223,7 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	}
 	for name, values := range query {
 		if name != "dryRun" {
-			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", clip(name, maxQuoted))
+			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", report.Clip(name, maxQuoted))
 		}
 		if len(values) != 1 {
 			return nil, errors.New("query parameter dryRun is given more than once")
@@ -228,16 +244,16 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader
-	if worker && h.Get(nowHeader) != "" {
-		name = nowHeader
+	if worker && h.Get(apply.NowHeader) != "" {
+		name = apply.NowHeader
 	}
 	if v := h.Get(name); v != "" {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, report.Clip(v, maxQuoted))
 		}
 		if year := t.UTC().Year(); year < 1 || year > 9999 {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, report.Clip(v, maxQuoted))
 		}
 		scheduled = true
 		if t.Before(wall) || emulated {

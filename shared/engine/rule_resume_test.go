@@ -13,31 +13,33 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // ladder is a rule whose items take four commits of their own: nothing but a Todo says how far they are, for they are
 // deleted by the first. Each step writes a document, the second deletes a file.
-var ladder = engine.Rule[engine.Subject]{
-	Name: "ladder", Group: 1, Load: engine.Itself,
-	Reach: engine.Reach{Items: "ladders", Deletes: []string{"ladders"}, Writes: []string{"steps"}, Objects: []engine.Files{{Folder: "files/"}}},
-	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+var ladder = cleanup.Rule[cleanup.Subject]{
+	Name: "ladder", Group: 1, Load: cleanup.Itself,
+	Reach: cleanup.Reach{Items: "ladders", Deletes: []string{"ladders"}, Writes: []string{"steps"}, Objects: []cleanup.Files{{Folder: "files/"}}},
+	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 		if s.From == "" && s.Data["state"] != "old" {
-			return engine.Keep("in use")
+			return cleanup.Keep("in use")
 		}
-		return engine.Do("climb", "it is old")
+		return cleanup.Do("climb", "it is old")
 	},
-	Change: func(s engine.Subject, d engine.Decision, _ engine.Run) (c engine.Change) {
+	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
 		step, _ := strconv.Atoi(s.From)
 		c.Writes = []documents.Write{{Op: documents.Create, Ref: documents.Ref{Collection: "steps", ID: fmt.Sprintf("%s-%d", s.ID(), step)}, Data: map[string]any{}}}
 		if step == 0 {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: s.Ref()})
 		}
 		if step == 1 {
-			c.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}}
+			c.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}}
 		}
 		if step < 3 {
 			c.Again, c.From, c.Remember = d.Kind, strconv.Itoa(step+1), true
@@ -75,12 +77,12 @@ func TestWhatATodoRemembers(t *testing.T) {
 			first := f.Run(t, "")
 			late.Store(false)
 			if commits == 0 {
-				enginetest.WantReport(t, first, engine.Completed, enginetest.Done("climb", 1))
+				enginetest.WantReport(t, first, report.Completed, enginetest.Done("climb", 1))
 			} else {
 				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 				f.Set(t, "ladders/a", map[string]any{"state": "old", "restored": true}) // is left to a later run
 				got := f.Run(t, "")
-				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 			}
 			enginetest.Want(t, "steps", []string{"a-0", "a-1", "a-2", "a-3"}, ids(t, f, "steps"))
 			if commits == 2 { // the ladder was restored before its file went
@@ -98,9 +100,9 @@ func TestWhatATodoRemembers(t *testing.T) {
 func TestRoom(t *testing.T) {
 	for name, tt := range map[string]struct {
 		most   int
-		status engine.Status
+		status report.Status
 		left   int
-	}{"some at a time": {25, engine.Completed, 0}, "refused for good": {0, engine.Failed, 60}} {
+	}{"some at a time": {25, report.Completed, 0}, "refused for good": {0, report.Failed, 60}} {
 		t.Run(name, func(t *testing.T) {
 			f := boxFunction(t)
 			setBoxes(t, f, "old", 1, 60, old)
@@ -136,7 +138,7 @@ func TestChildrenOfTheLongestID(t *testing.T) {
 	for i := range 5 {
 		f.Set(t, fmt.Sprintf("things/b%d", i), map[string]any{"box": other})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 2))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 2))
 	enginetest.Want(t, "things left", []string{"b0", "b1", "b2", "b3", "b4"}, ids(t, f, "things"))
 }
 
@@ -145,7 +147,7 @@ func TestUndone(t *testing.T) {
 	var told []documents.Ref
 	job := boxJob()
 	plan := job.Plan
-	job.Plan = func(ctx context.Context, p *engine.Planner) error {
+	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		p.Continue(func(undone []documents.Ref) string { told = undone; return "next" })
 		return plan(ctx, p)
 	}
@@ -160,6 +162,6 @@ func TestUndone(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 4, Done: 1, Changed: 2, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 4, Done: 1, Changed: 2, Failed: 1}})
 	enginetest.Want(t, "undone", []documents.Ref{{Collection: "boxes", ID: "failing"}, {Collection: "boxes", ID: "old001"}}, told)
 }

@@ -10,62 +10,63 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // A tree is felled as a whole. What Firestore refuses of it is marked instead, with a commit for each of its marks, and then it
 // is a failure, or has changed.
 type tree struct {
-	engine.Subject
+	cleanup.Subject
 	marks int
 }
 
-var trees = engine.Rule[tree]{
+var trees = cleanup.Rule[tree]{
 	Name: "tree", Group: 1,
-	Reach: engine.Reach{Items: "trees", Deletes: []string{"trees"}, Writes: []string{"trees/*/marks"}},
-	Load:  engine.Each(func(s engine.Subject) tree { return tree{Subject: s} }),
-	Judge: func(t tree, _ engine.Run) engine.Decision {
+	Reach: cleanup.Reach{Items: "trees", Deletes: []string{"trees"}, Writes: []string{"trees/*/marks"}},
+	Load:  cleanup.Each(func(s cleanup.Subject) tree { return tree{Subject: s} }),
+	Judge: func(t tree, _ cleanup.Run) cleanup.Decision {
 		if t.Data["state"] != "old" {
-			return engine.Decision{}
+			return cleanup.Decision{}
 		}
-		return engine.Do("fell tree", "it is old")
+		return cleanup.Do("fell tree", "it is old")
 	},
-	Gather: func(ctx context.Context, src engine.Source, due []*tree) error {
+	Gather: func(ctx context.Context, src cleanup.Source, due []*tree) error {
 		marks, err := src.First(ctx, documents.Query{Collection: due[0].Path + "/marks"}, "", 5)
 		due[0].marks = len(marks)
 		return err
 	},
-	Change: func(t tree, d engine.Decision, _ engine.Run) engine.Change {
+	Change: func(t tree, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		mark := documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: t.Path + "/marks", ID: string(rune('a' + t.marks))}, Data: map[string]any{}}
 		switch {
 		case t.From == "" && !t.Refused && t.Data["hollow"] == nil:
-			return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: t.Ref()}}}
+			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: t.Ref()}}}
 		case t.marks < 2:
-			return engine.Change{Writes: []documents.Write{mark}, Again: d.Kind, From: "marking", Remember: true}
+			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind, From: "marking", Remember: true}
 		case t.Data["hollow"] != nil:
-			return engine.Change{Fail: engine.ErrChanged}
+			return cleanup.Change{Fail: documents.ErrChanged}
 		default:
-			return engine.Change{Fail: errors.New("too hard"), Remember: t.Data["hopeless"] != nil}
+			return cleanup.Change{Fail: errors.New("too hard"), Remember: t.Data["hopeless"] != nil}
 		}
 	},
 }
 
-var young = engine.Rule[engine.Subject]{
-	Name: "young", Load: engine.Itself, Reach: engine.Reach{Items: "trees"},
-	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+var young = cleanup.Rule[cleanup.Subject]{
+	Name: "young", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "trees"},
+	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 		if s.Data["state"] == "old" {
-			return engine.Decision{}
+			return cleanup.Decision{}
 		}
-		return engine.Keep("young")
+		return cleanup.Keep("young")
 	},
 }
 
 // treeFunction has two rules on one collection. Firestore refuses to delete the hard tree.
 func treeFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := ruleFunction(t, engine.Job{Name: "testJob", Rules: []engine.AnyRule{trees}, Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := ruleFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{trees}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: "trees"}, "", trees, young)
 	}})
 	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
@@ -94,13 +95,13 @@ func TestTheWayBackFromWhatFirestoreRefuses(t *testing.T) {
 			f.Set(t, "trees/soft", map[string]any{"state": "old"})
 			f.Set(t, "trees/young", map[string]any{})
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"fell tree": {Planned: 2, Done: 1, Failed: 1}})
+			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"fell tree": {Planned: 2, Done: 1, Failed: 1}})
 			enginetest.Want(t, "failure", "too hard", got.Failures[0].Error)
 			enginetest.Want(t, "kept", map[string]int{"young": 1}, got.Kept)
 			enginetest.Want(t, "trees", []string{"hard", "young"}, ids(t, f, "trees"))
 			enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hard/marks"))
 			enginetest.Want(t, "todos", c.todos, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-			enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{c.next: {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{c.next: {Planned: 1, Failed: 1}})
 		})
 	}
 }
@@ -111,7 +112,7 @@ func TestAnItemThatEndsAsChanged(t *testing.T) {
 	preview := f.Run(t, `{"dryRun":true}`)
 	// The marks of the first commit are there for the second.
 	enginetest.Want(t, "previewed", []string{"create trees/hollow/marks/a", "create trees/hollow/marks/b"}, preview.Plan[0].Writes)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"fell tree": {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"fell tree": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hollow/marks"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }

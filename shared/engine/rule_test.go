@@ -14,49 +14,51 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // box is a document of boxes with the things in it, and perhaps a file.
 type box struct {
-	engine.Subject
-	things engine.Belonging
+	cleanup.Subject
+	things cleanup.Belonging
 }
 
-var loadBoxes = engine.Each(func(s engine.Subject) box { return box{Subject: s} })
+var loadBoxes = cleanup.Each(func(s cleanup.Subject) box { return box{Subject: s} })
 
-func judgeBox(b box, _ engine.Run) engine.Decision {
+func judgeBox(b box, _ cleanup.Run) cleanup.Decision {
 	switch b.Data["state"] {
 	case "old":
-		return engine.Do("delete box", "it is old")
+		return cleanup.Do("delete box", "it is old")
 	case nil:
-		return engine.Invalid("no state")
+		return cleanup.Invalid("no state")
 	default:
-		return engine.Keep("in use")
+		return cleanup.Keep("in use")
 	}
 }
 
-func gatherThings(ctx context.Context, src engine.Source, due []*box) error {
+func gatherThings(ctx context.Context, src cleanup.Source, due []*box) error {
 	ids := make([]string, len(due))
 	for i, b := range due {
 		ids[i] = b.ID()
 	}
-	things, err := src.Children(ctx, engine.Children{Collection: "things", Field: "box"}, ids)
+	things, err := src.Children(ctx, cleanup.Children{Collection: "things", Field: "box"}, ids)
 	for _, b := range due {
 		b.things = things[b.ID()]
 	}
 	return err
 }
 
-func changeBox(b box, d engine.Decision, run engine.Run) (c engine.Change) {
+func changeBox(b box, d cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 	if b.Data["panic"] == true {
 		panic("this box")
 	}
 	if !b.things.Whole && !b.Alone {
-		return engine.Change{Again: d.Kind, Apart: true}
+		return cleanup.Change{Again: d.Kind}
 	}
 	for _, thing := range b.things.Documents {
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})
@@ -68,28 +70,28 @@ func changeBox(b box, d engine.Decision, run engine.Run) (c engine.Change) {
 	c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: b.Ref()},
 		documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "gone", ID: b.ID()}, Data: map[string]any{"at": run.Now}})
 	if file, _ := b.Text("file"); file != "" {
-		c.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: file}, Absent: b.Ref()}}
+		c.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: file}, Absent: b.Ref()}}
 	}
 	photos, _ := b.Data["photos"].(int64)
 	for i := range photos {
-		photo := engine.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box", Owner: b.ID()}
-		c.Then = append(c.Then, engine.FollowUp{Object: photo, Absent: b.Ref()})
+		photo := cleanup.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box", Owner: b.ID()}
+		c.Then = append(c.Then, cleanup.FollowUp{Object: photo, Absent: b.Ref()})
 	}
 	return c
 }
 
-var boxes = engine.Rule[box]{
+var boxes = cleanup.Rule[box]{
 	Name: "box", Load: loadBoxes, Judge: judgeBox, Gather: gatherThings, Change: changeBox,
-	Reach: engine.Reach{
+	Reach: cleanup.Reach{
 		Items: "boxes", Deletes: []string{"boxes", "things"}, Writes: []string{"gone"},
-		Objects: []engine.Files{{Folder: "files/"}, {Folder: "photos/", Owner: "box"}},
+		Objects: []cleanup.Files{{Folder: "files/"}, {Folder: "photos/", Owner: "box"}},
 	},
 }
 
-func boxJob() engine.Job {
-	return engine.Job{Name: "testJob", Rules: []engine.AnyRule{boxes}, Plan: func(ctx context.Context, p *engine.Planner) error {
+func boxJob() cleanup.Job {
+	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{boxes}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
-		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), boxes)
+		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint), boxes)
 	}}
 }
 
@@ -125,7 +127,7 @@ func TestItemsShareCommits(t *testing.T) {
 	setBoxes(t, f, "used", 2, 2, map[string]any{"state": "used"})
 	f.Set(t, "boxes/odd", map[string]any{"name": "?"})
 	got := enginetest.NewGolden(t, "boxes").Run(t, "60 boxes share commits", f, "", "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete box", 60))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete box", 60))
 	enginetest.Want(t, "kept", map[string]int{"in use": 2, "no state": 1}, got.Kept)
 	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, ids(t, f, "boxes"))
 	enginetest.Want(t, "things left", 4, len(ids(t, f, "things")))
@@ -146,7 +148,7 @@ func TestLostAnswersOfGroups(t *testing.T) {
 				}
 				return status.Error(codes.Unavailable, "the connection broke")
 			})
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 30))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 30))
 			enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
 			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
@@ -175,9 +177,13 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 				return send()
 			})
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
-			if len(got.Failures) != 1 || got.Failures[0].Target != "boxes/b000" || !strings.Contains(got.Failures[0].Error, c.error) {
-				t.Errorf("failures %v, want one of boxes/b000 that says %q", got.Failures, c.error)
+			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
+			if len(got.Failures) != 1 {
+				t.Fatalf("failures %v, want %d", got.Failures, 1)
+			}
+			enginetest.Want(t, "target", "boxes/b000", got.Failures[0].Target)
+			if !strings.Contains(got.Failures[0].Error, c.error) {
+				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, c.error)
 			}
 			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
 			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
@@ -191,7 +197,7 @@ func TestOneWithManyChildren(t *testing.T) {
 	setBoxes(t, f, "a", 10, 2, old)
 	setBoxes(t, f, "b", 1, 1000, old)
 	setBoxes(t, f, "c", 10, 2, old)
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 21))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 21))
 	enginetest.Want(t, "things left", 0, len(ids(t, f, "things")))
 	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
@@ -205,7 +211,7 @@ func TestInvalidMeanwhile(t *testing.T) {
 		f.Set(t, "boxes/old000", map[string]any{"state": "used"})
 		f.Set(t, "boxes/old001", map[string]any{})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
 	var warned []string
 	for _, line := range f.LogLines(t) {
 		if line["severity"] == "WARNING" {
@@ -234,14 +240,14 @@ func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 		}
 		return status.Error(codes.PermissionDenied, "gone")
 	})
-	if got := f.Run(t, ""); got.Status != engine.Failed {
+	if got := f.Run(t, ""); got.Status != report.Failed {
 		t.Fatalf("status %s, want failed", got.Status)
 	}
 	dead = false
 	f.Clock = func() time.Time { return start.Add(time.Hour) }
 	f.Set(t, "boxes/b1", map[string]any{"state": "used", "file": "files/1"})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
@@ -262,9 +268,9 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
 		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
 	}, got.Plan[0].Writes)
-	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
-		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
-	}
+	enginetest.Want(t, "writes", 30, len(got.Plan[1].Writes))
+	enginetest.Want(t, "more", true, got.Plan[1].More)
+	enginetest.Want(t, "more", false, got.Plan[0].More)
 	enginetest.Want(t, "things", before, f.Documents(t, "things"))
 }
 
@@ -289,14 +295,14 @@ func TestManyFilesOfOneDocument(t *testing.T) {
 			return base.RoundTrip(r)
 		})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete box": {Planned: 2, Failed: 2}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Failed: 2}})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
 		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
 			t.Errorf("%d bytes are remembered", size)
 		}
 	}
 	refuses = false
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	slices.Sort(kept)
 	enginetest.Want(t, "objects", kept, f.Objects(t))
 }

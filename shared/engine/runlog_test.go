@@ -14,10 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -53,9 +55,9 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Post(t, `{"forced":true,"secret":"s3cr3t"}`)
 	line := oneLine(t, f, `testJob refused a request: unknown field "forced"`)
-	if line["severity"] != "WARNING" || label(line, "job") != "testJob" || line["httpStatus"] != 400.0 {
-		t.Errorf("line %v", line)
-	}
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	enginetest.Want(t, "job", "testJob", label(line, "job"))
+	enginetest.Want(t, "http status", 400.0, line["httpStatus"])
 	f.Post(t, `{"`+strings.Repeat("x", 10_000)+`":true}`)
 	f.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?force=true", nil))
 	oneLine(t, f, `put {"force":true} into the body`)
@@ -79,8 +81,13 @@ func TestRunThatCannotBegin(t *testing.T) {
 	f.Post(t, "")
 	line := oneLine(t, f, "testJob did not run: wrong configuration: FIRESTORE_DATABASE is")
 	problem, _ := line["problem"].(string)
-	if line["severity"] != "ERROR" || label(line, "job") != "testJob" || !strings.HasPrefix(problem, "wrong configuration: ") || len(problem) > 300 {
-		t.Errorf("line %v", line)
+	enginetest.Want(t, "severity", "ERROR", line["severity"])
+	enginetest.Want(t, "job", "testJob", label(line, "job"))
+	if !strings.HasPrefix(problem, "wrong configuration: ") {
+		t.Errorf("%v, want it to begin with %q", problem, "wrong configuration: ")
+	}
+	if len(problem) > 300 {
+		t.Errorf("problem: %v", len(problem))
 	}
 }
 
@@ -90,9 +97,12 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	f.Clock = func() time.Time { return start }
 	f.Env["K_REVISION"] = "testjob-00007-abc"
 	got := f.Run(t, `{"force":true}`)
-	if !got.Force || got.Database != "(default)" || got.Bucket != f.Bucket || got.Revision != "testjob-00007-abc" || got.Version != version.String() || got.PartialRuns != 0 {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "force", true, got.Force)
+	enginetest.Want(t, "database", "(default)", got.Database)
+	enginetest.Want(t, "bucket", f.Bucket, got.Bucket)
+	enginetest.Want(t, "revision", "testjob-00007-abc", got.Revision)
+	enginetest.Want(t, "version", version.String(), got.Version)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
 	begun := oneLine(t, f, "testJob started")
 	for name, want := range map[string]any{
 		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
@@ -107,9 +117,10 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	}
 	without := newFunction(t, thingsJob(10))
 	without.Env["STORAGE_BUCKET"] = "some-bucket"
-	if got := without.Run(t, ""); got.Force || got.Bucket != "" || got.Revision != "" {
-		t.Errorf("a function without Storage and outside of Cloud Run: %+v", got)
-	}
+	bare := without.Run(t, "")
+	enginetest.Want(t, "force", false, bare.Force)
+	enginetest.Want(t, "bucket of a function without Storage", "", bare.Bucket)
+	enginetest.Want(t, "revision outside of Cloud Run", "", bare.Revision)
 }
 
 // TestCauseComesFirst: lists of log lines and alerts show the beginning.
@@ -121,8 +132,9 @@ func TestCauseComesFirst(t *testing.T) {
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do things/b: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
 		t.Errorf("message %q", m)
 	}
-	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 || line["severity"] != "ERROR" {
-		t.Errorf("severity %v, problem %q", line["severity"], p)
+	enginetest.Want(t, "severity", "ERROR", line["severity"])
+	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 {
+		t.Errorf("problem %q", p)
 	}
 	oneLine(t, f, "do things/b: failed, the next run tries again: no luck")
 
@@ -141,7 +153,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	seed(t, f, 2)
 	f.Run(t, `{"dryRun":true}`) // leaves nothing behind
 	first := f.Run(t, "")
-	if first.Status != engine.Aborted {
+	if first.Status != report.Aborted {
 		t.Fatalf("report %+v", first)
 	}
 	f.Request.Clear()
@@ -163,19 +175,19 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 		t.Errorf("line %v", line)
 	}
 
-	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != engine.Aborted {
+	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("a preview is answered with %+v", got)
 	}
 	f.Now = start.Add(-time.Minute + time.Microsecond)
-	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != engine.Aborted {
+	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("another schedule time is answered with %+v", got)
 	}
-	if got := f.Run(t, `{"force":true}`); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	if got := f.Run(t, `{"force":true}`); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("forced: %+v", got)
 	}
 	f.Env["MAX_ACTIONS"] = ""
 	f.Now = time.Time{} // called by hand, the clock standing still
-	if got := f.Run(t, ""); got.Status != engine.Completed {
+	if got := f.Run(t, ""); got.Status != report.Completed {
 		t.Errorf("by hand: %+v", got)
 	}
 }
@@ -195,7 +207,7 @@ func TestEmptyCollection(t *testing.T) {
 	t.Parallel()
 	whole := thingsJob(10)
 	asked, missing := 3, 3
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		p.LookedUp("posts", asked, missing)
 		p.LookedUp("circles of posts", 1, 1)
 		p.LookedUp("tasks", 3, 0)
@@ -206,28 +218,28 @@ func TestEmptyCollection(t *testing.T) {
 	golden := enginetest.NewGolden(t, "empty-collections")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := golden.Run(t, "a read for each collection in which nothing was found, with body "+body, f, "", body)
-		if got.Status != engine.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
+		if got.Status != report.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
 			!strings.Contains(got.Failures[0].Error, "posts holds no document at all") || strings.Contains(got.Failures[0].Error, "circles") ||
 			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
 			t.Fatalf("body %s: %+v, want aborted", body, got)
 		}
 	}
 	missing = 2
-	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed {
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed {
 		t.Errorf("one of them exists, so the collection is not empty: %+v", got)
 	}
 	missing = 3
 	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
-		if got := f.Run(t, body); got.Status != engine.Aborted || len(left(t, f)) != 2 {
+		if got := f.Run(t, body); got.Status != report.Aborted || len(left(t, f)) != 2 {
 			t.Errorf("%s lifts the protection of posts: %+v", body, got)
 		}
 	}
 	got := f.Run(t, `{"lift":["empty:posts"]}`)
-	if got.Status != engine.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
-		t.Errorf("lifted by name: %+v", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
+	enginetest.Want(t, "lift", []string{"empty:posts"}, got.Lift)
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
-	if got := f.Run(t, ""); got.Status != engine.Completed {
+	if got := f.Run(t, ""); got.Status != report.Completed {
 		t.Errorf("the collection holds a document: %+v", got)
 	}
 }
@@ -239,12 +251,16 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = "2"
 	seed(t, f, 25)
 	tripped := f.Run(t, `{"dryRun":true}`)
-	if tripped.Status != engine.Aborted {
+	if tripped.Status != report.Aborted {
 		t.Fatalf("report %+v", tripped)
 	}
 	line := f.Summaries(t)[0]
-	if line["severity"] != "WARNING" || line["@type"] != nil || line["problem"] == nil {
-		t.Errorf("a preview's summary is %v: it wakes somebody", line)
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	if line["@type"] != nil {
+		t.Errorf("@type: %v", line["@type"])
+	}
+	if line["problem"] == nil {
+		t.Error("no problem")
 	}
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
 		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan --force") {
@@ -252,9 +268,11 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	}
 	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)
 	got := f.Run(t, advised)
-	if got.Status != engine.Completed || !got.DryRun || !got.Force || len(got.Plan) != 25 || got.Actions["delete thing"] != (engine.Counts{Planned: 25}) {
-		t.Errorf("report %+v, want all of the plan", got)
-	}
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "dry run", true, got.DryRun)
+	enginetest.Want(t, "force", true, got.Force)
+	enginetest.Want(t, "plan", 25, len(got.Plan))
+	enginetest.Want(t, "delete thing", report.Counts{Planned: 25}, got.Actions["delete thing"])
 	if len(left(t, f)) != 25 || len(f.Documents(t, "cleanupJobs")) != 0 {
 		t.Error("a preview wrote something")
 	}
@@ -262,7 +280,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 
 func TestPreviewThatFailsWakesNobody(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return errors.New("no index") }})
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return errors.New("no index") }})
 	f.Run(t, `{"dryRun":true}`)
 	if line := f.Summaries(t)[0]; line["severity"] != "WARNING" || line["problem"] != "plan testJob: no index" {
 		t.Errorf("summary %v", line)
@@ -281,7 +299,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	for n := 1; n <= 4; n++ {
 		got := f.Run(t, "")
-		if got.Status != engine.Partial || got.PartialRuns != n {
+		if got.Status != report.Partial || got.PartialRuns != n {
 			t.Fatalf("run %d: %s, partial %d times", n, got.Status, got.PartialRuns)
 		}
 		if want := max(0, n-2); len(alerts()) != want {
@@ -298,7 +316,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 		t.Errorf("summary %q", m)
 	}
 	f.Hooks.BeforeApply = nil
-	if got := f.Run(t, ""); got.Status != engine.Completed || got.PartialRuns != 0 {
+	if got := f.Run(t, ""); got.Status != report.Completed || got.PartialRuns != 0 {
 		t.Errorf("report %+v", got)
 	}
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
@@ -350,8 +368,12 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		seed(t, f, 1)
 		f.Set(t, "cleanupJobs/testJob", record)
 		got := f.Run(t, "")
-		if got.Status != engine.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
-			t.Fatalf("%s: %+v, want failed, and saved as such", name, got)
+		if got.Status != report.Failed || len(got.Failures) != 1 {
+			t.Fatalf("%s: %s %v, want failed", name, got.Status, got.Failures)
+		}
+		enginetest.Want(t, name+": left", 1, len(left(t, f)))
+		if f.Documents(t, "cleanupRuns")[got.RunID] == nil {
+			t.Errorf("%s: the report is not saved", name)
 		}
 		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
 		if line["severity"] != "ERROR" {
@@ -374,7 +396,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s %s", name, address[1], resp.Status)
 		}
-		if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 			t.Errorf("%s, mended: %+v", name, got)
 		}
 	}
@@ -385,7 +407,7 @@ func TestLeaseOfAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-x", start.Add(f.Timeout+2*time.Minute)))
-	if got := f.Run(t, ""); got.Status != engine.Skipped {
+	if got := f.Run(t, ""); got.Status != report.Skipped {
 		t.Errorf("report %+v", got)
 	}
 }
@@ -413,14 +435,14 @@ func TestReplacedClientsAreClosed(t *testing.T) {
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
 		f.Env["MIN_LOOKUPS"] = "7"
-		if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed { // on connections of its own
+		if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed { // on connections of its own
 			t.Errorf("the run on the new configuration: %+v", got)
 		}
 		if begun, ended := connections.counts(); begun != 2 || ended != 0 {
 			t.Errorf("%d connections begun, %d ended while a run still uses the first", begun, ended)
 		}
 	}
-	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("the run whose connections were replaced: %+v", got)
 	}
 	connections.await(t, 2, 1)
@@ -438,24 +460,24 @@ func TestPlanFitsItsMemory(t *testing.T) {
 	reason := func(i int) string {
 		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
 	}
-	item := func(rule engine.AnyRule) func(context.Context, *engine.Planner, int) error {
-		return func(ctx context.Context, p *engine.Planner, i int) error {
+	item := func(rule cleanup.AnyRule) func(context.Context, *cleanup.Planner, int) error {
+		return func(ctx context.Context, p *cleanup.Planner, i int) error {
 			d := documents.Document{Path: name(i), UpdateTime: start}
-			return p.ProposeItems(ctx, rule, []engine.Proposal{{Document: d, Decision: engine.Do("delete", reason(i))}})
+			return p.ProposeItems(ctx, rule, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete", reason(i))}})
 		}
 	}
-	for kind, propose := range map[string]func(context.Context, *engine.Planner, int) error{
+	for kind, propose := range map[string]func(context.Context, *cleanup.Planner, int) error{
 		"documents": item(things),
 		"items":     item(fates),
-		"objects": func(ctx context.Context, p *engine.Planner, i int) error {
-			d := engine.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
+		"objects": func(ctx context.Context, p *cleanup.Planner, i int) error {
+			d := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
-			return p.Propose(ctx, engine.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: d, Reason: reason(i)})
+			return p.ProposeObject(ctx, "delete", reason(i), d)
 		},
 	} {
 		var bytes uint64
-		reach := engine.Reach{Objects: []engine.Files{{Folder: "things/"}}}
-		f := newFunction(t, engine.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *engine.Planner) error {
+		reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "things/"}}}
+		f := newFunction(t, cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			before := heap()
 			for i := range n {
 				if err := propose(ctx, p, i); err != nil {
@@ -483,10 +505,9 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 		}
 		return send()
 	}))
-	if got := f.Run(t, ""); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 2, Failed: 2}) || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("report %+v, want the process alive and both failed", got)
-	}
-	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete thing": {Planned: 2, Failed: 2}})
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
+	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
 		t.Errorf("the next run: %+v", got)
 	}
 }

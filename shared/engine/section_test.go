@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // inSections is a job that deletes t000 to t002 in the section odd, in which too many ids are missing, and t003 to t004 in the
 // section even. Its checkpoints are the section and a thing.
-func inSections(first, second int) engine.Job {
-	return engine.Job{Name: "testJob", Rules: []engine.AnyRule{things}, Plan: func(ctx context.Context, p *engine.Planner) error {
-		for i, s := range []engine.Section{{Name: "odd", Next: "even", LeaveOut: "Leave it out."}, {Name: "even", Next: "end"}} {
-			if s.Name == "odd" && p.Checkpoint() == "even" {
+func inSections(first, second int) cleanup.Job {
+	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		for i, s := range []cleanup.Section{{Name: "odd", Next: "even", LeaveOut: "Leave it out."}, {Name: "even", Next: "end"}} {
+			if s.Name == "odd" && p.Checkpoint == "even" {
 				continue
 			}
 			if err := p.Section(ctx, s); err != nil {
@@ -66,13 +67,20 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = "3"
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
-		want := map[string]engine.Counts{"delete thing": {Planned: 5, Done: 2}}
+		want := map[string]report.Counts{"delete thing": {Planned: 5, Done: 2}}
 		if body != "" {
-			want = map[string]engine.Counts{"delete thing": {Planned: 5}}
+			want = map[string]report.Counts{"delete thing": {Planned: 5}}
 		}
-		enginetest.WantReport(t, got, engine.Aborted, want)
-		if e := got.Failures[0].Error; len(got.Failures) != 1 || !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") || !strings.HasSuffix(e, ". Leave it out.") {
-			t.Errorf("failures %v", got.Failures)
+		enginetest.WantReport(t, got, report.Aborted, want)
+		if len(got.Failures) != 1 {
+			t.Fatalf("failures %v", got.Failures)
+		}
+		e := got.Failures[0].Error
+		if !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") {
+			t.Errorf("%v, want it to begin with %q", e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners")
+		}
+		if !strings.HasSuffix(e, ". Leave it out.") {
+			t.Errorf("%v, want it to end with %q", e, ". Leave it out.")
 		}
 	}
 	enginetest.Want(t, "left", []string{"t000", "t001", "t002"}, left(t, f))
@@ -81,7 +89,7 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 	if got := f.Run(t, ""); !strings.HasPrefix(got.Failures[0].Error, "MAX_ACTIONS: ") || len(left(t, f)) != 3 {
 		t.Errorf("three are planned where two may be: %v", got.Failures)
 	}
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done("delete thing", 3))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete thing", 3))
 }
 
 // TestWhereARunContinuesAfterASectionThatTripped: out of time in it, behind it; out of time while the other is done, there; and
@@ -105,13 +113,14 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 				return start
 			}
 			f.Hooks.BeforeApply = func() { up = true }
-			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 5 || got.Continued {
-				t.Fatalf("%+v", got)
-			}
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", report.Aborted, got.Status)
+			enginetest.Want(t, "left", 5, len(left(t, f)))
+			enginetest.Want(t, "continued", false, got.Continued)
 			enginetest.Want(t, "position", tt.position, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
-			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 2))
-			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 3 {
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
+			if got := f.Run(t, ""); got.Status != report.Aborted || len(left(t, f)) != 3 {
 				t.Errorf("the third run: %+v", got)
 			}
 		})
@@ -123,14 +132,14 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 func TestForceLiftsNoProtectionInWindows(t *testing.T) {
 	t.Parallel()
 	const many = 10_005
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
-		if err := p.Section(ctx, engine.Section{Name: "odd"}); err != nil {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		if err := p.Section(ctx, cleanup.Section{Name: "odd"}); err != nil {
 			return err
 		}
 		p.LookedUp("owners", many, many)
 		for i := range many {
 			d := documents.Document{Path: fmt.Sprintf("things/t%05d", i), UpdateTime: start}
-			if err := p.ProposeItems(ctx, things, []engine.Proposal{{Document: d, Decision: engine.Do("delete thing", "")}}); err != nil {
+			if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete thing", "")}}); err != nil {
 				return err
 			}
 		}
@@ -138,7 +147,7 @@ func TestForceLiftsNoProtectionInWindows(t *testing.T) {
 	}})
 	f.Hooks.BeforeApply = func() {}
 	got := f.Run(t, `{"force":true}`)
-	enginetest.WantReport(t, got, engine.Aborted, map[string]engine.Counts{"delete thing": {Planned: many}})
+	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{"delete thing": {Planned: many}})
 	if !strings.HasPrefix(got.Failures[0].Error, "pass odd: empty collection: owners") {
 		t.Errorf("failures %v", got.Failures)
 	}
@@ -152,16 +161,16 @@ func TestSectionsOfShards(t *testing.T) {
 	s.Set(t, "owners/one", map[string]any{"name": "x"})
 	s.Env["MIN_LOOKUPS"] = "11"
 	plan := s.Job.Plan
-	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
-		if err := p.Section(ctx, engine.Section{Name: "odd", Next: "t999"}); err != nil {
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		if err := p.Section(ctx, cleanup.Section{Name: "odd", Next: "t999"}); err != nil {
 			return err
 		}
 		p.LookedUp("owners", 10, 10)
-		odd := documents.Document{Path: "things/odd" + p.Checkpoint(), UpdateTime: start}
-		if err := p.ProposeItems(ctx, things, []engine.Proposal{{Document: odd, Decision: engine.Do("delete odd", "")}}); err != nil {
+		odd := documents.Document{Path: "things/odd" + p.Checkpoint, UpdateTime: start}
+		if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: odd, Decision: cleanup.Do("delete odd", "")}}); err != nil {
 			return err
 		}
-		if err := p.Section(ctx, engine.Section{Name: "even", Next: "t999"}); err != nil {
+		if err := p.Section(ctx, cleanup.Section{Name: "even", Next: "t999"}); err != nil {
 			return err
 		}
 		return plan(ctx, p)
@@ -173,7 +182,7 @@ func TestSectionsOfShards(t *testing.T) {
 		t.Error("shards are aborted, and nobody hears it")
 	}
 	got := s.whole(t)
-	if got.Status != engine.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
+	if got.Status != report.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
 		!strings.HasPrefix(got.Failures[0].Error, "pass odd: MAX_MISSING_PERCENT: ") {
 		t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, left(t, s.Function))
 	}
@@ -183,8 +192,8 @@ func TestSectionsOfShards(t *testing.T) {
 func TestUnknownShareOfASection(t *testing.T) {
 	t.Parallel()
 	whole := inSections(0, 2)
-	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
-		if err := p.Section(ctx, engine.Section{Name: "unknown"}); err != nil {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		if err := p.Section(ctx, cleanup.Section{Name: "unknown"}); err != nil {
 			return err
 		}
 		p.Unknown(errors.New("nobody knows"))
@@ -195,7 +204,7 @@ func TestUnknownShareOfASection(t *testing.T) {
 	}})
 	seed(t, f, 5)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete thing": {Planned: 3, Done: 2}})
-	enginetest.Want(t, "failures", []engine.Failure{{Target: "unknown", Action: "check safety limits", Error: "nobody knows"}}, got.Failures)
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete thing": {Planned: 3, Done: 2}})
+	enginetest.Want(t, "failures", []report.Failure{{Target: "unknown", Action: "check safety limits", Error: "nobody knows"}}, got.Failures)
 	enginetest.Want(t, "left", []string{"t002", "t003", "t004"}, left(t, f))
 }

@@ -17,10 +17,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -37,23 +39,23 @@ const shards = 4
 func newSharded(t *testing.T) *sharded {
 	t.Helper()
 	s := &sharded{slow: newSlow(t, 0)}
-	s.Job.Split = func(_ context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-		var all []engine.Range
+	s.Job.Split = func(_ context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
+		var all []cleanup.Bounds
 		for i := range n {
-			all = append(all, engine.Range{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
+			all = append(all, cleanup.Bounds{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
 		}
-		all[0].Begin, all[n-1].End = p.Checkpoint(), ""
+		all[0].Begin, all[n-1].End = p.Checkpoint, ""
 		return all, nil
 	}
-	s.Job.Rules = []engine.AnyRule{things}
-	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+	s.Job.Rules = []cleanup.AnyRule{things}
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		if s.began != nil {
-			if err := s.began(p.Checkpoint()); err != nil {
+			if err := s.began(p.Checkpoint); err != nil {
 				return err
 			}
 		}
 		q := documents.Query{Collection: "things", PageSize: 5}
-		for field, bound := range map[string]string{">=": p.Checkpoint(), "<": p.End()} {
+		for field, bound := range map[string]string{">=": p.Checkpoint, "<": p.End} {
 			if bound != "" {
 				q.Where = append(q.Where, documents.Filter{Field: firestore.DocumentID, Op: field, Value: p.Documents.Ref("things/" + bound)})
 			}
@@ -84,7 +86,7 @@ func (s *sharded) seeded(t *testing.T) *sharded {
 }
 
 // whole returns the report of the one run that was saved.
-func (s *sharded) whole(t *testing.T) *engine.Report {
+func (s *sharded) whole(t *testing.T) *report.Report {
 	t.Helper()
 	return onlyReport(t, s.Function)
 }
@@ -112,22 +114,25 @@ func TestShards(t *testing.T) {
 	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
 		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
 	}
-	if got := s.whole(t); got.Status != engine.Partial || !got.Continued || len(got.Shards) != shards || got.Shards[0] != (engine.Shard{}) {
-		t.Errorf("before any shard: %+v", got)
-	}
+	before := s.whole(t)
+	enginetest.Want(t, "status before any shard", report.Partial, before.Status)
+	enginetest.Want(t, "continued before any shard", true, before.Continued)
+	enginetest.Want(t, "shards before any", make([]report.Shard, shards), before.Shards)
 	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
 		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	for i, shard := range got.Shards {
-		if shard.Status != engine.Completed || shard.Done != 10 || shard.Scanned != 10 || shard.Runs != 1 || !shard.Through || shard.Left {
-			t.Errorf("shard %d: %+v", i, shard)
-		}
+		enginetest.Want(t, fmt.Sprintf("status of shard %d", i), report.Completed, shard.Status)
+		enginetest.Want(t, fmt.Sprintf("runs of shard %d", i), 1, shard.Runs)
+		enginetest.Want(t, fmt.Sprintf("scanned and done in shard %d", i), []int{10, 10}, []int{shard.Scanned, shard.Done})
+		enginetest.Want(t, fmt.Sprintf("through, left of shard %d", i), []bool{true, false}, []bool{shard.Through, shard.Left})
 	}
-	if got.Scanned != 40 || got.Continued || got.Usage.FirestoreDeletes != 40 || got.Usage.Tasks != shards {
-		t.Errorf("the whole: %+v", got)
-	}
+	enginetest.Want(t, "scanned", 40, got.Scanned)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "firestore deletes", int64(40), got.Usage.FirestoreDeletes)
+	enginetest.Want(t, "tasks", int64(shards), got.Usage.Tasks)
 	// One line of the whole for alerts and charts, besides that of the run that split.
 	summaries := s.Summaries(t)
 	if len(summaries) != 2 || !strings.HasPrefix(summaries[1]["message"].(string), "testJob completed: delete thing 40 of 40") {
@@ -137,8 +142,9 @@ func TestShards(t *testing.T) {
 		t.Errorf("summary %q", m)
 	}
 	record := stateOf(t, s.Function)
-	if record.Leased(s.Clock()) != "" || record.Last == nil || record.Last.Status != engine.Completed {
-		t.Errorf("the job's record: %+v", record)
+	enginetest.Want(t, "holder", "", record.Leased(s.Clock()))
+	if record.Last == nil || record.Last.Status != report.Completed {
+		t.Errorf("the last report: %+v", record.Last)
 	}
 	if s.call(t, ""); s.deliver(t) != shards || len(s.Documents(t, "cleanupRuns")) != 2 {
 		t.Error("the next run does not split anew")
@@ -215,17 +221,22 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
 	got := s.whole(t)
-	if got.Status != engine.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
-		!got.Shards[2].Left || got.Shards[2].Status != engine.Failed || got.Shards[3].Left {
+	if got.Status != report.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
+		!got.Shards[2].Left || got.Shards[2].Status != report.Failed || got.Shards[3].Left {
 		t.Errorf("with a shard that failed: %+v", got)
 	}
-	if lines := s.Summaries(t); len(lines) != 2 || lines[1]["severity"] != "ERROR" || !strings.Contains(lines[1]["problem"].(string), "no luck") {
-		t.Errorf("what alerts are made from: %v", lines)
+	lines := s.Summaries(t)
+	if len(lines) != 2 {
+		t.Fatalf("lines %v, want %d", lines, 2)
+	}
+	enginetest.Want(t, "severity", "ERROR", lines[1]["severity"])
+	if !strings.Contains(lines[1]["problem"].(string), "no luck") {
+		t.Errorf("%v, want it to hold %q", lines[1]["problem"].(string), "no luck")
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	enginetest.WantReport(t, s.whole(t), engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, s.whole(t), report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "plans", map[string]int{"": 1, "t010": 1, "t020": 2, "t030": 1}, plans)
 }
 
@@ -301,26 +312,27 @@ func TestShardThatIsKilled(t *testing.T) {
 	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
-	if got := s.report(t, id); got.Status != engine.Partial || !got.Continued || got.Actions["delete thing"].Done != 30 {
-		t.Errorf("with a shard that was killed: %+v", got)
-	}
+	with := s.report(t, id)
+	enginetest.Want(t, "status with a shard that was killed", report.Partial, with.Status)
+	enginetest.Want(t, "continued with a shard that was killed", true, with.Continued)
+	enginetest.Want(t, "done with a shard that was killed", 30, with.Actions["delete thing"].Done)
 	s.seconds.Store(361)
 	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
 		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
 	}
-	if got := s.report(t, id); got.Status != engine.Completed || got.Actions["delete thing"].Done != 40 {
+	if got := s.report(t, id); got.Status != report.Completed || got.Actions["delete thing"].Done != 40 {
 		t.Errorf("in the end: %+v", got)
 	}
 }
 
 // report returns the report of one run of several.
-func (s *sharded) report(t *testing.T, id string) *engine.Report {
+func (s *sharded) report(t *testing.T, id string) *report.Report {
 	t.Helper()
-	report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
+	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report
+	return rep
 }
 
 // TestLimitHoldsForAllShards: MAX_ACTIONS is what may be done before somebody looks, in however many shards.
@@ -335,9 +347,9 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
 				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
 			}
-			want := engine.Aborted
+			want := report.Aborted
 			if done == 40 {
-				want = engine.Completed
+				want = report.Completed
 			}
 			if got := s.whole(t); got.Status != want || done < 40 && !strings.Contains(got.Failures[0].Error, fmt.Sprintf("more than %d actions", most)) {
 				t.Errorf("%+v, want %s", got, want)
@@ -369,7 +381,7 @@ func TestMissingIDsCountForAllShards(t *testing.T) {
 			s.Set(t, "owners/one", map[string]any{"name": "x"})
 			s.Env["MIN_LOOKUPS"] = strconv.Itoa(least)
 			plan := s.Job.Plan
-			s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+			s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 				p.LookedUp("owners", 10, 10)
 				return plan(ctx, p)
 			}
@@ -423,12 +435,17 @@ func TestStopForAllShards(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards || planned.Load() != 1 || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d tasks, %d planned, %d left", n, planned.Load(), len(left(t, s.Function)))
-	}
+	n := s.deliver(t)
+	enginetest.Want(t, "tasks", shards, n)
+	enginetest.Want(t, "planned", int64(1), planned.Load())
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 	got := s.whole(t)
-	if got.Status != engine.Partial || !got.Stopped || got.Continued || got.PartialRuns != 0 || job(t, s.Function)["stop"] != nil {
-		t.Errorf("%+v, %v", got, job(t, s.Function)["stop"])
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
+	if job(t, s.Function)["stop"] != nil {
+		t.Errorf("stop: %v", job(t, s.Function)["stop"])
 	}
 	s.call(t, "") // a retry of the same schedule time stays stopped
 	if s.deliver(t) != 0 || len(s.Documents(t, "cleanupRuns")) != 1 {
@@ -456,10 +473,10 @@ func TestShardContinues(t *testing.T) {
 		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
-	if got.Shards[2].Runs != 2 || got.Shards[2].Done != 10 || len(s.Summaries(t)) != 2 {
-		t.Errorf("shard 2: %+v, %d summaries", got.Shards[2], len(s.Summaries(t)))
-	}
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.Want(t, "runs", 2, got.Shards[2].Runs)
+	enginetest.Want(t, "done", 10, got.Shards[2].Done)
+	enginetest.Want(t, "summaries", 2, len(s.Summaries(t)))
 }
 
 // TestShardsThatDoNotKeepUp: somebody is told once.
@@ -471,9 +488,9 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	s.began = func(string) error { s.seconds.Add(slowRun); return nil }
 	s.deliver(t)
 	got := s.whole(t)
-	if got.Status != engine.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
-		t.Errorf("%+v, alerts %v", got, s.alerts(t))
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "partial runs", 1, got.PartialRuns)
+	enginetest.Want(t, "alerts", 1, len(s.alerts(t)))
 	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
 		t.Errorf("alert %q", m)
 	}
@@ -481,13 +498,13 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 
 func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 	t.Parallel()
-	for name, split := range map[string][]engine.Range{"none": nil, "one": {{}}} {
+	for name, split := range map[string][]cleanup.Bounds{"none": nil, "one": {{}}} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return split, nil }
+		s.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) { return split, nil }
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
-		if got := s.whole(t); got.Status != engine.Completed || got.Shards != nil {
+		if got := s.whole(t); got.Status != report.Completed || got.Shards != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -500,7 +517,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	const warning = "had no time to find out how much there is"
 	s := newSharded(t).seeded(t)
 	divide := s.Job.Split
-	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
 		if err := p.CheckTime(); err != nil {
 			t.Errorf("it has all of its time: %v", err)
 		}
@@ -509,17 +526,17 @@ func TestSplitWithoutTime(t *testing.T) {
 		return all, errors.Join(err, p.CheckTime())
 	}
 	s.call(t, "")
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 || len(s.messages(t, warning)) != 1 {
-		t.Errorf("%d tasks, %v left, %q", n, left(t, s.Function), s.messages(t, warning))
-	}
-	if got := s.whole(t); got.Status != engine.Completed || len(got.Shards) != shards {
+	enginetest.Want(t, "tasks", shards, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	enginetest.Want(t, "warnings", 1, len(s.messages(t, warning)))
+	if got := s.whole(t); got.Status != report.Completed || len(got.Shards) != shards {
 		t.Errorf("%+v", got)
 	}
 
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
-	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.Run().ID, s.Clock()); err != nil {
+	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
+		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)
@@ -528,9 +545,11 @@ func TestSplitWithoutTime(t *testing.T) {
 	}
 	s.call(t, "")
 	got := s.whole(t)
-	if n := s.deliver(t); n != 0 || got.Status != engine.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
-		t.Errorf("stopped: %d tasks, %+v", n, got)
-	}
+	enginetest.Want(t, "tasks of what was stopped", 0, s.deliver(t))
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "shards of what was stopped", 0, len(got.Shards))
+	enginetest.Want(t, "warnings of what was stopped", 0, len(s.messages(t, warning)))
 	if len(left(t, s.Function)) != 10*shards {
 		t.Errorf("stopped: %v left", left(t, s.Function))
 	}
@@ -540,20 +559,21 @@ func TestSplitWithoutTime(t *testing.T) {
 func TestWrongSplits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		ranges  []engine.Range
+		ranges  []cleanup.Bounds
 		problem string
 	}{
-		{[]engine.Range{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
-		{[]engine.Range{{}, {}}, `range 0 ends at ""`},
-		{[]engine.Range{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
-		{[]engine.Range{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
+		{[]cleanup.Bounds{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]cleanup.Bounds{{}, {}}, `range 0 ends at ""`},
+		{[]cleanup.Bounds{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]cleanup.Bounds{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
 	} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return tt.ranges, nil }
-		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
-			t.Errorf("%s: %d", tt.problem, code)
-		}
-		if got := s.whole(t); got.Status != engine.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
+		s.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) { return tt.ranges, nil }
+		code := s.call(t, "")
+		enginetest.Want(t, tt.problem+": answer", http.StatusInternalServerError, code)
+		enginetest.Want(t, "tasks", 0, s.deliver(t))
+		enginetest.Want(t, "left", 40, len(left(t, s.Function)))
+		if got := s.whole(t); got.Status != report.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
 			t.Errorf("%+v, want %s", got.Failures, tt.problem)
 		}
 	}
@@ -657,9 +677,10 @@ func TestShardsBecomeOne(t *testing.T) {
 		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
 	}
 	seed(t, s.Function, 4)
-	if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 || stateOf(t, s.Function).Divided() {
-		t.Errorf("%v left, %+v", left(t, s.Function), stateOf(t, s.Function).Ranges)
-	}
+	s.call(t, "")
+	enginetest.Want(t, "tasks", 0, s.deliver(t))
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	enginetest.Want(t, "divided", false, stateOf(t, s.Function).Divided())
 	s.Env["SHARDS"] = "4"
 	seed(t, s.Function, 4)
 	s.call(t, "")
@@ -701,14 +722,14 @@ func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
 	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	if got := s.whole(t); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 40, Done: 30, Failed: 10}) {
+	if got := s.whole(t); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 40, Done: 30, Failed: 10}) {
 		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
 	got := s.whole(t)
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	if got.Scanned != 40 || len(got.Failures) != 0 {
 		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
 	}
@@ -784,11 +805,11 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 		return nil
 	}
 	for range 2 {
-		if code := s.call(t, "", task...); code != http.StatusOK || plans != 1 || len(left(t, s.Function)) != 30 {
-			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
-		}
+		enginetest.Want(t, "answer", http.StatusOK, s.call(t, "", task...))
+		enginetest.Want(t, "plans", 1, plans)
+		enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 	}
-	if got := s.whole(t); got.Shards[1] != (engine.Shard{RunID: got.Shards[1].RunID, Status: engine.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+	if got := s.whole(t); got.Shards[1] != (report.Shard{RunID: got.Shards[1].RunID, Status: report.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
 		t.Errorf("%+v", got.Shards[1])
 	}
 }
@@ -817,9 +838,10 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
 		t.Errorf("%d plans, %d left", plans, n)
 	}
-	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != engine.Completed {
-		t.Errorf("the whole: %+v", got)
-	}
+	got := s.whole(t)
+	enginetest.Want(t, "delete thing done", 10, got.Actions["delete thing"].Done)
+	enginetest.Want(t, "runs", 1, got.Shards[1].Runs)
+	enginetest.Want(t, "status", report.Completed, got.Shards[1].Status)
 }
 
 // TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and continues no further.
@@ -838,8 +860,11 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != engine.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
-		t.Errorf("%+v", got)
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "continued", false, got.Continued)
+	enginetest.Want(t, "now", start.Add(-time.Minute), got.Now)
+	if len(s.messages(t, "days ago")) == 0 {
+		t.Error("no messages")
 	}
 	s.began = nil
 	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
@@ -888,7 +913,7 @@ func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
 	if err := places.Wait(); err != nil {
 		t.Error(err)
 	}
-	enginetest.WantReport(t, s.whole(t), engine.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
+	enginetest.WantReport(t, s.whole(t), report.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
 	if n := len(s.Summaries(t)); n != 2 {
 		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
 	}

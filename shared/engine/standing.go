@@ -8,17 +8,10 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
-	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // State is what cleanupJobs/{job} says of a job's runs.
 type State = state.State
-
-// Range is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
-type Range = state.Bounds
-
-// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
-type Lookups = state.Lookups
 
 // StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
 // it. No run begins until then. cfg says where the database is.
@@ -28,12 +21,6 @@ func StateOf(cfg config.Config, job string, doc documents.Document) (State, erro
 
 // HeldByUndo reports whether what holds a job's lease is an undo.
 func HeldByUndo(holder string) bool { return state.ByUndo(holder) }
-
-// ReportOf reads the report that cleanupRuns/{runId} holds.
-func ReportOf(doc documents.Document) (*Report, error) { return report.Of(doc) }
-
-// RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
-const RunRetention = report.RunRetention
 
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
 var ErrNotUnderWay = errors.New("the run is not under way any more")

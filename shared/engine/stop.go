@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
 )
 
 // Somebody who wants a run to stop writes its id into the field stop of cleanupJobs/{job}. The run looks for that, begins nothing
@@ -24,6 +26,40 @@ type stop struct {
 	warned  bool        // of a mark that names no run
 }
 
+// deadline says when a call must end.
+type deadline struct {
+	clock     func() time.Time
+	timeout   time.Duration
+	begun     time.Time // by the clock, with its monotonic reading
+	planUntil time.Time // when planning must end, so that there is time to apply
+	stopAt    time.Time // when no more work may be begun
+	preview   bool
+	canceled  func() bool
+	stop      stop
+}
+
+// timeIsUp reports whether nothing more may be begun.
+func (d *deadline) timeIsUp() bool {
+	return d.canceled() || !d.clock().Before(d.stopAt) || d.toldToStop()
+}
+
+// CheckTime returns [cleanup.ErrOutOfTime] when no further step should be begun.
+func (d *deadline) CheckTime() error {
+	if d.timeIsUp() {
+		return cleanup.ErrOutOfTime
+	}
+	return nil
+}
+
+// PlanningTimeIsUp is earlier than [deadline.timeIsUp], for planning that took all the time would leave none to apply what was planned,
+// run after run.
+func (d *deadline) PlanningTimeIsUp() bool {
+	if d.preview {
+		return d.timeIsUp()
+	}
+	return d.canceled() || !d.clock().Before(d.planUntil) || d.toldToStop()
+}
+
 // listen has the call look for an order to stop from now on.
 func (r *run) listen(ctx context.Context) {
 	if r.hooks.DeafToStop {
@@ -35,16 +71,16 @@ func (r *run) listen(ctx context.Context) {
 
 // toldToStop reports whether the run was told to stop. It looks when it is asked, which is before every step, if nobody has
 // for a while; those who ask meanwhile go on.
-func (r *run) toldToStop() bool {
-	if r.stop.look == nil || r.stop.told.Load() || !r.stop.looking.TryLock() {
-		return r.stop.told.Load()
+func (d *deadline) toldToStop() bool {
+	if d.stop.look == nil || d.stop.told.Load() || !d.stop.looking.TryLock() {
+		return d.stop.told.Load()
 	}
-	defer r.stop.looking.Unlock()
-	if now := r.clock(); now.Sub(r.stop.looked) >= stopEvery {
-		r.stop.looked = now
-		r.stop.told.Store(r.stop.look())
+	defer d.stop.looking.Unlock()
+	if now := d.clock(); now.Sub(d.stop.looked) >= stopEvery {
+		d.stop.looked = now
+		d.stop.told.Store(d.stop.look())
 	}
-	return r.stop.told.Load()
+	return d.stop.told.Load()
 }
 
 // lookForStop reads the mark. Where it cannot be read, the next look tells.
@@ -53,18 +89,18 @@ func (r *run) lookForStop(ctx context.Context) bool {
 	defer cancel()
 	s, _, err := r.store().Read(ctx)
 	if err != nil {
-		r.log.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
+		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return false
 	}
 	named, _ := s.Stop.(string)
 	switch {
 	case s.Stop == nil:
 	case named == r.id():
-		r.log.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
+		r.Logger.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
 		return true
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
-		r.log.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
+		r.Logger.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
 			"set it to the string %s", r.job.Name, r.recordPath(), r.id()))
 	}
 	return false

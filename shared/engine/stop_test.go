@@ -15,11 +15,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // stoppable is a function whose run can be told to stop: its clock stands still until then, and then a run looks.
@@ -66,11 +68,11 @@ func (s *stoppable) tell(t *testing.T) {
 }
 
 // stopped checks what a run that was stopped leaves, besides what it has done.
-func (s *stoppable) stopped(t *testing.T, got *engine.Report) {
+func (s *stoppable) stopped(t *testing.T, got *report.Report) {
 	t.Helper()
-	if got.Status != engine.Partial || !got.Stopped || got.PartialRuns != 0 {
-		t.Errorf("%s, stopped %t, partial %d times; want partial, stopped, 0", got.Status, got.Stopped, got.PartialRuns)
-	}
+	enginetest.Want(t, "status", report.Partial, got.Status)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
 	record := job(t, s.Function)
 	if _, marked := record["stop"]; marked || s.holder(t) != "" {
 		t.Errorf("the run left %v; want neither mark nor lease", record)
@@ -106,9 +108,9 @@ func TestStoppedBetweenCommits(t *testing.T) {
 	}
 	got := s.Run(t, "")
 	s.stopped(t, got)
-	enginetest.Want(t, "actions", map[string]engine.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
+	enginetest.Want(t, "actions", map[string]report.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
 	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("file", items-underWay))
+	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("file", items-underWay))
 }
 
 // TestStoppedBetweenCommitsOfOneItem: what is committed stands, and the next run goes on with the item.
@@ -125,7 +127,7 @@ func TestStoppedBetweenCommitsOfOneItem(t *testing.T) {
 	s.stopped(t, s.Run(t, ""))
 	enginetest.Want(t, "left", any(int64(2)), s.Documents(t, "things")["a"]["left"])
 	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("file", 1))
+	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("file", 1))
 }
 
 // TestStoppedInFollowUps: what was to follow a commit is left to do, and the next run does it.
@@ -145,7 +147,7 @@ func TestStoppedInFollowUps(t *testing.T) {
 		t.Fatalf("todos %v, objects %v; want what follows left to do", entries, s.Objects(t))
 	}
 	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	if len(s.Objects(t)) != 0 {
 		t.Errorf("objects %v", s.Objects(t))
 	}
@@ -162,7 +164,7 @@ func TestStoppedWhilePlanning(t *testing.T) {
 	}))
 	got := s.Run(t, "")
 	s.stopped(t, got)
-	enginetest.Want(t, "actions", map[string]engine.Counts{"delete thing": {Planned: 4}}, got.Actions)
+	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
 	if len(left(t, s.Function)) != 6 || enginetest.Checkpoint(job(t, s.Function)) != "" {
 		t.Errorf("left %v, position %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
 	}
@@ -173,7 +175,7 @@ func TestStoppedBeforeAnything(t *testing.T) {
 	var s *stoppable
 	tell := true
 	plan := thingsJob(2).Plan
-	s = newStoppable(t, newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+	s = newStoppable(t, newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		if tell {
 			p.Fail(ctx, "things/x", "look", errors.New("no luck"))
 			s.tell(t)
@@ -195,7 +197,7 @@ func TestStoppedBeforeAnything(t *testing.T) {
 	}
 	oneLine(t, s.Function, "is not planned again: run "+got.RunID+" was stopped")
 	s.Now = s.Now.Add(time.Minute)
-	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 6))
+	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("delete thing", 6))
 }
 
 // TestStopThatComesTooLate: a run that has nothing left to do completes.
@@ -207,7 +209,7 @@ func TestStopThatComesTooLate(t *testing.T) {
 		s.tell(t)
 		return err
 	}))
-	if got := s.Run(t, ""); got.Status != engine.Completed || got.Stopped {
+	if got := s.Run(t, ""); got.Status != report.Completed || got.Stopped {
 		t.Errorf("%s, stopped %t", got.Status, got.Stopped)
 	}
 	if _, marked := job(t, s.Function)["stop"]; marked {
@@ -234,7 +236,7 @@ func TestMarksThatStopNothing(t *testing.T) {
 				}
 				s.ahead.Add(5)
 			}))
-			enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 6))
+			enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("delete thing", 6))
 			if _, marked := job(t, s.Function)["stop"]; marked {
 				t.Error("the mark is still there")
 			}
@@ -250,7 +252,7 @@ func TestMarksThatStopNothing(t *testing.T) {
 func TestLooksForTheMark(t *testing.T) {
 	var s *stoppable
 	steps := 0
-	s = newStoppable(t, newFunction(t, engine.Job{Name: "testJob", Plan: func(_ context.Context, p *engine.Planner) error {
+	s = newStoppable(t, newFunction(t, cleanup.Job{Name: "testJob", Plan: func(_ context.Context, p *cleanup.Planner) error {
 		for range steps {
 			if err := p.SaveCheckpoint("x"); err != nil {
 				return err
@@ -297,8 +299,10 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 			return nil
 		}))
 	got := s.Run(t, "")
-	if !got.Stopped || got.Actions["delete thing"].Planned != 4 || looks < 3 {
-		t.Errorf("stopped %t, %v, %d looks; want the second look to stop it", got.Stopped, got.Actions, looks)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
+	if looks < 3 {
+		t.Errorf("looks: %v", looks)
 	}
 	if line := oneLine(t, s.Function, "could not check whether to stop"); line["severity"] != "WARNING" {
 		t.Errorf("%v", line)

@@ -6,39 +6,43 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // maxPartialRuns is from how many partial runs in a row on somebody is told.
 const maxPartialRuns = 3
 
+// maxProblem is how many bytes the log's field problem has, which goes into an alert's message.
+const maxProblem = 300
+
 // logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
 // it was given to stop after, which is less than its function's, or it does not continue by itself any longer.
-func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
+func (r *run) logBehind(ctx context.Context, of *report.Report, stays string) {
 	reached := r.ownStop && !r.clock().Before(r.stopAt)
-	if report.Status != Partial || report.DryRun || report.Stopped || report.Continued {
+	if of.Status != report.Partial || of.DryRun || of.Stopped || of.Continued {
 		return
 	}
 	var message string
-	switch left := report.Left(); {
+	switch left := of.Left(); {
 	case stays != "":
 		message = fmt.Sprintf("%s does not keep up, and does not continue by itself: %s; %d planned actions left: "+
 			"run it more often (Terraform: schedules), give it more time (timeouts) or let it continue for longer (continue_for)", r.job.Name, stays, left)
-	case reached, report.PartialRuns >= maxPartialRuns:
+	case reached, of.PartialRuns >= maxPartialRuns:
 		message = fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
 			"run it more often (Terraform: schedules) or give it more time (timeouts)",
-			r.job.Name, report.PartialRuns, r.why(report), left)
+			r.job.Name, of.PartialRuns, r.why(of), left)
 	default:
 		return
 	}
-	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.Left()))
+	r.Logger.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", of.PartialRuns), slog.Int("left", of.Left()))
 }
 
 // why says why a run ended partial.
-func (r *run) why(report *Report) string {
-	duration := (time.Duration(report.DurationMs) * time.Millisecond).Round(time.Second).String()
+func (r *run) why(of *report.Report) string {
+	duration := (time.Duration(of.DurationMs) * time.Millisecond).Round(time.Second).String()
 	switch {
-	case report.Stopped:
+	case of.Stopped:
 		return "stopped, as it was told to, after " + duration
 	case len(r.ranges) > 0:
 		return fmt.Sprintf("split into %d shards after %s", len(r.ranges), duration)
@@ -51,19 +55,19 @@ func (r *run) why(report *Report) string {
 // logEnd logs the line of a call's end. That of a task's call is one that no alert or chart is made from; the last of all calls of a run
 // logs that of the whole.
 func (r *run) logEnd(ctx context.Context) {
-	part := r.report.Part
+	part := r.Report.Part
 	if part == nil {
-		r.logBehind(ctx, r.report, r.stays)
-		r.logSummary(ctx, r.report)
+		r.logBehind(ctx, r.Report, r.stays)
+		r.logSummary(ctx, r.Report)
 		return
 	}
-	text := r.report.Summary(r.why(r.report))
+	text := r.Report.Summary(r.why(r.Report))
 	if r.saved.Divided() {
 		text = fmt.Sprintf("shard %d of %d: %s", part.Number, part.Shards, text)
 	} else {
 		text = "continued: " + text
 	}
-	r.log.InfoContext(ctx, text, slog.Any("shardReport", r.report.ForLog()))
+	r.Logger.InfoContext(ctx, text, slog.Any("shardReport", r.Report.ForLog()))
 	if r.leased && r.saved.Settled() {
 		whole := r.saved.Report()
 		r.logBehind(ctx, whole, r.saved.Why())
@@ -71,19 +75,19 @@ func (r *run) logEnd(ctx context.Context) {
 	}
 }
 
-func (r *run) logSummary(ctx context.Context, report *Report) {
-	message := report.Summary(r.why(report))
-	attributes := []any{slog.Any("report", report.ForLog())}
-	problem := report.Problem()
+func (r *run) logSummary(ctx context.Context, of *report.Report) {
+	message := of.Summary(r.why(of))
+	attributes := []any{slog.Any("report", of.ForLog())}
+	problem := of.Problem()
 	if problem != "" {
-		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
+		attributes = append(attributes, logging.Problem(report.Clip(problem, maxProblem)))
 	}
 	switch {
 	case problem == "":
-		r.log.InfoContext(ctx, message, attributes...)
-	case report.DryRun: // whoever previews sees it; nobody is to be woken
-		r.log.WarnContext(ctx, message, attributes...)
+		r.Logger.InfoContext(ctx, message, attributes...)
+	case of.DryRun: // whoever previews sees it; nobody is to be woken
+		r.Logger.WarnContext(ctx, message, attributes...)
 	default:
-		r.log.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
+		r.Logger.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
 	}
 }

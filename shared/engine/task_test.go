@@ -14,28 +14,32 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // touched is a thing on which a worker notes the color that it was called with, and the run's now.
-var touched = engine.Rule[engine.Subject]{
-	Name: "touched", Load: engine.Itself,
-	Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
-	Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("paint thing", "it was asked for") },
-	Change: func(s engine.Subject, _ engine.Decision, run engine.Run) engine.Change {
+var touched = cleanup.Rule[cleanup.Subject]{
+	Name: "touched", Load: cleanup.Itself,
+	Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
+	Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision {
+		return cleanup.Do("paint thing", "it was asked for")
+	},
+	Change: func(s cleanup.Subject, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 		data := map[string]any{"color": run.Task["color"], "at": run.Now}
-		return engine.Change{Writes: []documents.Write{{Op: documents.Set, Ref: s.Ref(), Data: data}}}
+		return cleanup.Change{Writes: []documents.Write{{Op: documents.Set, Ref: s.Ref(), Data: data}}}
 	},
 }
 
 // touchJob is a worker that does to a thing what a rule says.
-func touchJob(rule engine.AnyRule) engine.Job {
-	return engine.Job{
+func touchJob(rule cleanup.AnyRule) cleanup.Job {
+	return cleanup.Job{
 		Name: "testWorker",
-		Task: &engine.Task{
+		Task: &cleanup.Task{
 			Fields: []string{"thing", "color"}, Collection: "things", Rule: rule,
 			Check: func(task map[string]string) error {
 				if task["color"] == "octarine" {
@@ -51,15 +55,15 @@ func TestWorker(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	f.Env["MAX_ACTIONS"] = "1"
 	got := enginetest.NewGolden(t, "worker").Run(t, "a worker takes no lease and saves no report", f, "", `{"color":"red","thing":"t1"}`)
-	if got.Job != "testWorker" || got.Status != engine.Completed || got.Actions["paint thing"] != (engine.Counts{Planned: 1, Done: 1}) {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "job", "testWorker", got.Job)
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	enginetest.Want(t, "paint thing", report.Counts{Planned: 1, Done: 1}, got.Actions["paint thing"])
 	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
 		t.Errorf("things/t1 (-want +got):\n%s", diff)
 	}
-	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 || len(f.Summaries(t)) != 1 {
-		t.Errorf("%d summaries; nothing but the log is to say what a worker did", len(f.Summaries(t)))
-	}
+	enginetest.Want(t, "cleanup jobs", 0, len(f.Documents(t, "cleanupJobs")))
+	enginetest.Want(t, "cleanup runs", 0, len(f.Documents(t, "cleanupRuns")))
+	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
 }
 
 // TestWorkerTakesNoLease: many may run at once, beside a run of the same name and beside an undo, which excludes none of them.
@@ -69,7 +73,7 @@ func TestWorkerTakesNoLease(t *testing.T) {
 	f.Set(t, "cleanupJobs/testWorker", record)
 	before := f.Documents(t, "cleanupJobs")
 	got := f.Run(t, `{"color":"red","thing":"t1"}`)
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("paint thing", 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("paint thing", 1))
 	enginetest.Want(t, "the job's record", before, f.Documents(t, "cleanupJobs"))
 	enginetest.Want(t, "reports", 0, len(f.Documents(t, "cleanupRuns")))
 }
@@ -83,9 +87,9 @@ func TestWorkerPreviews(t *testing.T) {
 			query = ""
 		}
 		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
-		if !got.DryRun || len(got.Plan) != 1 || len(f.Documents(t, "things")) != 0 {
-			t.Errorf("report %+v", got)
-		}
+		enginetest.Want(t, "dry run", true, got.DryRun)
+		enginetest.Want(t, "plan", 1, len(got.Plan))
+		enginetest.Want(t, "things", 0, len(f.Documents(t, "things")))
 	}
 }
 
@@ -127,7 +131,7 @@ func TestWorkerThatDoesNotCompleteIsTriedAgain(t *testing.T) {
 		wall := start
 		f.Clock = func() time.Time { return wall }
 		f.Hooks.BeforeApply = func() { wall = start.Add(tt.late) }
-		if got := f.Run(t, paintRed); got.Status != engine.Failed || len(got.Failures) != 1 {
+		if got := f.Run(t, paintRed); got.Status != report.Failed || len(got.Failures) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -143,7 +147,7 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 	job.Env["TASKS_TARGET_URL"] = p.Serve(t)
 	job.Now = start.AddDate(0, 3, 0) // travelled in time
 	got := job.Run(t, "")
-	if got.Status != engine.Completed || got.Usage.Tasks != 1 {
+	if got.Status != report.Completed || got.Usage.Tasks != 1 {
 		t.Fatalf("report %+v", got)
 	}
 	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
@@ -157,23 +161,23 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 func TestContinue(t *testing.T) {
 	var mu sync.Mutex
 	var checkpoints []string
-	f := newFunction(t, engine.Job{Name: "testJob", Rules: []engine.AnyRule{touched}, Plan: func(ctx context.Context, p *engine.Planner) error {
+	f := newFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{touched}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		mu.Lock()
 		defer mu.Unlock()
-		checkpoints = append(checkpoints, p.Checkpoint())
+		checkpoints = append(checkpoints, p.Checkpoint)
 		done := ""
-		p.Continue(func([]documents.Ref) string { return p.Checkpoint() + done })
+		p.Continue(func([]documents.Ref) string { return p.Checkpoint + done })
 		rule := touched
-		rule.Change = func(s engine.Subject, d engine.Decision, run engine.Run) engine.Change {
+		rule.Change = func(s cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 			done = "+"
-			if p.Checkpoint() == "+" {
-				return engine.Change{Fail: errors.New("no luck")}
+			if p.Checkpoint == "+" {
+				return cleanup.Change{Fail: errors.New("no luck")}
 			}
 			return touched.Change(s, d, run)
 		}
 		return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: "x"})
 	}})
-	for _, want := range []engine.Status{engine.Completed, engine.Failed, engine.Completed} {
+	for _, want := range []report.Status{report.Completed, report.Failed, report.Completed} {
 		if got := f.Run(t, ""); got.Status != want {
 			t.Errorf("%s, want %s", got.Status, want)
 		}
@@ -194,7 +198,7 @@ func TestStopAfter(t *testing.T) {
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
-	if got := f.Run(t, ""); got.Status != engine.Partial || len(left(t, f)) != 3 {
+	if got := f.Run(t, ""); got.Status != report.Partial || len(left(t, f)) != 3 {
 		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
 	}
 }
@@ -212,11 +216,11 @@ func TestWorkerWhoseTodoStays(t *testing.T) {
 		return send()
 	})
 	got := f.Run(t, task)
-	enginetest.Want(t, "status", engine.Failed, got.Status)
+	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "done", 1, got.Actions["file"].Done)
 	enginetest.Want(t, "todos", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
-	enginetest.WantReport(t, f.Run(t, `{"color":"blue","thing":"t1"}`), engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, f.Run(t, `{"color":"blue","thing":"t1"}`), report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "todos after another task", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
-	enginetest.WantReport(t, f.Run(t, task), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, f.Run(t, task), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "todos in the end", 0, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
 }

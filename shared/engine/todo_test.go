@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -56,9 +57,9 @@ func TestACommitThatNothingFollows(t *testing.T) {
 				})
 				got := f.Run(t, "")
 				if killed {
-					enginetest.Want(t, "status", engine.Failed, got.Status)
+					enginetest.Want(t, "status", report.Failed, got.Status)
 				} else {
-					enginetest.WantReport(t, got, engine.Completed, enginetest.Done("do", 2))
+					enginetest.WantReport(t, got, report.Completed, enginetest.Done("do", 2))
 				}
 				want := []map[string]int{{"set cleanupUndo": 1, "delete things": 2}}
 				if days == "0" && !killed {
@@ -82,7 +83,7 @@ func TestACommitThatNothingFollows(t *testing.T) {
 					t.Errorf("contents: %v, want %v", err, wantErr)
 				}
 				killed = false
-				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 			})
 		}
 	}
@@ -92,18 +93,18 @@ func TestACommitThatNothingFollows(t *testing.T) {
 // counts as done. counted is of a document that each commit changes, so that doing it again shows.
 func TestLostAnswersTold(t *testing.T) {
 	counted := told
-	counted.Change = func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+	counted.Change = func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		note := documents.Ref{Collection: "notes", ID: s.ID()}
 		n, _ := s.Data["n"].(int64)
-		return engine.Change{
+		return cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
-			Then: []engine.FollowUp{{
+			Then: []cleanup.FollowUp{{
 				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
-				Recorded: &engine.Recorded{Done: []documents.Write{{Op: documents.Create, Ref: note, Data: map[string]any{"n": int64(1)}}}},
+				Recorded: &cleanup.Recorded{Done: []documents.Write{{Op: documents.Create, Ref: note, Data: map[string]any{"n": int64(1)}}}},
 			}},
 		}
 	}
-	counted.Reach = engine.Reach{Items: "things", Writes: []string{"things", "notes"}}
+	counted.Reach = cleanup.Reach{Items: "things", Writes: []string{"things", "notes"}}
 	for _, days := range []string{"7", "0"} {
 		for lost := 1; lost <= 2; lost++ { // the commit, and that of what is recorded after its follow-up
 			t.Run(fmt.Sprintf("%s days, answer %d", days, lost), func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestLostAnswersTold(t *testing.T) {
 					}
 					return nil
 				})
-				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("tell", 1))
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("tell", 1))
 				enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
 				enginetest.Want(t, "notes", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "notes"))
 				enginetest.Want(t, "commits that took effect", 2, n)
@@ -146,17 +147,17 @@ func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 		f.Put(t, fmt.Sprint("files/", i), nil, []byte("x"))
 	}
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", files...))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	setBoxes(t, f, "old", 2, 0, old)
 	got := f.Run(t, "")
-	enginetest.Want(t, "status with 7", engine.Aborted, got.Status)
+	enginetest.Want(t, "status with 7", report.Aborted, got.Status)
 	if !strings.Contains(got.Failures[0].Error, "counting 5 that runs of the same time have done or may have") {
 		t.Errorf("failures %+v", got.Failures)
 	}
 	f.Env["MAX_ACTIONS"] = "7"
 	f.Now = start.AddDate(0, 0, 1) // an aborted run is not planned again for its time
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 2))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 2))
 }
 
 // TestDoneTodoOfACommitThatIsRefused: a commit takes along the end of a Todo that is done. If it is refused, the Todo goes nevertheless.
@@ -172,7 +173,7 @@ func TestDoneTodoOfACommitThatIsRefused(t *testing.T) {
 		}
 		return send()
 	})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"file": {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"file": {Planned: 1, Failed: 1}})
 	enginetest.Want(t, "took it along", true, took)
 	enginetest.Want(t, "things", map[string]map[string]any{"a": {"left": int64(2)}}, f.Documents(t, "things"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
@@ -198,7 +199,7 @@ func TestTodosOfShards(t *testing.T) {
 	for _, shard := range got.Shards {
 		done = append(done, shard.Done)
 	}
-	enginetest.Want(t, "finished", engine.Counts{Planned: 4, Done: 4}, got.Actions["finish interrupted action"])
+	enginetest.Want(t, "finished", report.Counts{Planned: 4, Done: 4}, got.Actions["finish interrupted action"])
 	enginetest.Want(t, "done by each shard, with ten things each", []int{11, 13, 10, 10}, done)
 	enginetest.Want(t, "todos", 0, len(ids(t, s.Function, "cleanupJobs/testJob/cleanupTodo")))
 }

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
@@ -50,7 +50,7 @@ func TestDeletionsAreKeptManyTogether(t *testing.T) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
 	f.Hooks.Dial = append(f.Hooks.Dial, cutOff("BatchGetDocuments"))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete thing", n))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", n))
 	entries := f.Documents(t, runlog.DoneOf(got.RunID))
 	if len(entries) != 3 || got.Usage.FirestoreWrites > 3+10 {
 		t.Errorf("%d entries, usage %+v; want 3 entries, and a few writes besides", len(entries), got.Usage)

@@ -94,8 +94,11 @@ func TestInOrderFails(t *testing.T) {
 			ended++
 			return nil
 		})
-		if err == nil || !strings.Contains(err.Error(), tt.want) || ended != tt.ended {
-			t.Errorf("%s: %v after %d, want %s after %d", name, err, ended, tt.want, tt.ended)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
+		if ended != tt.ended {
+			t.Errorf("%s: it ended after %d, want %d", name, ended, tt.ended)
 		}
 	}
 }

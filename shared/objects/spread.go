@@ -154,6 +154,10 @@ func (s *spread) within(
 		if before != "" && child >= before {
 			return "", n, true
 		}
+		fits := valid(child)
+		if fits == "" {
+			continue
+		}
 		inside := before != "" && strings.HasPrefix(before, child)
 		if inside || n+each[i] > objects && each[i] > precise {
 			at, more, ended := s.within(child, before, 0, each, objects-n, each[i], "")
@@ -164,7 +168,7 @@ func (s *spread) within(
 			continue
 		}
 		if n+each[i] > objects {
-			if fits := valid(child); fits > from && len(fits) <= maxName && (before == "" || fits < before) {
+			if fits > from && len(fits) <= maxName && (before == "" || fits < before) {
 				return fits, n, false
 			}
 		}
@@ -199,10 +203,17 @@ func (s *spread) at(i int, name string) letters {
 	return set
 }
 
-// valid completes a name that ends in the middle of a character; "" if it cannot.
+// valid completes a name that ends in the middle of a character; "" if it cannot. What is before its last byte can be completed, so
+// only the last two characters may be wrong.
 func valid(name string) string {
+	last := len(name)
+	for range 2 {
+		for last--; last > 0 && !utf8.RuneStart(name[last]); last-- {
+		}
+	}
+	tail := name[max(0, last):]
 	for _, end := range []string{"", "\x80", "\x80\x80", "\xa0\x80", "\x80\x80\x80", "\x90\x80\x80"} {
-		if utf8.ValidString(name + end) {
+		if utf8.ValidString(tail + end) {
 			return name + end
 		}
 	}

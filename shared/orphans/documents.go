@@ -11,8 +11,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
@@ -23,9 +23,9 @@ type Documents struct {
 	Owners            string // the owners' collection, e.g. circles
 	// Judge decides about a document by whether its owner exists; it is pure. It gets the documents whose field is a string
 	// that is not empty, even one that is no valid id.
-	Judge   func(d documents.Document, ownerExists bool) engine.Decision
-	Rule    engine.AnyRule // judges what is due once more, in its commit, and says what to write
-	KeptOdd string         // why documents are kept whose field is neither a string nor null
+	Judge   func(d documents.Document, ownerExists bool) cleanup.Decision
+	Rule    cleanup.AnyRule // judges what is due once more, in its commit, and says what to write
+	KeptOdd string          // why documents are kept whose field is neither a string nor null
 }
 
 // maxGaps is how many gaps between owners one query covers. If nothing lies in them, it costs one read. Firestore allows a
@@ -45,7 +45,7 @@ func (c Documents) name() string { return c.Name }
 // in order: a document whose field lies between two neighbours in the field's index has no owner.
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
-func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading {
+func (c Documents) begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading {
 	between := flow.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) },
 		func(ctx context.Context, g gaps) (firstOf, error) {
@@ -57,7 +57,7 @@ func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) eng
 			return firstOf{found, missing}, err
 		})
 	strange := c.findOdd(ctx, p)
-	return engine.Reading{
+	return cleanup.Reading{
 		Stop: func() {
 			between.Stop()
 			strange.Stop()
@@ -67,17 +67,17 @@ func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) eng
 }
 
 // maxOwners returns how many owners a run reads at most.
-func maxOwners(p *engine.Planner) int {
+func maxOwners(p *cleanup.Planner) int {
 	return cmp.Or(own.In(p.Config).owners, defaultMaxOwners)
 }
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *engine.Planner, in stretch, between *flow.Flow[gaps, firstOf], strange *flow.Flow[documents.Query, odd],
+	ctx context.Context, p *cleanup.Planner, in stretch, between *flow.Flow[gaps, firstOf], strange *flow.Flow[documents.Query, odd],
 ) error {
 	err := c.planAllGaps(ctx, p, in, between)
-	var limit *engine.LimitError
+	var limit *cleanup.LimitError
 	switch {
 	case err == nil:
 		if err := c.keepOdd(ctx, p, strange); err != nil {
@@ -85,7 +85,7 @@ func (c Documents) plan(
 			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
 		}
 		return nil
-	case errors.Is(err, engine.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
+	case errors.Is(err, cleanup.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
 	default:
 		p.Fail(ctx, c.Collection+" of "+c.Owners+" that do not exist", "plan", err)
@@ -113,7 +113,7 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *engine.Planner, in stretch, all *flow.Flow[gaps, firstOf]) error {
+func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch, all *flow.Flow[gaps, firstOf]) error {
 	var due tally
 	until := ""
 	err := all.Each(func(g gaps, first firstOf) error {
@@ -132,22 +132,24 @@ func (c Documents) planAllGaps(ctx context.Context, p *engine.Planner, in stretc
 		}
 		return in.save(g.last)
 	})
-	if err == nil || errors.Is(err, engine.ErrOutOfTime) {
+	if err == nil || errors.Is(err, cleanup.ErrOutOfTime) {
 		c.share(ctx, p, c.gap(in.From, until), due.n)
 	}
 	return err
 }
 
 // leave says what is left for the next runs.
-func (c Documents) leave(ctx context.Context, p *engine.Planner, after string) {
+func (c Documents) leave(ctx context.Context, p *cleanup.Planner, after string) {
 	behind := documents.Filter{Field: firestore.DocumentID, Op: ">", Value: p.Documents.Ref(c.Owners + "/" + after)}
 	left, counted := p.Count(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
 	if !counted {
 		return
 	}
 	most := maxOwners(p)
-	p.Keep(fmt.Sprintf("left for the next runs: one looks for %s of %d %s at most (%s)", c.Collection, most, c.Owners, ownersSetting), left)
-	p.Log.InfoContext(ctx, fmt.Sprintf("%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
+	reason := "left for the next runs: one looks for %s of %d %s at most (%s)"
+	p.Keep(fmt.Sprintf(reason, c.Collection, most, c.Owners, ownersSetting), left)
+	p.Log.InfoContext(ctx, fmt.Sprintf(
+		"%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
 		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
 }
 
@@ -159,7 +161,7 @@ type tally struct {
 
 // share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
 // these are not counted.
-func (c Documents) share(ctx context.Context, p *engine.Planner, among []documents.Filter, due int) {
+func (c Documents) share(ctx context.Context, p *cleanup.Planner, among []documents.Filter, due int) {
 	if due*100 <= p.Config.MaxDuePercent*p.Config.MinLookups || p.Config.MaxDuePercent == 100 {
 		return
 	}
@@ -174,8 +176,9 @@ func (c Documents) share(ctx context.Context, p *engine.Planner, among []documen
 	p.Share("documents of "+c.Collection+" that name one of "+c.Owners, all, due, 0)
 }
 
-// allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks at.
-func (c Documents) allGaps(ctx context.Context, p *engine.Planner, below string) iter.Seq2[gaps, error] {
+// allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks
+// at.
+func (c Documents) allGaps(ctx context.Context, p *cleanup.Planner, below string) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
 		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
 		var from documents.Cursor
@@ -219,8 +222,8 @@ func noBound(owner documents.Document) bool {
 	return !documents.Queryable(owner.ID()) || !documents.ValidID(owner.ID())
 }
 
-// gap returns the condition that the field lies between two owners' ids. below is "" before the first owner, and above is "" behind
-// the last. It excludes the empty string and values of other types.
+// gap returns the condition that the field lies between two owners' ids. below is "" before the first owner, and above is ""
+// behind the last. It excludes the empty string and values of other types.
 func (c Documents) gap(below, above string) []documents.Filter {
 	filters := []documents.Filter{{Field: c.Field, Op: ">", Value: below}}
 	if above != "" {
@@ -247,7 +250,7 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 }
 
 // planGaps plans the documents in some gaps. Their first page has been read.
-func (c Documents) planGaps(ctx context.Context, p *engine.Planner, q documents.Query, first firstOf, due *tally) error {
+func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, first firstOf, due *tally) error {
 	if err := c.planPage(ctx, p, first.found, first.missing, due); err != nil || len(first.found) < gapPageSize {
 		return err
 	}
@@ -270,10 +273,10 @@ func (c Documents) planGaps(ctx context.Context, p *engine.Planner, q documents.
 	return nil
 }
 
-func (c Documents) planPage(ctx context.Context, p *engine.Planner, found []documents.Document, missing []string,
+func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []documents.Document, missing []string,
 	sofar *tally) error {
 	p.Scanned(len(found))
-	var due []engine.Proposal
+	var due []cleanup.Proposal
 	for _, d := range found {
 		owner, _ := d.Text(c.Field)
 		switch decision := c.Judge(d, !slices.Contains(missing, owner)); {
@@ -282,7 +285,7 @@ func (c Documents) planPage(ctx context.Context, p *engine.Planner, found []docu
 		case decision.Kind == "":
 			p.Keep(decision.Reason, 1)
 		default:
-			due = append(due, engine.Proposal{Document: d, Decision: decision})
+			due = append(due, cleanup.Proposal{Document: d, Decision: decision})
 			p.DueBecause(documents.Ref{Collection: c.Owners, ID: owner})
 			if sofar.n++; owner != sofar.last {
 				sofar.last = owner
@@ -301,7 +304,7 @@ type odd struct {
 }
 
 // findOdd counts the odd documents before all strings and those after them, and reads the first of each.
-func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *flow.Flow[documents.Query, odd] {
+func (c Documents) findOdd(ctx context.Context, p *cleanup.Planner) *flow.Flow[documents.Query, odd] {
 	ends := documents.Query{Collection: c.Collection, Select: documents.NameOnly}.Odd(c.Field, "", []byte{})
 	return flow.Begin(ctx, len(ends),
 		func(context.Context) iter.Seq2[documents.Query, error] {
@@ -316,7 +319,7 @@ func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *flow.Flow[do
 }
 
 // keepOdd counts the odd documents and names the first. Nothing depends on that, so an error is only logged.
-func (c Documents) keepOdd(ctx context.Context, p *engine.Planner, all *flow.Flow[documents.Query, odd]) error {
+func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner, all *flow.Flow[documents.Query, odd]) error {
 	named := 0
 	return all.Each(func(_ documents.Query, found odd) error {
 		p.Scanned(found.n)

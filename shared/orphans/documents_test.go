@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // long returns an id of n bytes that begins and ends as given.
@@ -51,7 +51,7 @@ func TestDocuments(t *testing.T) {
 	}
 	setNotes(t, f, of)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, len(gone)))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, len(gone)))
 	enginetest.Want(t, "notes left", kept, notesLeft(t, f))
 	enginetest.Want(t, "unnamed and odd, also where a book is called null", []int{6, 2}, []int{got.Kept[keptUnnamed], got.Kept[keptOdd]})
 	enginetest.Want(t, "look-alikes left", 1, len(f.Documents(t, "notesx")))
@@ -70,7 +70,7 @@ func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 		f.Set(t, fmt.Sprintf("notes/orphan%02d", i), map[string]any{"bookId": fmt.Sprintf("c050x%02d", i)})
 	}
 	got := enginetest.NewGolden(t, "notes").Run(t, "300 notes have owners, 30 have none", f, "", "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 30))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 30))
 	enginetest.Want(t, "notes left", 300, len(notesLeft(t, f)))
 }
 
@@ -100,7 +100,7 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	setNotes(t, f, of)
 	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{keptOdd: 30}, got.Kept)
 	enginetest.Want(t, "scanned", 30, got.Scanned)
 	named := map[any]bool{}
@@ -122,7 +122,7 @@ func TestHugeFields(t *testing.T) {
 	})
 	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 3))
 	enginetest.Want(t, "notes left", 55, len(notesLeft(t, f)))
 	enginetest.Want(t, "kept", map[string]int{keptUnnamed: 55}, got.Kept)
 }
@@ -142,7 +142,7 @@ func TestOwnerMadeDuringTheRun(t *testing.T) {
 		return nil
 	})
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 1))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 1))
 	enginetest.Want(t, "kept", map[string]int{keptOfBook: 1}, got.Kept)
 	enginetest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
 }
@@ -190,11 +190,11 @@ func (s *onSend) SendMsg(m any) error {
 func TestQueriesThatFail(t *testing.T) {
 	for name, tt := range map[string]struct {
 		counts bool // counts are refused, and nothing else
-		status engine.Status
+		status report.Status
 		left   []string
 	}{
-		"counts":  {true, engine.Completed, []string{"odd"}},
-		"queries": {false, engine.Failed, []string{"odd", "orphan"}},
+		"counts":  {true, report.Completed, []string{"odd"}},
+		"queries": {false, report.Failed, []string{"odd", "orphan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, files, notes)
@@ -219,7 +219,7 @@ func TestQueriesThatFail(t *testing.T) {
 			}
 			refuse = false
 			got = f.Run(t, "")
-			enginetest.Want(t, "the next run", engine.Completed, got.Status)
+			enginetest.Want(t, "the next run", report.Completed, got.Status)
 			enginetest.Want(t, "notes left then", []string{"odd"}, notesLeft(t, f))
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -25,7 +25,7 @@ type Objects struct {
 
 // Verdict is what becomes of an object.
 type Verdict struct {
-	engine.Decision
+	cleanup.Decision
 	// Owner is the document whose absence the decision waits for: if it exists, the object is kept. If it is [Nobody], the decision
 	// is carried out whatever documents exist. If it is forgotten, the object is kept.
 	Owner    documents.Ref
@@ -64,17 +64,17 @@ type page struct {
 func (f Objects) name() string { return f.Name }
 
 // begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
-func (f Objects) begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading {
+func (f Objects) begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading {
 	pages := flow.Begin(ctx, pagesAhead,
 		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) },
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
 		})
-	return engine.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, in.save) }}
+	return cleanup.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, in.save) }}
 }
 
 // plan proposes the objects that are due, in the order of their names.
-func (f Objects) plan(ctx context.Context, p *engine.Planner, pages *flow.Flow[page, map[string][]string],
+func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[page, map[string][]string],
 	save func(string) error) error {
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	return pages.Each(func(page page, missing map[string][]string) error {
@@ -100,7 +100,7 @@ func (f Objects) plan(ctx context.Context, p *engine.Planner, pages *flow.Flow[p
 }
 
 // pages returns the folder's objects with their decisions, and which owners must be looked up, each once.
-func (f Objects) pages(ctx context.Context, p *engine.Planner, in objects.Names) iter.Seq2[page, error] {
+func (f Objects) pages(ctx context.Context, p *cleanup.Planner, in objects.Names) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		known := map[documents.Ref]bool{}
 		judge := func(o objects.Object) object { return f.judge(o, p.Now) }
@@ -129,7 +129,7 @@ func (f Objects) pages(ctx context.Context, p *engine.Planner, in objects.Names)
 func (f Objects) judge(o objects.Object, now time.Time) object {
 	v := f.Judge(o, now)
 	if v.Kind != "" && v.Owner != Nobody && (v.Owner.Collection == "" || !documents.ValidID(v.Owner.ID)) {
-		v.Decision = engine.Invalid(KeptInvalidOwner)
+		v.Decision = cleanup.Invalid(KeptInvalidOwner)
 	}
 	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
 }
@@ -146,7 +146,7 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 }
 
 // count counts an object for the safety limits.
-func (f Objects) count(p *engine.Planner, o object, ownerExists bool) {
+func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
 	due := 0
 	switch {
 	case o.Kind != "" && o.Owner == Nobody:
@@ -163,7 +163,7 @@ func (f Objects) count(p *engine.Planner, o object, ownerExists bool) {
 	p.Share("objects under "+f.Folder, 1, due, 0)
 }
 
-func (f Objects) propose(ctx context.Context, p *engine.Planner, o object, ownerExists bool) error {
+func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool) error {
 	target := func() string { return "gs://" + p.Config.Bucket + "/" + o.Name } // which few need
 	switch {
 	case o.Invalid:
@@ -176,10 +176,10 @@ func (f Objects) propose(ctx context.Context, p *engine.Planner, o object, owner
 		p.Keep("belongs to one of "+o.Owner.Collection, 1)
 		return nil
 	}
-	effect, why := engine.DeleteObject{Deletion: o.Deletion}, o.Reason
+	object, why := cleanup.DeleteObject{Deletion: o.Deletion}, o.Reason
 	if o.Owner != Nobody {
-		effect.Absent = o.Owner
+		object.Absent = o.Owner
 		why = cmp.Or(why, o.Owner.Shown()+" does not exist")
 	}
-	return p.Propose(ctx, engine.Action{Kind: o.Kind, Target: target(), Reason: f.Reason(why, o.Uploaded), Effect: effect})
+	return p.ProposeObject(ctx, o.Kind, f.Reason(why, o.Uploaded), object)
 }

@@ -8,8 +8,8 @@ import (
 
 	"cloud.google.com/go/storage"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
 
@@ -34,13 +34,13 @@ func TestObjects(t *testing.T) {
 	}
 	left := slices.DeleteFunc(f.Objects(t), func(name string) bool { return strings.HasSuffix(name, "/gone.png") })
 	preview := f.Run(t, `{"dryRun":true}`)
-	if !slices.ContainsFunc(preview.Plan, func(a engine.Planned) bool {
+	if !slices.ContainsFunc(preview.Plan, func(a report.Planned) bool {
 		return a.Target == "gs://"+f.Bucket+"/files/u12/gone.png" && a.Reason == "users/u12 does not exist"
 	}) {
 		t.Errorf("plan %+v", preview.Plan)
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 8))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 8))
 	enginetest.Want(t, "objects left", left, f.Objects(t))
 	enginetest.Want(t, "kept", map[string]int{
 		keptOwnerless: 4, keptByWish: 2, keptUnjudged: 1, orphans.KeptInvalidOwner: invalid,
@@ -69,7 +69,7 @@ func TestObjectsThatChangeMeanwhile(t *testing.T) {
 		}
 		f.Set(t, "users/u1", map[string]any{"name": "back"})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
 	left := []string{"files/u/relabelled", "files/u/replaced", "files/u1/created", "files/u1/created-too"}
 	enginetest.Want(t, "objects left", left, f.Objects(t))
 }
@@ -84,7 +84,7 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "empty collection: users") // forced, but not lifted by name
 	enginetest.Want(t, "objects left", 1000, len(f.Objects(t)))
 	got := f.Run(t, `{"force":true,"lift":["empty:users"]}`)
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 1000))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 1000))
 	enginetest.Want(t, "objects left then", 0, len(f.Objects(t)))
 }
 

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -24,10 +24,10 @@ type Pass interface {
 	// name is what ORPHANS and messages call it; empty if it is the job's only one.
 	name() string
 	// begin starts reading what a run goes through.
-	begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading
-	// pieces divides what there is from a name on into pieces, in order. With [engine.ErrOutOfTime], nobody knows how much the last of
-	// them holds.
-	pieces(ctx context.Context, p *engine.Planner, in objects.Names) ([]piece, error)
+	begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading
+	// pieces divides what there is from a name on into pieces, in order. With [cleanup.ErrOutOfTime], nobody knows how much the last
+	// of them holds.
+	pieces(ctx context.Context, p *cleanup.Planner, in objects.Names) ([]piece, error)
 }
 
 // stretch is the range of names that a run goes through in a pass.
@@ -37,14 +37,14 @@ type stretch struct {
 	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
-// Begin returns the [engine.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
-// run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
-func Begin(passes ...Pass) func(ctx context.Context, p *engine.Planner) engine.Reading {
-	return func(ctx context.Context, p *engine.Planner) engine.Reading {
+// Begin returns the [cleanup.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that
+// a run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
+func Begin(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
+	return func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
 		from, to := beginning(p, passes), ending(p, passes)
 		type begun struct {
-			engine.Section
-			engine.Reading
+			cleanup.Section
+			cleanup.Reading
 		}
 		var all []begun
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
@@ -68,11 +68,11 @@ func Begin(passes ...Pass) func(ctx context.Context, p *engine.Planner) engine.R
 			}
 			section, err := sectionOf(passes, i)
 			if err != nil {
-				return engine.Reading{Plan: func() error { return err }, Stop: func() {}}
+				return cleanup.Reading{Plan: func() error { return err }, Stop: func() {}}
 			}
 			all = append(all, begun{section, passes[i].begin(ctx, p, in)})
 		}
-		return engine.Reading{
+		return cleanup.Reading{
 			Plan: func() error {
 				for _, pass := range all {
 					if pass.Name != "" {
@@ -95,11 +95,11 @@ func Begin(passes ...Pass) func(ctx context.Context, p *engine.Planner) engine.R
 	}
 }
 
-// Reach returns the [engine.Job.Reach] of a job that makes these passes: the objects of their folders.
-func Reach(passes ...Pass) (r engine.Reach) {
+// Reach returns the [cleanup.Job.Reach] of a job that makes these passes: the objects of their folders.
+func Reach(passes ...Pass) (r cleanup.Reach) {
 	for _, pass := range passes {
 		if f, ok := pass.(Objects); ok {
-			r.Objects = append(r.Objects, engine.Files{Folder: f.Folder})
+			r.Objects = append(r.Objects, cleanup.Files{Folder: f.Folder})
 		}
 	}
 	return r
@@ -122,7 +122,7 @@ type settings struct {
 // own reads the settings out of a configuration.
 var own config.Own[settings]
 
-// Settings returns the [engine.Job.Settings] of a job whose passes have names.
+// Settings returns the [cleanup.Job.Settings] of a job whose passes have names.
 func Settings(passes ...Pass) config.Settings {
 	var names []string
 	for _, pass := range passes {
@@ -145,20 +145,20 @@ func Settings(passes ...Pass) config.Settings {
 }
 
 // wanted reports whether the deployment wants a pass.
-func wanted(p *engine.Planner, pass Pass) bool {
+func wanted(p *cleanup.Planner, pass Pass) bool {
 	chosen := own.In(p.Config).passes
 	return chosen == nil || chosen[pass.name()]
 }
 
 // sectionOf returns what the safety limits call a pass, and how it is left out.
-func sectionOf(passes []Pass, i int) (engine.Section, error) {
+func sectionOf(passes []Pass, i int) (cleanup.Section, error) {
 	next, err := place{Pass: i + 1}.text()
 	name := passes[i].name()
-	return engine.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
+	return cleanup.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
 		name + " out with " + setting + " (Terraform: orphans)"}, err
 }
 
-func save(p *engine.Planner, at place) error {
+func save(p *cleanup.Planner, at place) error {
 	text, err := at.text()
 	if err != nil {
 		return err
@@ -167,16 +167,16 @@ func save(p *engine.Planner, at place) error {
 }
 
 // later lets the next run begin at a place.
-func later(p *engine.Planner, at place) error {
+func later(p *cleanup.Planner, at place) error {
 	text, err := at.text()
 	p.Continue(func([]documents.Ref) string { return text })
 	return err
 }
 
 // beginning returns where a run begins.
-func beginning(p *engine.Planner, passes []Pass) place {
+func beginning(p *cleanup.Planner, passes []Pass) place {
 	// A checkpoint that cannot be read is from another version: the run begins at the beginning.
-	begin, ok := placeOf(p.Checkpoint())
+	begin, ok := placeOf(p.Checkpoint)
 	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
 		return place{}
 	}
@@ -184,8 +184,8 @@ func beginning(p *engine.Planner, passes []Pass) place {
 }
 
 // ending returns where a run ends: for a shard, where the next one begins.
-func ending(p *engine.Planner, passes []Pass) place {
-	if end, ok := placeOf(p.End()); ok {
+func ending(p *cleanup.Planner, passes []Pass) place {
+	if end, ok := placeOf(p.End); ok {
 		return end
 	}
 	return place{Pass: len(passes)}

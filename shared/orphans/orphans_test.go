@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
@@ -39,38 +41,38 @@ func judgeFile(o objects.Object, _ time.Time) orphans.Verdict {
 	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
 	switch o.Metadata["is"] {
 	case "kept":
-		return orphans.Verdict{Decision: engine.Keep(keptByWish), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Keep(keptByWish), Owner: user}
 	case "odd":
-		return orphans.Verdict{Decision: engine.Invalid(keptUnjudged), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptUnjudged), Owner: user}
 	case "nobody's":
-		return orphans.Verdict{Decision: engine.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
+		return orphans.Verdict{Decision: cleanup.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
 	case "forgotten":
-		return orphans.Verdict{Decision: engine.Do(deleteFile, "the owner is forgotten")}
+		return orphans.Verdict{Decision: cleanup.Do(deleteFile, "the owner is forgotten")}
 	default:
-		return orphans.Verdict{Decision: engine.Do(deleteFile, ""), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Do(deleteFile, ""), Owner: user}
 	}
 }
 
-func judgeNote(note documents.Document, bookExists bool) engine.Decision {
+func judgeNote(note documents.Document, bookExists bool) cleanup.Decision {
 	id, _ := note.Text("bookId")
 	switch {
 	case !documents.ValidID(id):
-		return engine.Invalid(keptUnnamed)
+		return cleanup.Invalid(keptUnnamed)
 	case bookExists:
-		return engine.Keep(keptOfBook)
+		return cleanup.Keep(keptOfBook)
 	}
-	return engine.Do(deleteNote, "its book does not exist")
+	return cleanup.Do(deleteNote, "its book does not exist")
 }
 
 // note is a note, and whether its book exists.
 type note struct {
-	engine.Subject
+	cleanup.Subject
 	bookExists bool
 }
 
-var noteRule = engine.Rule[note]{
-	Name: "note", Reach: engine.Reach{Items: "notes", Deletes: []string{"notes"}},
-	Load: func(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]note, error) {
+var noteRule = cleanup.Rule[note]{
+	Name: "note", Reach: cleanup.Reach{Items: "notes", Deletes: []string{"notes"}},
+	Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]note, error) {
 		notes := make([]note, len(subjects))
 		for i, s := range subjects {
 			id, _ := s.Text("bookId")
@@ -82,9 +84,9 @@ var noteRule = engine.Rule[note]{
 		}
 		return notes, nil
 	},
-	Judge: func(n note, _ engine.Run) engine.Decision { return judgeNote(n.Document, n.bookExists) },
-	Change: func(n note, _ engine.Decision, _ engine.Run) engine.Change {
-		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: n.Ref()}}}
+	Judge: func(n note, _ cleanup.Run) cleanup.Decision { return judgeNote(n.Document, n.bookExists) },
+	Change: func(n note, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: n.Ref()}}}
 	},
 }
 
@@ -92,8 +94,8 @@ var noteRule = engine.Rule[note]{
 func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	job := engine.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
-		Rules: []engine.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
+	job := cleanup.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
+		Rules: []cleanup.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	f.Env["MAX_MISSING_PERCENT"] = "100"
@@ -149,10 +151,10 @@ func TestOutOfTime(t *testing.T) {
 		}
 		got := f.Run(t, "")
 		wall, scanned = wall.Add(time.Hour), scanned+got.Scanned
-		if got.Status == engine.Completed && partial >= 3 {
+		if got.Status == report.Completed && partial >= 3 {
 			break
 		}
-		if got.Status != engine.Partial || partial > 20 {
+		if got.Status != report.Partial || partial > 20 {
 			t.Fatalf("after %d partial runs: %+v", partial, got)
 		}
 	}
@@ -169,10 +171,10 @@ func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	for _, checkpoint := range others {
 		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
 		put(t, f, "nobody's", "files/u/a.png")
-		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(deleteFile, 1))
 	}
 	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":0,"name":"files/u/b.png"}`))
 	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(deleteFile, 1))
 	enginetest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))
 }

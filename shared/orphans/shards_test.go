@@ -18,7 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -85,11 +85,11 @@ type listed struct {
 	time  int // pages; 0: time for all
 }
 
-func (l listed) pieces(_ context.Context, _ *engine.Planner, in objects.Names) ([]piece, error) {
+func (l listed) pieces(_ context.Context, _ *cleanup.Planner, in objects.Names) ([]piece, error) {
 	pages := 0
 	return sampled(l.names(in), func() error {
 		if pages++; pages == l.time {
-			return engine.ErrOutOfTime
+			return cleanup.ErrOutOfTime
 		}
 		return nil
 	})
@@ -102,7 +102,7 @@ func (b *bucket) pass(t *testing.T) listed {
 }
 
 // wantShards checks that ranges hold all names of the bucket, each once, and that the largest is at most so many equal ones.
-func (b *bucket) wantShards(t *testing.T, what string, ranges []engine.Range, shards int, most float64) {
+func (b *bucket) wantShards(t *testing.T, what string, ranges []cleanup.Bounds, shards int, most float64) {
 	t.Helper()
 	largest, sum := 0, 0
 	for i, r := range ranges {
@@ -199,7 +199,7 @@ func TestShardsOfObjects(t *testing.T) {
 				}
 			}
 			listing := b.requests.Swap(0)
-			ranges, err := Split(b.pass(t))(t.Context(), &engine.Planner{}, shards)
+			ranges, err := Split(b.pass(t))(t.Context(), &cleanup.Planner{}, shards)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestFewObjects(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{0: 0, 1: 0, 1000: 0, 1999: 0, 2000: 2, 2999: 2, 3000: 3, 16_000: 8} {
 		b := bucketOf(n, func(i int) string { return fmt.Sprintf("%05d", i) })
-		ranges, err := Split(b.pass(t))(t.Context(), &engine.Planner{}, 8)
+		ranges, err := Split(b.pass(t))(t.Context(), &cleanup.Planner{}, 8)
 		if err != nil || len(ranges) != want {
 			t.Errorf("%d objects: %d ranges and %v, want %d", n, len(ranges), err, want)
 		}
@@ -279,8 +279,8 @@ func TestNoTimeToListAll(t *testing.T) {
 		1: nil, 2: {1332, 28_668}, 8: {2666, 2666, 2666, 22_002},
 	} {
 		hurried.time = pages
-		ranges, err := Split(hurried, never)(t.Context(), &engine.Planner{}, 4)
-		if !errors.Is(err, engine.ErrOutOfTime) {
+		ranges, err := Split(hurried, never)(t.Context(), &cleanup.Planner{}, 4)
+		if !errors.Is(err, cleanup.ErrOutOfTime) {
 			t.Errorf("%d pages: %v", pages, err)
 		}
 		var got []int
@@ -298,7 +298,7 @@ func TestShardsOfABucketWithoutOffsets(t *testing.T) {
 	t.Parallel()
 	b := bucketOf(7000, func(i int) string { return fmt.Sprintf("%05d", i) })
 	b.noOffsets = true
-	ranges, err := Split(b.pass(t))(t.Context(), &engine.Planner{}, 4)
+	ranges, err := Split(b.pass(t))(t.Context(), &cleanup.Planner{}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestListingOfNamesFails(t *testing.T) {
 			}
 		}
 	}}
-	if ranges, err := Split(fails)(t.Context(), &engine.Planner{}, 4); !errors.Is(err, no) || ranges != nil {
+	if ranges, err := Split(fails)(t.Context(), &cleanup.Planner{}, 4); !errors.Is(err, no) || ranges != nil {
 		t.Errorf("%v, %v", ranges, err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -16,8 +16,8 @@ import (
 const leastShard = 1000
 
 // Split returns the function that divides what [Plan] goes through into ranges of about the same size.
-func Split(passes ...Pass) func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
-	return func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+func Split(passes ...Pass) func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
+	return func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
 		begin := beginning(p, passes)
 		var cuts []cut
 		total := 0
@@ -31,7 +31,7 @@ func Split(passes ...Pass) func(ctx context.Context, p *engine.Planner, n int) (
 				first = begin
 			}
 			pieces, err := pass.pieces(ctx, p, first.names())
-			if err != nil && !errors.Is(err, engine.ErrOutOfTime) {
+			if err != nil && !errors.Is(err, cleanup.ErrOutOfTime) {
 				return nil, err
 			}
 			for j, piece := range pieces {
@@ -61,7 +61,7 @@ type cut struct {
 }
 
 // joined joins pieces to n ranges of about the same size.
-func joined(cuts []cut, total, n int) (all []engine.Range, err error) {
+func joined(cuts []cut, total, n int) (all []cleanup.Bounds, err error) {
 	if n < 2 {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func joined(cuts []cut, total, n int) (all []engine.Range, err error) {
 			if last := len(all) - 1; last >= 0 {
 				all[last].End = text
 			}
-			all = append(all, engine.Range{Begin: text})
+			all = append(all, cleanup.Bounds{Begin: text})
 		}
 		before += c.n
 	}
@@ -127,12 +127,12 @@ func sampled(pages iter.Seq2[[]string, error], checkTime func() error) (pieces [
 }
 
 // pieces lists the names in the folder.
-func (f Objects) pieces(ctx context.Context, p *engine.Planner, in objects.Names) ([]piece, error) {
+func (f Objects) pieces(ctx context.Context, p *cleanup.Planner, in objects.Names) ([]piece, error) {
 	return sampled(p.Objects.PagesOfNames(ctx, f.Folder, in), p.CheckTime)
 }
 
 // pieces returns the pass whole: a run reads so many owners at most, wherever an earlier one got to.
-func (c Documents) pieces(ctx context.Context, p *engine.Planner, _ objects.Names) ([]piece, error) {
+func (c Documents) pieces(ctx context.Context, p *cleanup.Planner, _ objects.Names) ([]piece, error) {
 	n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners})
 	return []piece{{n: min(n, maxOwners(p))}}, err
 }
@@ -143,8 +143,8 @@ type place struct {
 	Name     string `json:"name"`               // an object's name or an owner's id
 	Included bool   `json:"included,omitempty"` // Name itself is not planned yet
 
-	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one such
-	// pass at most.
+	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one
+	// such pass at most.
 	Owner string `json:"owner,omitempty"`
 }
 

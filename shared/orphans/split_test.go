@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/orphans"
 )
 
@@ -32,7 +33,7 @@ func inShards(t *testing.T, shards int, passes ...orphans.Pass) *enginetest.Func
 }
 
 // run calls the function and all of its shards, and returns the report of the whole.
-func run(t *testing.T, f *enginetest.Function) *engine.Report {
+func run(t *testing.T, f *enginetest.Function) *report.Report {
 	t.Helper()
 	split := f.Run(t, "")
 	if _, err := f.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute)); err != nil {
@@ -41,17 +42,17 @@ func run(t *testing.T, f *enginetest.Function) *engine.Report {
 	return savedReport(t, f, split.RunID)
 }
 
-func savedReport(t *testing.T, f *enginetest.Function, id string) *engine.Report {
+func savedReport(t *testing.T, f *enginetest.Function, id string) *report.Report {
 	t.Helper()
 	text, err := json.Marshal(f.Documents(t, "cleanupRuns")[id])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report engine.Report
-	if err := json.Unmarshal(text, &report); err != nil {
+	var rep report.Report
+	if err := json.Unmarshal(text, &rep); err != nil {
 		t.Fatal(err)
 	}
-	return &report
+	return &rep
 }
 
 // TestWhereverItIsCut: shards have the same result as one run, whatever names they are cut at: names of objects, names before and
@@ -86,7 +87,7 @@ func TestWhereverItIsCut(t *testing.T) {
 	delete(f.Env, "SHARDS")
 	whole := f.Run(t, "")
 	wantFiles, wantNotes := f.Objects(t), notesLeft(t, f)
-	if whole.Status != engine.Completed {
+	if whole.Status != report.Completed {
 		t.Fatalf("in one run: %+v", whole)
 	}
 	if len(wantFiles) == len(objects) || len(wantFiles) == 0 {
@@ -100,13 +101,13 @@ func TestWhereverItIsCut(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var cuts []string
-	f.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) {
+	f.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		var all []engine.Range
+		var all []cleanup.Bounds
 		begin := ""
 		for _, cut := range append(slices.Clone(cuts), "") {
-			all = append(all, engine.Range{Begin: begin, End: cut})
+			all = append(all, cleanup.Bounds{Begin: begin, End: cut})
 			begin = cut
 		}
 		return all, nil
@@ -127,7 +128,7 @@ func TestWhereverItIsCut(t *testing.T) {
 		mu.Unlock()
 		write()
 		got := run(t, f)
-		if got.Status != engine.Completed || len(got.Shards) != shards {
+		if got.Status != report.Completed || len(got.Shards) != shards {
 			t.Fatalf("cut at %v: %+v", chosen, got)
 		}
 		enginetest.Want(t, fmt.Sprint("actions, cut at ", chosen), whole.Actions, got.Actions)
@@ -174,8 +175,8 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	})
 	setNotes(t, f, map[string]any{"notes/1": "0", "notes/2": "b", "notes/3": "m", "notes/4": "zz", "notes/5": "a000"})
 	got := run(t, f)
-	want := map[string]engine.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
-	enginetest.WantReport(t, got, engine.Completed, want)
+	want := map[string]report.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
+	enginetest.WantReport(t, got, report.Completed, want)
 	if len(got.Shards) != 3 || got.Kept[keptByWish] != 3300-66 {
 		t.Fatalf("%d shards, kept %v", len(got.Shards), got.Kept)
 	}
@@ -207,7 +208,7 @@ func TestLittleIsNotSplit(t *testing.T) {
 	f := inShards(t, 16, files, notes)
 	put(t, f, "nobody's", "files/a/1", "files/b/2")
 	got := run(t, f)
-	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 2))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 2))
 	enginetest.Want(t, "shards", 0, len(got.Shards))
 }
 
@@ -223,13 +224,13 @@ func TestPassesThatAreLeftOut(t *testing.T) {
 	put(t, f, "nobody's", "files/u/a.png", "others/u/a.png")
 	f.Set(t, "books/b", map[string]any{"n": 1})
 	setNotes(t, f, map[string]any{"notes/of-b": "b", "notes/orphan": "gone"})
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
 	enginetest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
 
 	f.Env["ORPHANS"] = "others"
 	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":2,"name":"a"}`))
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{}) // it went on behind the only one
-	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{}) // it went on behind the only one
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(deleteFile, 1))
 }
 
 // TestOwnersOfManyDays: a run reads no more owners than MAX_OWNERS says. The next ones go on from there, also if the files before
@@ -241,12 +242,12 @@ func TestOwnersOfManyDays(t *testing.T) {
 			files.Name, notes.Name = "files", "notes"
 			passes := []orphans.Pass{files, notes}
 			var f *enginetest.Function
-			call := func() *engine.Report { return f.Run(t, "") }
+			call := func() *report.Report { return f.Run(t, "") }
 			if shards == 0 {
 				f = newFunction(t, passes...)
 			} else {
 				f = inShards(t, shards, passes...)
-				call = func() *engine.Report { return run(t, f) }
+				call = func() *report.Report { return run(t, f) }
 			}
 			f.Job.Settings = orphans.Settings(passes...)
 			f.Env["MAX_OWNERS"] = "1000"
@@ -267,8 +268,8 @@ func TestOwnersOfManyDays(t *testing.T) {
 					f.Run(t, `{"dryRun":true}`)
 				}
 				got := call()
-				enginetest.WantReport(t, got, engine.Completed,
-					map[string]engine.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
+				enginetest.WantReport(t, got, report.Completed,
+					map[string]report.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
 				enginetest.Want(t, fmt.Sprint("left in night ", night), want.left, got.Kept[left])
 				enginetest.Want(t, "shards", shards > 0, len(got.Shards) > 0)
 				if got.Usage.FirestoreReads > 1100 {

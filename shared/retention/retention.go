@@ -16,7 +16,7 @@ func DaysBefore(now time.Time, n int) time.Time {
 
 // MonthsBefore returns the same UTC time of day n calendar months before now, clamped to the last day of that month:
 // one month before 31 March is 28 or 29 February, never 2 or 3 March (docs/spec.md, "Time"). Months are counted
-// in UTC, as the seed's functions did, which ran in UTC.
+// in UTC, as the original functions did, which ran in UTC.
 func MonthsBefore(now time.Time, n int) time.Time {
 	return MonthsAfter(now, -n)
 }

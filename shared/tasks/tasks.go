@@ -69,7 +69,8 @@ func Open(ctx context.Context, q Queue, clock func() time.Time, dial ...grpc.Dia
 	dial = append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(meter)}, dial...)
 	var options []option.ClientOption
 	if q.EmulatorHost != "" {
-		conn, err := grpc.NewClient("passthrough:///"+q.EmulatorHost, append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		conn, err := grpc.NewClient("passthrough:///"+q.EmulatorHost,
+			append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 		if err != nil {
 			return nil, fmt.Errorf("connect to the Cloud Tasks emulator at %s: %w", q.EmulatorHost, err)
 		}
@@ -171,7 +172,8 @@ func originOf(target string) (string, error) {
 }
 
 // meter counts the tasks that were created.
-func meter(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func meter(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err == nil {
 		usage.FromContext(ctx).Add(usage.Usage{Tasks: 1})

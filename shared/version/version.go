@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Release is the version in CHANGELOG.md that the source is of, or with -dev the one that it is on the way to. It stands in the source,
-// because Google builds the functions from an archive that knows no git.
+// Release is the version in CHANGELOG.md that the source is of, or with -dev the one that it is on the way to. It stands in the
+// source, because Google builds the functions from an archive that knows no git.
 const Release = "0.1.0-dev"
 
-// String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty after
-// it where something was not committed.
+// String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty
+// after it where something was not committed.
 func String() string { return built() }
 
 var built = sync.OnceValue(func() string {

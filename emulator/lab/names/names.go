@@ -53,7 +53,8 @@ type Kind struct {
 	make func(r namer) string // the i-th of n names
 }
 
-// Kinds are all kinds. The first twelve are those that ways to list were compared on; the others stand for what else there may be.
+// Kinds are all kinds. The first twelve are those that ways to list were compared on; the others stand for what else there may
+// be.
 var Kinds = []Kind{
 	{"uidmillis", func(r namer) string {
 		return r.users[r.i/20] + "/" + fmt.Sprint(1600000000000+int64(r.i%20)*5_000_000_000+int64(r.i%7)*1000003) + ".jpg"
@@ -108,7 +109,8 @@ var Kinds = []Kind{
 	}},
 	{"tinyfolders", func(r namer) string { return fmt.Sprintf("post-%d/thumb_%d.webp", r.i/2, r.i%2) }},
 	{"hugefolders", func(r namer) string {
-		return []string{"archive", "exports/2023", "exports/2024", "incoming", "public/img", "tmp", "videos"}[r.i%7] + "/" + r.text(10, base62)
+		return []string{"archive", "exports/2023", "exports/2024", "incoming", "public/img", "tmp", "videos"}[r.i%7] + "/" +
+			r.text(10, base62)
 	}},
 	{"gaps", func(r namer) string {
 		at := r.i

@@ -13,8 +13,8 @@ import (
 
 // Link is what lies between a program and a service.
 type Link struct {
-	// Answer is the time until an answer, a quarter more or less by chance; a page of a listing of Cloud Storage takes three times as
-	// long. The n-th request waits as long in every run.
+	// Answer is the time until an answer, a quarter more or less by chance; a page of a listing of Cloud Storage takes three times
+	// as long. The n-th request waits as long in every run.
 	Answer time.Duration
 	// Lookups is how many counts of documents by their names a second Firestore bears at first, and half as many more every five
 	// minutes. Those that come faster wait for their turn; 0: none does.

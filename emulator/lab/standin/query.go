@@ -272,8 +272,8 @@ func (q *query) ascends() bool {
 	return true
 }
 
-// search returns the part of an index in which the documents lie that meet conditions, and those conditions that must be looked at
-// for each of them. The index has the fields of equalities first and then those of the orders, as Firestore's own have.
+// search returns the part of an index in which the documents lie that meet conditions, and those conditions that must be looked
+// at for each of them. The index has the fields of equalities first and then those of the orders, as Firestore's own have.
 func (q *query) search(conditions []condition) (found []entry, rest []condition) {
 	var equal, row []condition
 	first := q.order[0].GetField().GetFieldPath()

@@ -79,9 +79,10 @@ func (b *bucket) list(w http.ResponseWriter, q url.Values) {
 	}
 	for name := range q {
 		switch name {
-		case "prefix", "startOffset", "endOffset", "pageToken", "maxResults", "fields", "projection", "alt", "prettyPrint", "includeTrailingDelimiter",
-			"delimiter", "versions", "includeFoldersAsPrefixes", "matchGlob", "softDeleted", "filter":
-			if slices.Contains([]string{"delimiter", "matchGlob", "filter"}, name) && q.Get(name) != "" || q.Get(name) == "true" && name != "prettyPrint" {
+		case "prefix", "startOffset", "endOffset", "pageToken", "maxResults", "fields", "projection", "alt", "prettyPrint",
+			"includeTrailingDelimiter", "delimiter", "versions", "includeFoldersAsPrefixes", "matchGlob", "softDeleted", "filter":
+			if slices.Contains([]string{"delimiter", "matchGlob", "filter"}, name) && q.Get(name) != "" ||
+				q.Get(name) == "true" && name != "prettyPrint" {
 				b.refuse(w, http.StatusNotImplemented, "the stand-in does not know "+name)
 				return
 			}
@@ -228,7 +229,8 @@ func (b *bucket) delete(w http.ResponseWriter, name string, q url.Values) {
 		b.refuse(w, http.StatusNotFound, "No such object: "+b.name+"/"+name)
 		return
 	}
-	for condition, is := range map[string]int64{"ifGenerationMatch": generation(i), "ifMetagenerationMatch": 1, "generation": generation(i)} {
+	conditions := map[string]int64{"ifGenerationMatch": generation(i), "ifMetagenerationMatch": 1, "generation": generation(i)}
+	for condition, is := range conditions {
 		want := q.Get(condition)
 		switch {
 		case want == "" || want == strconv.FormatInt(is, 10):

@@ -177,8 +177,8 @@ func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
 		return strings.Contains(path, "/notifications/") && before.Documents[path] == nil
 	})
 	if suite { // its Storage keeps nothing
-		if w.until(`document.querySelector("main").textContent.includes("Files do not come back here.")`); len(now.Objects) != len(
-			after.Objects) {
+		w.until(`document.querySelector("main").textContent.includes("Files do not come back here.")`)
+		if len(now.Objects) != len(after.Objects) {
 			t.Errorf("there are %d files, want the %d that were left", len(now.Objects), len(after.Objects))
 		}
 		now.Objects = before.Objects

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // How many documents the first request asks for. Documents: few, because it is not known yet how large they are.
@@ -24,13 +24,13 @@ const (
 // Part reads the first documents of a collection from a cursor on, in the order of their names: at most limit, and not many
 // more than have so many bytes. next is the cursor behind the last of them. complete says that these are all documents, and
 // have no more bytes.
-func Part(ctx context.Context, src engine.Source, collection string, from documents.Cursor, limit, bytes int) (
+func Part(ctx context.Context, src cleanup.Source, collection string, from documents.Cursor, limit, bytes int) (
 	found []documents.Document, next documents.Cursor, complete bool, err error,
 ) {
 	return read(ctx, src, documents.Query{Collection: collection}, from, firstDocuments, limit, bytes)
 }
 
-func read(ctx context.Context, src engine.Source, q documents.Query, from documents.Cursor, first, limit, bytes int) (
+func read(ctx context.Context, src cleanup.Source, q documents.Query, from documents.Cursor, first, limit, bytes int) (
 	found []documents.Document, next documents.Cursor, complete bool, err error,
 ) {
 	for n := min(first, limit); n > 0 && bytes >= 0; n = min(2*n, limit-len(found)) {
@@ -56,7 +56,7 @@ func read(ctx context.Context, src engine.Source, q documents.Query, from docume
 }
 
 // Changed returns the documents that have no current copy in a collection.
-func Changed(ctx context.Context, src engine.Source, originals []documents.Document,
+func Changed(ctx context.Context, src cleanup.Source, originals []documents.Document,
 	collection string) ([]documents.Document, error) {
 	refs := make([]documents.Ref, len(originals))
 	for i, d := range originals {
@@ -70,7 +70,7 @@ func Changed(ctx context.Context, src engine.Source, originals []documents.Docum
 // Compare compares the names of all documents of a collection with those of their copies in another. The documents of next
 // are about to be copied. all says that with them every document has a current copy, and that there are no other copies;
 // stale are the other copies.
-func Compare(ctx context.Context, src engine.Source, from, to string,
+func Compare(ctx context.Context, src cleanup.Source, from, to string,
 	next []documents.Document) (all bool, stale []documents.Document, err error) {
 	originals, err := names(ctx, src, from)
 	if err != nil {
@@ -89,7 +89,7 @@ func Compare(ctx context.Context, src engine.Source, from, to string,
 }
 
 // names reads the names of all documents of a collection, with their update times.
-func names(ctx context.Context, src engine.Source, collection string) ([]documents.Document, error) {
+func names(ctx context.Context, src cleanup.Source, collection string) ([]documents.Document, error) {
 	q := documents.Query{Collection: collection, Select: documents.NameOnly}
 	all, _, _, err := read(ctx, src, q, "", firstNames, math.MaxInt, math.MaxInt)
 	return all, err
@@ -116,7 +116,7 @@ func currentOf(originals, copies []documents.Document) ids {
 
 // Free returns a document that does not exist, and has no documents in its subcollection: the given one or, if that is taken,
 // one with a number behind its id.
-func Free(ctx context.Context, src engine.Source, ref documents.Ref, subcollection string) (documents.Ref, error) {
+func Free(ctx context.Context, src cleanup.Source, ref documents.Ref, subcollection string) (documents.Ref, error) {
 	free := ref
 	for n := 2; ; n++ {
 		taken, err := src.Get(ctx, []documents.Ref{free})
@@ -138,7 +138,7 @@ func Set(all []documents.Document, collection string) []documents.Write {
 
 // Move moves documents to a collection, and overwrites none there. Without a collection it deletes them.
 func Move(all []documents.Document, collection string) []documents.Write {
-	writes := engine.Delete(all...).Writes
+	writes := cleanup.Delete(all...).Writes
 	if collection == "" {
 		return writes
 	}

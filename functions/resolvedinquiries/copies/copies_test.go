@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 )
 
 var now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
@@ -21,7 +21,7 @@ const tick = time.Microsecond // Firestore's resolution
 
 // source holds documents in the order of their names.
 type source struct {
-	engine.Source
+	cleanup.Source
 	all   []documents.Document
 	most  int // how many one answer holds
 	asked []int

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -46,11 +46,11 @@ func On(job, text string) string {
 }
 
 // Next says what happens after a run, and what to do.
-func Next(r *engine.Report) string {
+func Next(r *report.Report) string {
 	switch r.Status {
-	case engine.Completed:
+	case report.Completed:
 		return "Everything due is done: there is nothing to do."
-	case engine.Partial:
+	case report.Partial:
 		if r.Stopped {
 			return "It was stopped. The next run continues from there."
 		}
@@ -62,9 +62,9 @@ func Next(r *engine.Report) string {
 		}
 		return "It ran out of time. The next run continues from there. After three in a row, let it run more often " +
 			"(Terraform: schedules) or longer (timeouts)."
-	case engine.Skipped:
+	case report.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
-	case engine.Aborted:
+	case report.Aborted:
 		done := "nothing was deleted or changed"
 		for _, c := range r.Actions {
 			if c.Done > 0 {
@@ -73,7 +73,7 @@ func Next(r *engine.Report) string {
 		}
 		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."
-	case engine.Killed:
+	case report.Killed:
 		return "What it did is in its undo log. The next run continues from there, or take it back: firesweep undo " + r.RunID + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."

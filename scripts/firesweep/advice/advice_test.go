@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestLocal(t *testing.T) {
@@ -24,13 +24,13 @@ func TestLocal(t *testing.T) {
 
 func TestNextSaysSomethingOfEveryStatus(t *testing.T) {
 	said := map[string]bool{}
-	for _, status := range []engine.Status{engine.Completed, engine.Partial, engine.Skipped, engine.Aborted, engine.Failed} {
-		said[advice.Next(&engine.Report{Job: "cleanupReports", Status: status})] = true
+	for _, status := range []report.Status{report.Completed, report.Partial, report.Skipped, report.Aborted, report.Failed} {
+		said[advice.Next(&report.Report{Job: "cleanupReports", Status: status})] = true
 	}
 	if len(said) != 5 || said[""] {
 		t.Errorf("for five statuses: %v", said)
 	}
-	if stopped := advice.Next(&engine.Report{Status: engine.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
+	if stopped := advice.Next(&report.Report{Status: report.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
 		t.Errorf("of a run that was stopped: %q", stopped)
 	}
 }

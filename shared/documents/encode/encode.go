@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Fields returns fields in the form of Firestore's API. It takes the values that a document that was read or a write may hold, but
-// not those that Firestore replaces, such as [firestore.ServerTimestamp]. Times are cut to Firestore's microseconds. The error names the field whose value is
-// anything else.
+// Fields returns fields in the form of Firestore's API. It takes the values that a document that was read or a write may hold,
+// but not those that Firestore replaces, such as [firestore.ServerTimestamp]. Times are cut to Firestore's microseconds. The
+// error names the field whose value is anything else.
 func Fields(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	encoded := make(map[string]*firestorepb.Value, len(fields))
 	for name, v := range fields {

@@ -15,8 +15,8 @@ import (
 const Connections = 4
 
 // How many lookups of up to 30 ids are under way at once, for all runs of a process. Firestore recommends to begin with 500
-// operations a second to documents whose names lie close together, as those of a moment do, and to increase that by half every five
-// minutes (https://cloud.google.com/firestore/docs/best-practices#ramping_up_traffic). What it bears depends on what it has
+// operations a second to documents whose names lie close together, as those of a moment do, and to increase that by half every
+// five minutes (https://cloud.google.com/firestore/docs/best-practices#ramping_up_traffic). What it bears depends on what it has
 // borne before, so the number follows its answers.
 const (
 	firstLookups = 10
@@ -29,9 +29,9 @@ const (
 	slowAnswer  = 400 * time.Millisecond
 )
 
-// Lookups bounds the lookups under way. Round by round, which is as many answers as are under way, it doubles the bound while nearly
-// all answers are quick, and halves it when more than a quarter are slow or failures. From then on it grows by a tenth a round: it is
-// near to what the service bears. It is safe for concurrent use.
+// Lookups bounds the lookups under way. Round by round, which is as many answers as are under way, it doubles the bound while
+// nearly all answers are quick, and halves it when more than a quarter are slow or failures. From then on it grows by a tenth a
+// round: it is near to what the service bears. It is safe for concurrent use.
 type Lookups struct {
 	clock func() time.Time
 	free  *semaphore.Weighted // of maxLookups, all but most and excess are held back

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Want fails the test if what it wanted and what it got differ.
@@ -24,7 +24,7 @@ func Want(t testing.TB, what string, want, got any) {
 }
 
 // WantReport fails the test if a report has another status or other actions.
-func WantReport(t testing.TB, got *engine.Report, status engine.Status, actions map[string]engine.Counts) {
+func WantReport(t testing.TB, got *report.Report, status report.Status, actions map[string]report.Counts) {
 	t.Helper()
 	if got.Status != status {
 		t.Errorf("status %s, want %s; failures %v", got.Status, status, got.Failures)
@@ -33,8 +33,8 @@ func WantReport(t testing.TB, got *engine.Report, status engine.Status, actions 
 }
 
 // Done returns the actions of a report with n of one kind, all of them done.
-func Done(kind string, n int) map[string]engine.Counts {
-	return map[string]engine.Counts{kind: {Planned: n, Done: n}}
+func Done(kind string, n int) map[string]report.Counts {
+	return map[string]report.Counts{kind: {Planned: n, Done: n}}
 }
 
 // OnCommit calls disturb for each commit of the function that writes something; n counts them from 1. Its error is the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -54,12 +55,12 @@ func (c Conformance) Prove(t *testing.T) {
 	t.Helper()
 	undisturbed := c.begin(t, nil)
 	before := undisturbed.state()
-	report := undisturbed.f.Run(t, c.Body)
-	if report.Status != engine.Completed || len(report.Actions) == 0 {
-		t.Fatalf("undisturbed: %s, actions %v, failures %v: what would this prove?", report.Status, report.Actions, report.Failures)
+	rep := undisturbed.f.Run(t, c.Body)
+	if rep.Status != report.Completed || len(rep.Actions) == 0 {
+		t.Fatalf("undisturbed: %s, actions %v, failures %v: what would this prove?", rep.Status, rep.Actions, rep.Failures)
 	}
 	once := undisturbed.state()
-	want := expected{report: report, changed: Changes(before, once), state: undisturbed.end(maxRuns)}
+	want := expected{report: rep, changed: Changes(before, once), state: undisturbed.end(maxRuns)}
 	for i, check := range checks {
 		if c.Turn > 0 && check.engines && (c.Turn+i)%3 > 0 {
 			continue
@@ -73,7 +74,7 @@ func (c Conformance) Prove(t *testing.T) {
 
 // expected is the result of undisturbed runs.
 type expected struct {
-	report  *engine.Report  // of the first run
+	report  *report.Report  // of the first run
 	changed map[string]bool // names of what the first run created, changed or deleted
 	state   map[string]any  // after the runs, when nothing is left to do
 }
@@ -165,11 +166,11 @@ func (tr *trial) end(most int) map[string]any {
 	tr.Helper()
 	for range most {
 		tr.late.Store(false)
-		report := tr.f.Run(tr, tr.Body)
-		if report.Status == engine.Failed || report.Status == engine.Aborted {
-			tr.Fatalf("a later run: %s, failures %v", report.Status, report.Failures)
+		rep := tr.f.Run(tr, tr.Body)
+		if rep.Status == report.Failed || rep.Status == report.Aborted {
+			tr.Fatalf("a later run: %s, failures %v", rep.Status, rep.Failures)
 		}
-		if report.Status == engine.Completed && len(report.Actions) == 0 {
+		if rep.Status == report.Completed && len(rep.Actions) == 0 {
 			for name := range tr.f.Everything(tr) {
 				if strings.HasPrefix(name, "cleanupJobs/"+tr.f.Job.Name+"/") {
 					tr.Errorf("%s is left, and nothing to do", name)
@@ -230,9 +231,9 @@ func (tr *trial) checkPreview() {
 }
 
 // foretold returns the names of what a plan says will be written. more says that the plan is not complete.
-func (tr *trial) foretold(report *engine.Report) (told map[string]bool, more bool) {
-	told, more = map[string]bool{}, report.Truncated
-	for _, p := range report.Plan {
+func (tr *trial) foretold(rep *report.Report) (told map[string]bool, more bool) {
+	told, more = map[string]bool{}, rep.Truncated
+	for _, p := range rep.Plan {
 		more = more || p.More
 		for _, w := range p.Writes {
 			verb, name, _ := strings.Cut(w, " ")
@@ -272,14 +273,14 @@ func (tr *trial) checkLimit() {
 	}
 	before := tr.state()
 	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned - 1)
-	if report := tr.f.Run(tr, tr.Body); report.Status != engine.Aborted {
-		tr.Errorf("%d actions where %d are allowed: %s", planned, planned-1, report.Status)
+	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Aborted {
+		tr.Errorf("%d actions where %d are allowed: %s", planned, planned-1, rep.Status)
 	}
 	tr.wantUnchanged(before, false)
 	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned)
 	tr.f.Now = tr.f.Now.Add(-time.Second) // another schedule time: a retry of the same would not be planned again
-	if report := tr.f.Run(tr, tr.Body); report.Status != engine.Completed {
-		tr.Errorf("%d actions where as many are allowed: %s, failures %v", planned, report.Status, report.Failures)
+	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Completed {
+		tr.Errorf("%d actions where as many are allowed: %s, failures %v", planned, rep.Status, rep.Failures)
 	}
 }
 
@@ -288,8 +289,8 @@ func (tr *trial) checkEmpty() {
 	bare.Load = func(testing.TB, *Function) {}
 	tr = bare.begin(tr.T, tr.want) // another project: the suite's Storage cannot be emptied
 	for range 2 {
-		if report := tr.f.Run(tr, tr.Body); report.Status != engine.Completed || len(report.Actions) > 0 {
-			tr.Errorf("%s, actions %v, failures %v", report.Status, report.Actions, report.Failures)
+		if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Completed || len(rep.Actions) > 0 {
+			tr.Errorf("%s, actions %v, failures %v", rep.Status, rep.Actions, rep.Failures)
 		}
 	}
 	if left := tr.state(); len(left) > 0 {
@@ -298,7 +299,7 @@ func (tr *trial) checkEmpty() {
 }
 
 func (tr *trial) checkTwoAtOnce() {
-	var other *engine.Report
+	var other *report.Report
 	second := On(tr, tr.Function(), tr.f.Project)
 	second.Now, second.Clock, second.Indexes = tr.f.Now, tr.f.Clock, tr.f.Indexes
 	second.Env["TASKS_TARGET_URL"] = tr.f.Env["TASKS_TARGET_URL"]
@@ -307,10 +308,10 @@ func (tr *trial) checkTwoAtOnce() {
 			other = second.Run(tr, tr.Body)
 		}
 	}
-	if report := tr.f.Run(tr, tr.Body); report.Status != engine.Completed {
-		tr.Errorf("the first: %s, failures %v", report.Status, report.Failures)
+	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Completed {
+		tr.Errorf("the first: %s, failures %v", rep.Status, rep.Failures)
 	}
-	if worker := tr.Body != ""; worker && other.Status != engine.Completed || !worker && other.Status != engine.Skipped {
+	if worker := tr.Body != ""; worker && other.Status != report.Completed || !worker && other.Status != report.Skipped {
 		tr.Errorf("the second: %s, failures %v", other.Status, other.Failures)
 	}
 	tr.wantEnd(maxRuns)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // onWrites calls disturb for each request that writes more than the run's own records. first says that it is the first of its
@@ -93,8 +93,8 @@ func (tr *trial) checkLostAnswers() {
 		}
 		return status.Error(codes.Unavailable, "the connection broke")
 	})
-	report := tr.f.Run(tr, tr.Body)
-	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	rep := tr.f.Run(tr, tr.Body)
+	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
 	tr.wantEnd(maxRuns)
 }
 
@@ -105,8 +105,8 @@ func (tr *trial) checkContention() {
 		}
 		return send()
 	})
-	report := tr.f.Run(tr, tr.Body)
-	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	rep := tr.f.Run(tr, tr.Body)
+	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
 	tr.wantEnd(maxRuns)
 }
 
@@ -121,8 +121,8 @@ func (tr *trial) checkRefusal() {
 		}
 		return send()
 	})
-	report := tr.f.Run(tr, tr.Body)
-	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	rep := tr.f.Run(tr, tr.Body)
+	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
 	tr.wantEnd(maxRuns)
 }
 
@@ -148,9 +148,9 @@ func (tr *trial) checkDenial() {
 		}
 		return send()
 	})
-	report := tr.f.Run(tr, tr.Body)
-	if writes.Load() && (report.Status != engine.Failed || len(report.Failures) == 0) {
-		tr.Errorf("%s, failures %v, want failed ones", report.Status, report.Failures)
+	rep := tr.f.Run(tr, tr.Body)
+	if writes.Load() && (rep.Status != report.Failed || len(rep.Failures) == 0) {
+		tr.Errorf("%s, failures %v, want failed ones", rep.Status, rep.Failures)
 	}
 	tr.wantUnchanged(before, true)
 	denied = false
@@ -167,9 +167,9 @@ func (tr *trial) checkPanic() {
 		})
 		return send()
 	})
-	report := tr.f.Run(tr, tr.Body)
-	if panicked && report.Status != engine.Failed {
-		tr.Errorf("%s, want failed", report.Status)
+	rep := tr.f.Run(tr, tr.Body)
+	if panicked && rep.Status != report.Failed {
+		tr.Errorf("%s, want failed", rep.Status)
 	}
 	tr.wantEnd(maxRuns + 1)
 }

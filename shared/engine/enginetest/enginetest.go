@@ -23,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -77,23 +78,23 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 }
 
 // Run runs the function with a body, which may be empty, and returns its report.
-func (f *Function) Run(t testing.TB, body string) *engine.Report {
+func (f *Function) Run(t testing.TB, body string) *report.Report {
 	t.Helper()
 	return f.RunQuery(t, "", body)
 }
 
 // RunQuery is [Function.Run] with a query, such as "?dryRun=true".
-func (f *Function) RunQuery(t testing.TB, query, body string) *engine.Report {
+func (f *Function) RunQuery(t testing.TB, query, body string) *report.Report {
 	t.Helper()
 	w := f.post(t.Context(), t, query, body)
-	var report engine.Report
-	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
+	var rep report.Report
+	if err := json.Unmarshal(w.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
 	}
-	if want := report.HTTPStatus(); w.Code != want {
-		t.Errorf("status %s answered with %d, want %d", report.Status, w.Code, want)
+	if want := rep.HTTPStatus(); w.Code != want {
+		t.Errorf("status %s answered with %d, want %d", rep.Status, w.Code, want)
 	}
-	return &report
+	return &rep
 }
 
 // Post calls the function like Cloud Scheduler and returns its answer.

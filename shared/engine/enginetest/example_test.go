@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -16,17 +17,17 @@ import (
 // In a test, t is the test's own, and Example is not needed. When the test ends, the indexes of all queries that were sent
 // are checked.
 func ExampleNew() {
-	carts := engine.Rule[engine.Subject]{
-		Name: "cart", Load: engine.Itself, Reach: engine.Reach{Items: "carts"},
-		Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+	carts := cleanup.Rule[cleanup.Subject]{
+		Name: "cart", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "carts"},
+		Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 			if s.Data["ordered"] == true {
-				return engine.Keep("ordered")
+				return cleanup.Keep("ordered")
 			}
-			return engine.Do("delete cart", "not ordered")
+			return cleanup.Do("delete cart", "not ordered")
 		},
 	}
-	job := engine.Job{Name: "cleanupCarts", Plan: func(ctx context.Context, p *engine.Planner) error {
-		return p.Sweep(ctx, documents.Query{Collection: "carts"}, documents.Cursor(p.Checkpoint()), carts)
+	job := cleanup.Job{Name: "cleanupCarts", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "carts"}, documents.Cursor(p.Checkpoint), carts)
 	}}
 	enginetest.Example(func(t testing.TB) {
 		f := enginetest.New(t, engine.NewFunction(job, time.Minute, []config.Backend{config.Firestore}))

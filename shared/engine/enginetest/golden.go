@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 var update = flag.Bool("update", false, "write what runs report and request to the golden files instead of comparing it")
@@ -59,13 +59,13 @@ func NewGolden(t testing.TB, name string) *Golden {
 // Run is [Function.RunQuery], of which the file has the report and how many requests of each method the run sent, under a title.
 // How many there are of the methods in varying depends on chance, so the file leaves these out, and authCalls where they are of
 // Authentication, storageClassA where they are listings.
-func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string, varying ...string) *engine.Report {
+func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string, varying ...string) *report.Report {
 	t.Helper()
 	before := f.Request.counts()
-	report := f.RunQuery(t, query, body)
+	rep := f.RunQuery(t, query, body)
 	sent := f.Request.counts()
 
-	text, err := json.Marshal(report)
+	text, err := json.Marshal(rep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string
 			fmt.Fprintf(&g.text, "%s %d\n", method, n)
 		}
 	}
-	return report
+	return rep
 }
 
 func ofAuthentication(method string) bool { return strings.HasPrefix(method, "Authentication ") }

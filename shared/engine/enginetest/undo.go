@@ -16,9 +16,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -27,7 +28,7 @@ import (
 func (f *Function) Restorer(t testing.TB, clock func() time.Time) restore.Project {
 	t.Helper()
 	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, clock, config.Firestore, config.Storage, config.Auth)
-	p.Jobs = map[string]engine.Job{f.Job.Name: f.Job}
+	p.Jobs = map[string]cleanup.Job{f.Job.Name: f.Job}
 	return p
 }
 
@@ -124,14 +125,14 @@ func (tr *trial) checkUndo() {
 	NeedsSoftDelete(tr, tr.f.Project, tr.f.Uses...)
 	tr.f.Env["UNDO_DAYS"] = "7"
 	before := tr.state()
-	report := tr.f.Run(tr, tr.Body)
+	rep := tr.f.Run(tr, tr.Body)
 	after := tr.state()
 	p := tr.f.Restorer(tr, tr.f.Clock)
 	undone := func(o restore.Options) map[undo.Step]int {
 		tr.Helper()
 		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none
 		steps := map[undo.Step]int{}
-		err := p.Undo(tr.Context(), report.RunID, o, func(outcome restore.Outcome) error {
+		err := p.Undo(tr.Context(), rep.RunID, o, func(outcome restore.Outcome) error {
 			steps[outcome.Step]++
 			if outcome.Step == undo.Conflict || outcome.Step == undo.Lost {
 				tr.Errorf("%s: %s", outcome.Target, outcome.Why)
@@ -159,7 +160,7 @@ func (tr *trial) checkUndo() {
 	}
 	// The next run keeps what was restored, and says so.
 	next := tr.f.Run(tr, tr.Body)
-	if next.Status != engine.Completed {
+	if next.Status != report.Completed {
 		tr.Errorf("the next run: %s, failures %v", next.Status, next.Failures)
 	}
 	if again := tr.wantBack(before, after); again != sent {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -22,7 +23,7 @@ func (s *spy) Errorf(string, ...any) { s.failed = true }
 func (s *spy) Helper() {}
 
 func TestWorld(t *testing.T) {
-	job := engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return nil }}
+	job := cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }}
 	f := enginetest.New(t, engine.NewFunction(job, time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	before := enginetest.World{"boxes/a": {"n": int64(1), "m": "x"}, "boxes/b": {"n": int64(2)},
 		"boxes/gone/things/x": {"n": int64(3)}}

@@ -41,6 +41,12 @@ const (
 	MaxPinnedBytes = 500 << 10
 )
 
+// Reasons of a run to keep what is pinned.
+const (
+	KeptPinned     = "pinned, until it is released with firesweep release"
+	KeptWithPinned = "something pinned goes with it, until that is released with firesweep release"
+)
+
 // HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
 const HolderPrefix = "undo-"
 

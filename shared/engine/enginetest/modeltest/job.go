@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -91,19 +91,19 @@ type round struct {
 type step struct{ before, after World }
 
 // run runs the job and its worker.
-func (r *round) run(when string) *engine.Report {
+func (r *round) run(when string) *report.Report {
 	r.t.Helper()
 	if tasks := r.Tasks(); tasks != nil {
 		tasks.Clear() // a task's name cannot be used again for a day, which models do not know
 	}
-	report := r.Run(r.tb, "")
-	if report.Status != engine.Completed {
-		r.t.Fatalf("%s: %s %v", when, report.Status, report.Failures)
+	rep := r.Run(r.tb, "")
+	if rep.Status != report.Completed {
+		r.t.Fatalf("%s: %s %v", when, rep.Status, rep.Failures)
 	}
 	if r.Worker != nil {
 		r.Deliver(r.tb)
 	}
-	return report
+	return rep
 }
 
 // is compares the project with the world of a model, which becomes the current one.
@@ -173,7 +173,7 @@ func (r *round) runHeld() {
 	} else if len(report.Actions) > 0 {
 		r.t.Fatalf("%s: %v", when, report.Actions)
 	}
-	if n := report.Kept[engine.KeptPinned]; n > most || most > 0 && n == 0 && r.percent == 0 {
+	if n := report.Kept[undo.KeptPinned]; n > most || most > 0 && n == 0 && r.percent == 0 {
 		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, report.Kept, most)
 	}
 	r.is(when, want)

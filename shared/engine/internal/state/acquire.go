@@ -43,6 +43,11 @@ func (e *LeasedError) Error() string {
 	return fmt.Sprintf("run %s holds the lease until %s", e.Holder, e.Until.Format(time.RFC3339))
 }
 
+// tooLong reports whether a lease ends later than any may, clocks that differ included.
+func (e *LeasedError) tooLong(now time.Time, longest time.Duration) bool {
+	return e.Until.After(now.Add(longest + Margin))
+}
+
 // A TooLongError says that somebody holds a range for longer than anybody may.
 type TooLongError struct{ LeasedError }
 
@@ -160,7 +165,7 @@ func (s State) leased(a Ask, r Range) error {
 			e.Ranges = len(s.Ranges)
 		}
 	}
-	if a.Longest > 0 && e.Until.After(a.Now.Add(a.Longest+Margin)) {
+	if a.Longest > 0 && e.tooLong(a.Now, a.Longest) {
 		return &TooLongError{e}
 	}
 	return &e
@@ -168,11 +173,11 @@ func (s State) leased(a Ask, r Range) error {
 
 // TooLong returns a [*TooLongError] if somebody holds a range for longer than anybody may, else nil.
 func (s State) TooLong(now time.Time, longest time.Duration) error {
-	holder, until := s.Holder()
-	if !until.After(now.Add(longest + Margin)) {
-		return nil
+	var e LeasedError
+	if e.Holder, e.Until = s.Holder(); e.tooLong(now, longest) {
+		return &TooLongError{e}
 	}
-	return &TooLongError{LeasedError{Holder: holder, Until: until}}
+	return nil
 }
 
 func (s State) lastID() string {

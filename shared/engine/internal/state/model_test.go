@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -40,7 +41,7 @@ type actor struct {
 	number  int
 	whole   string // the run that it is of
 	holds   bool
-	cuts    []Bounds
+	cuts    []cleanup.Bounds
 	at, end int
 	plan    []int
 	did     int
@@ -166,7 +167,7 @@ func (w *world) step(a *actor, lost bool) bool {
 	case "plan":
 		w.plan(a)
 	case "reserve":
-		s, err := w.s.Reserve(a.id, a.number, len(a.plan), nil, func(spent int, _ map[string]Lookups) error {
+		s, err := w.s.Reserve(a.id, a.number, len(a.plan), nil, func(spent int, _ map[string]cleanup.Lookups) error {
 			if !w.calm && spent+len(a.plan) > w.most {
 				return errors.New("limit")
 			}
@@ -269,7 +270,7 @@ func (w *world) acquire(a *actor, now time.Time, stored func(State, string) bool
 		w.seen.cuts++
 		begin := s.Begins(0)
 		cut := rapid.IntRange(number(begin, 0)+1, number(begin, 0)+4).Draw(w.t, "at")
-		a.cuts = []Bounds{{Begin: begin, End: at(cut)}, {Begin: at(cut), End: at(cut + 3)}, {Begin: at(cut + 3)}}
+		a.cuts = []cleanup.Bounds{{Begin: begin, End: at(cut)}, {Begin: at(cut), End: at(cut + 3)}, {Begin: at(cut + 3)}}
 		return stored(s, "split")
 	}
 	return stored(s, "plan")

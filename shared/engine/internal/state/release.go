@@ -3,13 +3,14 @@ package state
 import (
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Reserve says that the holder of range i may do n actions after these lookups, if check has nothing against it. It is given what
 // counts against the limits besides: the actions, and the lookups of all ranges. The error is that of check, or a [*LostError].
 func (s State) Reserve(
-	who string, i, n int, looking map[string]Lookups, check func(spent int, looked map[string]Lookups) error,
+	who string, i, n int, looking map[string]cleanup.Lookups, check func(spent int, looked map[string]cleanup.Lookups) error,
 ) (State, error) {
 	s = s.normal()
 	if i >= len(s.Ranges) || s.Ranges[i].Holder != who {
@@ -104,7 +105,7 @@ func (s State) counted(call *report.Report, first bool, now time.Time) State {
 
 // Split has the run that holds all ranges give them back as others, whose tasks are made now. call is its report. The error is a
 // [*LostError].
-func (s State) Split(call *report.Report, ranges []Bounds, now time.Time) (State, error) {
+func (s State) Split(call *report.Report, ranges []cleanup.Bounds, now time.Time) (State, error) {
 	s = s.normal()
 	who := call.RunID
 	switch {

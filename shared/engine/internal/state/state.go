@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -25,26 +26,20 @@ type State struct {
 	Last    *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none
 }
 
-// Bounds are where a range begins and ends. Both are checkpoints.
-type Bounds struct {
-	Begin string `json:"begin" firestore:"begin"` // empty: the beginning
-	End   string `json:"end" firestore:"end"`     // the next one's begin; empty: the end
-}
-
 // Range is a part of what a job goes through: all of it, unless the run was split. A run is one or more calls of the function; a
 // call holds a range while it works on it.
 type Range struct {
-	Bounds
-	Position string             `json:"position" firestore:"position"` // where the next call or run begins
-	Through  bool               `json:"through" firestore:"through"`   // the range was gone through to its end
-	Holder   string             `json:"holder" firestore:"holder"`     // the call, or undo, that has it; empty: none
-	Until    time.Time          `json:"until" firestore:"until"`       // when the holder is dead
-	Reserved int                `json:"reserved" firestore:"reserved"` // actions that the holder may do
-	Done     int                `json:"done" firestore:"done"`         // by earlier calls; or reserved by one that was killed
-	Looking  map[string]Lookups `json:"looking" firestore:"looking"`   // ids that the holder looked up, by kind
-	Looked   map[string]Lookups `json:"looked" firestore:"looked"`     // those of earlier calls
-	Ended    Ended              `json:"ended" firestore:"ended"`
-	Sum      report.Report      `json:"sum" firestore:"sum"` // the figures of the calls that ended
+	cleanup.Bounds
+	Position string                     `json:"position" firestore:"position"` // where the next call or run begins
+	Through  bool                       `json:"through" firestore:"through"`   // the range was gone through to its end
+	Holder   string                     `json:"holder" firestore:"holder"`     // the call, or undo, that has it; empty: none
+	Until    time.Time                  `json:"until" firestore:"until"`       // when the holder is dead
+	Reserved int                        `json:"reserved" firestore:"reserved"` // actions that the holder may do
+	Done     int                        `json:"done" firestore:"done"`         // by earlier calls; or reserved by one that was killed
+	Looking  map[string]cleanup.Lookups `json:"looking" firestore:"looking"`   // ids that the holder looked up, by kind
+	Looked   map[string]cleanup.Lookups `json:"looked" firestore:"looked"`     // those of earlier calls
+	Ended    Ended                      `json:"ended" firestore:"ended"`
+	Sum      report.Report              `json:"sum" firestore:"sum"` // the figures of the calls that ended
 }
 
 // Ended is what is known of the last call that gave a range back.
@@ -58,9 +53,6 @@ type Ended struct {
 	Next    bool          `json:"next" firestore:"next"`       // a task was made that does
 	Why     string        `json:"why" firestore:"why"`         // none was made, if somebody should know
 }
-
-// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
-type Lookups struct{ Asked, Missing int }
 
 // Task is what a task of Cloud Tasks says: which range of which run to continue, after which call.
 type Task struct {
@@ -79,7 +71,7 @@ func (s State) normal() State {
 
 // Divided reports whether the run was split, or is to go through what an earlier one left that was.
 func (s State) Divided() bool {
-	return len(s.Ranges) > 1 || len(s.Ranges) == 1 && s.Ranges[0].Bounds != Bounds{}
+	return len(s.Ranges) > 1 || len(s.Ranges) == 1 && s.Ranges[0].Bounds != cleanup.Bounds{}
 }
 
 // Begins returns the checkpoint at which the next call for range i begins. A split run's range is tried again from its begin, for
@@ -109,7 +101,7 @@ func (s State) NextBegins() (position string) {
 func (s State) remaining() (all []Range) {
 	for _, r := range s.Ranges {
 		if s.Divided() && !r.Through {
-			all = append(all, Range{Bounds: Bounds{Begin: r.Position, End: r.End}, Position: r.Position})
+			all = append(all, Range{Bounds: cleanup.Bounds{Begin: r.Position, End: r.End}, Position: r.Position})
 		}
 	}
 	return all
@@ -174,8 +166,8 @@ func (s State) Spent(but int) int {
 }
 
 // Looked returns the ids that all ranges have looked up, by kind.
-func (s State) Looked() map[string]Lookups {
-	sum := map[string]Lookups{}
+func (s State) Looked() map[string]cleanup.Lookups {
+	sum := map[string]cleanup.Lookups{}
 	for _, r := range s.Ranges {
 		AddLookups(sum, r.Looked)
 		AddLookups(sum, r.Looking)
@@ -184,9 +176,9 @@ func (s State) Looked() map[string]Lookups {
 }
 
 // AddLookups adds more to a sum.
-func AddLookups(sum, more map[string]Lookups) {
+func AddLookups(sum, more map[string]cleanup.Lookups) {
 	for kind, l := range more {
-		sum[kind] = Lookups{Asked: sum[kind].Asked + l.Asked, Missing: sum[kind].Missing + l.Missing}
+		sum[kind] = cleanup.Lookups{Asked: sum[kind].Asked + l.Asked, Missing: sum[kind].Missing + l.Missing}
 	}
 }
 
@@ -194,7 +186,7 @@ func AddLookups(sum, more map[string]Lookups) {
 func (r Range) closed(did int) Range {
 	r.Done, r.Reserved = r.Done+did, 0
 	if r.Looked = maps.Clone(r.Looked); r.Looked == nil {
-		r.Looked = map[string]Lookups{}
+		r.Looked = map[string]cleanup.Lookups{}
 	}
 	AddLookups(r.Looked, r.Looking)
 	r.Looking = nil

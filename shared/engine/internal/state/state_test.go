@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -59,7 +60,7 @@ func released(t *testing.T, s State, g Release, status report.Status, next bool)
 func split(t *testing.T) State {
 	t.Helper()
 	s, err := begun(t, State{}, first, midnight, false).Split(&report.Report{RunID: first, StartedAt: midnight},
-		[]Bounds{{End: "b"}, {Begin: "b", End: "c"}, {Begin: "c"}}, midnight)
+		[]cleanup.Bounds{{End: "b"}, {Begin: "b", End: "c"}, {Begin: "c"}}, midnight)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +112,8 @@ func TestTasksThatContinueNothing(t *testing.T) {
 // TestKilledCall: what it reserved counts as done, for all that comes after it for the same now.
 func TestKilledCall(t *testing.T) {
 	s := acquired(t, split(t), taskFor(first, 1, first, midnight))
-	looking := map[string]Lookups{"users": {Asked: 4, Missing: 1}}
-	s, err := s.Reserve(later, 1, 7, looking, func(int, map[string]Lookups) error { return nil })
+	looking := map[string]cleanup.Lookups{"users": {Asked: 4, Missing: 1}}
+	s, err := s.Reserve(later, 1, 7, looking, func(int, map[string]cleanup.Lookups) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestKilledCall(t *testing.T) {
 	ask.Now = expired
 	s = acquired(t, s, ask)
 	want(t, "spent, but for what another call may do", 7, s.Spent(1))
-	want(t, "looked up", Lookups{Asked: 4, Missing: 1}, s.Looked()["users"])
+	want(t, "looked up", cleanup.Lookups{Asked: 4, Missing: 1}, s.Looked()["users"])
 
 	dead := expired.Add(timeout + Margin)
 	want(t, "for the same now", 7, acquired(t, s, Ask{Who: second, Begin: &report.Report{RunID: second, Now: midnight}, Now: dead}).Spent(-1))
@@ -166,11 +167,11 @@ func TestUndo(t *testing.T) {
 func TestWhatIsLeftOfShards(t *testing.T) {
 	s := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Through: true, Token: first}, report.Completed, false)
 	next := begun(t, s, second, midnight.Add(night), false)
-	want(t, "ranges", fmt.Sprint([]Bounds{{End: "b"}, {Begin: "c"}}), fmt.Sprint([]Bounds{next.Ranges[0].Bounds, next.Ranges[1].Bounds}))
+	want(t, "ranges", fmt.Sprint([]cleanup.Bounds{{End: "b"}, {Begin: "c"}}), fmt.Sprint([]cleanup.Bounds{next.Ranges[0].Bounds, next.Ranges[1].Bounds}))
 	want(t, "remaining", 2, s.Remaining())
 	part := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Position: "bb", Token: first}, report.Partial, true)
 	over := begun(t, part, second, midnight.Add(night), false)
-	want(t, "what is left of a part", Bounds{Begin: "bb", End: "c"}, over.Ranges[1].Bounds)
+	want(t, "what is left of a part", cleanup.Bounds{Begin: "bb", End: "c"}, over.Ranges[1].Bounds)
 	want(t, "the run before goes on", false, over.Last.Continued)
 	alone := begun(t, s, second, midnight.Add(night), true)
 	want(t, "divided", false, alone.Divided())

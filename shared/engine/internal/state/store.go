@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -71,7 +72,8 @@ func (st Store) Change(
 			return nil, nil, st.explained(err)
 		}
 		fields = changes(before, left.State)
-		if _, marked := d.Data["stop"]; marked && left.Stop == nil && len(fields) > 0 {
+		_, marked := d.Data["stop"] // perhaps with null
+		if left.Stop == nil && len(fields) > 0 && (marked || before.Stop != nil) {
 			fields["stop"] = documents.DeleteField
 		}
 		return fields, also, nil
@@ -166,7 +168,7 @@ func (s *State) fields() []field {
 func (s State) negative() bool {
 	for _, r := range s.Ranges {
 		least := min(r.Reserved, r.Done)
-		for _, looked := range []map[string]Lookups{r.Looking, r.Looked} {
+		for _, looked := range []map[string]cleanup.Lookups{r.Looking, r.Looked} {
 			for _, l := range looked {
 				least = min(least, l.Asked, l.Missing, l.Asked-l.Missing)
 			}
@@ -187,9 +189,6 @@ func changes(before, after State) map[string]any {
 		if !reflect.DeepEqual(a, b) {
 			changed[f.name] = b
 		}
-	}
-	if before.Stop != nil && after.Stop == nil {
-		changed["stop"] = documents.DeleteField
 	}
 	return changed
 }

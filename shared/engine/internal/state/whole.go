@@ -76,11 +76,11 @@ func (s State) Killed(now time.Time) *report.Report {
 // Overtaken returns the report of the run that the ranges belong to, as it stands once another one, or an undo, takes them; nil
 // if it stands already. It is to be saved.
 func (s State) Overtaken(by string, now time.Time) *report.Report {
-	switch {
-	case s.Run == "" || s.Run == by || s.Settled():
+	if s.Run == "" || s.Run == by || s.Settled() {
 		return nil
-	case s.Killed(now) != nil:
-		return s.Killed(now)
+	}
+	if killed := s.Killed(now); killed != nil {
+		return killed
 	}
 	r := s.Report()
 	r.Continued = false

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -37,7 +37,7 @@ func (w *world) onImport(t *testing.T, call func(send func() (map[int]string, er
 	t.Helper()
 	hooks := restore.Hooks{Accounts: func(base accounts.API) accounts.API { return importing{base, call} }}
 	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
-	w.restorer.Jobs = map[string]engine.Job{w.Job.Name: w.Job}
+	w.restorer.Jobs = map[string]cleanup.Job{w.Job.Name: w.Job}
 }
 
 // outcomes takes a run back and returns what is said of the accounts, by uid.

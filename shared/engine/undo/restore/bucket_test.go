@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -69,9 +69,10 @@ func TestVersionedBucket(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, steps, why)
 			continue
 		}
-		if is := w.attrs(t, name); is.CRC32C != was.CRC32C || is.Metadata["k"] != was.Metadata["k"] || is.ContentType != was.ContentType {
-			t.Errorf("%s is back as %+v, was %+v", name, is, was)
-		}
+		is := w.attrs(t, name)
+		enginetest.Want(t, "crc32c", was.CRC32C, is.CRC32C)
+		enginetest.Want(t, "k", was.Metadata["k"], is.Metadata["k"])
+		enginetest.Want(t, "content type", was.ContentType, is.ContentType)
 	}
 	again, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
 	if len(again[undo.Recreate])+len(again[undo.Conflict]) > 0 {
@@ -130,7 +131,7 @@ func TestGoneBeforeTheRun(t *testing.T) {
 		report := w.run(t)
 		hooks := restore.Hooks{Dial: []grpc.DialOption{grpc.WithChainStreamInterceptor(loggedLater(after))}}
 		p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-		p.Jobs = map[string]engine.Job{job.Name: job}
+		p.Jobs = map[string]cleanup.Job{job.Name: job}
 		w.restorer = p
 		only := restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/orphan"}}
 		steps, _ := w.undo(t, report.RunID, only)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -17,11 +17,11 @@ func TestOperatorsClockIsOff(t *testing.T) {
 	for name, off := range map[string]time.Duration{"slow": -3 * time.Minute, "fast": 3 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			report := w.run(t)
+			rep := w.run(t)
 			w.restorer.Clock = func() time.Time { return time.Now().Add(off) }
 			for _, apply := range []bool{false, true} {
 				w.lease(t, "testJob-other", time.Minute)
-				err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil)
+				err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: apply}, nil)
 				if !errors.Is(err, restore.ErrUnderWay) {
 					t.Errorf("apply %t: beside a run: %v", apply, err)
 				}
@@ -29,9 +29,9 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			w.Set(t, "cleanupJobs/another", enginetest.Leased("another-1", time.Now().Add(-time.Minute)))
 			w.lease(t, "testJob-other", -time.Minute)
 			var once sync.Once
-			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+			err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 				once.Do(func() {
-					if got := w.Run(t, ""); got.Status != engine.Skipped {
+					if got := w.Run(t, ""); got.Status != report.Skipped {
 						t.Errorf("a run meanwhile: %s, want skipped", got.Status)
 					}
 				})

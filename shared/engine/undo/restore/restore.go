@@ -20,9 +20,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -31,11 +32,11 @@ import (
 type Project struct {
 	Config    config.Config // says where that is
 	DB        documents.Writer
-	Firestore *firestore.Client     // of the same database, for what DB lacks; nothing of this package uses it
-	Bucket    *storage.BucketHandle // nil: objects are left
-	Accounts  *accounts.Importer    // nil: accounts are left
-	Clock     func() time.Time      // the operator's, for records and for how long something took: leases go by Firestore's
-	Jobs      map[string]engine.Job // by name: what their runs can have done
+	Firestore *firestore.Client      // of the same database, for what DB lacks; nothing of this package uses it
+	Bucket    *storage.BucketHandle  // nil: objects are left
+	Accounts  *accounts.Importer     // nil: accounts are left
+	Clock     func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
+	Jobs      map[string]cleanup.Job // by name: what their runs can have done
 }
 
 // Options say what to take back.
@@ -87,7 +88,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
-		canHave: p.Jobs[job].CanHaveDone()}
+		canHave: decide.CanHaveDone(p.Jobs[job])}
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)

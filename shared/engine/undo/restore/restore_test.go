@@ -23,11 +23,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -37,39 +39,39 @@ import (
 // users deletes users with a file, their account and their place in a list; it counts them and tells a friend. plain deletes
 // documents without a transaction.
 var (
-	users = engine.Rule[engine.Subject]{
-		Name: "user", Load: engine.Itself, Judge: due,
-		Reach: engine.Reach{
+	users = cleanup.Rule[cleanup.Subject]{
+		Name: "user", Load: cleanup.Itself, Judge: due,
+		Reach: cleanup.Reach{
 			Items: "users", Deletes: []string{"users"}, Writes: []string{"friends", "gone", "notifications"},
-			Objects: []engine.Files{{Folder: "users/{id}/", Whole: true}}, Account: true,
+			Objects: []cleanup.Files{{Folder: "users/{id}/", Whole: true}}, Account: true,
 		},
-		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 			id := s.ID()
-			return engine.Change{
+			return cleanup.Change{
 				Writes: []documents.Write{
 					{Op: documents.Delete, Ref: s.Ref()},
 					{Op: documents.Update, Ref: documents.Ref{Collection: "friends", ID: id}, Data: map[string]any{"friend": documents.DeleteField, "count": int64(0)}},
 					{Op: documents.Create, Ref: documents.Ref{Collection: "gone", ID: id}, Data: map[string]any{"n": int64(1)}},
 					{Op: documents.Set, Ref: documents.Ref{Collection: "notifications", ID: id}, Data: map[string]any{"text": "gone"}, Sent: true},
 				},
-				Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "users/" + id + "/", Folder: true}, Absent: s.Ref()}, {Account: id, Absent: s.Ref()}},
+				Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "users/" + id + "/", Folder: true}, Absent: s.Ref()}, {Account: id, Absent: s.Ref()}},
 			}
 		},
 	}
-	plain = engine.Rule[engine.Subject]{Name: "draft", Load: engine.Itself, Judge: due, Reach: engine.Reach{Items: "drafts"}}
+	plain = cleanup.Rule[cleanup.Subject]{Name: "draft", Load: cleanup.Itself, Judge: due, Reach: cleanup.Reach{Items: "drafts"}}
 )
 
-func due(s engine.Subject, _ engine.Run) engine.Decision {
+func due(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 	if !s.Found {
-		return engine.Keep("gone")
+		return cleanup.Keep("gone")
 	}
-	return engine.Do("delete "+s.Ref().Collection, "due")
+	return cleanup.Do("delete "+s.Ref().Collection, "due")
 }
 
-var job = engine.Job{
-	Name: "testJob", Rules: []engine.AnyRule{users, plain}, Reach: engine.Reach{Objects: []engine.Files{{Folder: ""}}},
-	Plan: func(ctx context.Context, p *engine.Planner) error {
-		for collection, rule := range map[string]engine.AnyRule{"users": users, "drafts": plain} {
+var job = cleanup.Job{
+	Name: "testJob", Rules: []cleanup.AnyRule{users, plain}, Reach: cleanup.Reach{Objects: []cleanup.Files{{Folder: ""}}},
+	Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		for collection, rule := range map[string]cleanup.AnyRule{"users": users, "drafts": plain} {
 			if err := p.Sweep(ctx, documents.Query{Collection: collection, Select: []string{"name"}}, "", rule); err != nil {
 				return err
 			}
@@ -78,10 +80,8 @@ var job = engine.Job{
 		if err != nil || !found {
 			return err
 		}
-		return p.Propose(ctx, engine.Action{
-			Kind: "delete object", Target: "gs://" + p.Config.Bucket + "/orphan", Reason: "nobody's",
-			Effect: engine.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}},
-		})
+		return p.ProposeObject(ctx, "delete object", "nobody's",
+			cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}})
 	},
 }
 
@@ -134,13 +134,13 @@ func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[u
 	return byStep, why
 }
 
-func (w world) run(t *testing.T) *engine.Report {
+func (w world) run(t *testing.T) *report.Report {
 	t.Helper()
-	report := w.Run(t, "")
-	if report.Status != engine.Completed {
-		t.Fatalf("%s: %v", report.Status, report.Failures)
+	rep := w.Run(t, "")
+	if rep.Status != report.Completed {
+		t.Fatalf("%s: %v", rep.Status, rep.Failures)
 	}
-	return report
+	return rep
 }
 
 // TestConflicts: what somebody has done since stays as it is and is said; the rest comes back.
@@ -307,11 +307,11 @@ func wantPinned(t *testing.T, w world, want ...string) {
 // TestRunMeanwhile: a run that begins while another is being taken back is skipped.
 func TestRunMeanwhile(t *testing.T) {
 	w := newWorld(t)
-	report := w.run(t)
+	rep := w.run(t)
 	var once sync.Once
-	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+	err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 		once.Do(func() {
-			if got := w.Run(t, ""); got.Status != engine.Skipped {
+			if got := w.Run(t, ""); got.Status != report.Skipped {
 				t.Errorf("%s, want skipped: %v", got.Status, got.Failures)
 			}
 		})
@@ -539,9 +539,11 @@ func TestRacedObjectsStayAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if slices.Contains(w.Objects(t), "orphan") || len(steps[undo.Conflict]) > 0 || w.Documents(t, "drafts")["u0"]["name"] != "new" {
-		t.Errorf("%v, %v", w.Objects(t), steps)
+	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
+	if len(steps[undo.Conflict]) > 0 {
+		t.Errorf("steps[undo.Conflict]: %v", len(steps[undo.Conflict]))
 	}
+	enginetest.Want(t, "name", "new", w.Documents(t, "drafts")["u0"]["name"])
 	for _, d := range w.Documents(t, undo.PinnedIn) {
 		if slices.Contains(d[undo.TargetsField].([]any), any("drafts/u0")) {
 			t.Error("what stayed is pinned")
@@ -663,7 +665,7 @@ func TestForgedRuns(t *testing.T) {
 	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})
 	tries(restore.ErrUnknown, restore.Options{})
 	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
-	w.restorer.Jobs = map[string]engine.Job{"testJob": {Name: "testJob", Rules: []engine.AnyRule{plain}}}
+	w.restorer.Jobs = map[string]cleanup.Job{"testJob": {Name: "testJob", Rules: []cleanup.AnyRule{plain}}}
 	w.Delete(t, "cleanupRuns/"+id)
 	tries(restore.ErrRefused, restore.Options{WithoutReport: true})
 	w.restorer.Jobs = nil

@@ -1,0 +1,139 @@
+package inactiveprojects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/flow"
+)
+
+// pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
+// documents that a query returns, in as many runs as it takes. From then on a run looks only at those that lie behind the last
+// one in the query's order, and at those that the run before left undone. The next pass begins after a time, or when the job's
+// terms have changed.
+type pass struct {
+	rule    cleanup.AnyRule
+	planner *cleanup.Planner
+	state   passState
+}
+
+// passState is what the runs know, as the checkpoint holds it.
+type passState struct {
+	Terms  string           `json:"terms"`            // what it is good for
+	Began  time.Time        `json:"began"`            // the now of the pass's first run
+	Seen   time.Time        `json:"seen,omitzero"`    // the pass is complete: of what was due by then, all was looked at
+	Cursor documents.Cursor `json:"cursor,omitempty"` // the documents up to it were looked at
+	Undone []string         `json:"undone,omitempty"` // documents that were left undone and are looked at once more
+}
+
+// What is remembered of documents that were left undone: so many paths, and a checkpoint of so many bytes, which is far less
+// than a document holds. After more, a new pass begins.
+const (
+	maxPassUndone     = 100
+	maxPassCheckpoint = 200_000
+)
+
+// passOf continues the pass of earlier runs, or begins one: after every, or with other terms, which are whatever the rule
+// depends on besides the documents. The rule is the job's only one. The error is a [documents.ErrCursor] if the checkpoint is
+// none of a pass.
+func passOf(p *cleanup.Planner, rule cleanup.AnyRule, terms string, every time.Duration) (*pass, error) {
+	state, err := passStateOf(p.Checkpoint, terms, every, p.Now)
+	return &pass{rule: rule, planner: p, state: state}, err
+}
+
+func passStateOf(checkpoint, terms string, every time.Duration, now time.Time) (passState, error) {
+	fresh := passState{Terms: terms, Began: now}
+	if checkpoint == "" {
+		return fresh, nil
+	}
+	var saved passState
+	if err := json.Unmarshal([]byte(checkpoint), &saved); err != nil {
+		return fresh, fmt.Errorf("%w: %q: %w", documents.ErrCursor, checkpoint, err)
+	}
+	aged := !saved.Seen.IsZero() && !now.Before(saved.Began.Add(every))
+	if saved.Terms != terms || aged || now.Before(saved.Began) {
+		return fresh, nil
+	}
+	return saved, nil
+}
+
+// fresh reports whether this run begins the pass.
+func (s *pass) fresh() bool { return s.state.Seen.IsZero() && s.state.Cursor == "" }
+
+// seen returns the instant by which the documents were looked at that were due then; ok is false as long as the pass is not
+// complete. It is for a job that finds by other means what has become due since.
+func (s *pass) seen() (at time.Time, ok bool) { return s.state.Seen, !s.state.Seen.IsZero() }
+
+// passPages is how many pages are under way at once: they, or what their rule needs, are being read. A run whose time is up has
+// read fewer than so many in vain.
+const passPages = 5
+
+// sweep considers what was left undone, and the documents of a query that this pass, or the runs after it, have not looked at
+// yet. Each has a checkpoint of its own, because nothing else keeps the next run from finding it again.
+func (s *pass) sweep(ctx context.Context, q documents.Query) error {
+	refs := make([]documents.Ref, len(s.state.Undone))
+	for i, path := range s.state.Undone {
+		var err error
+		if refs[i], err = documents.RefOf(path); err != nil {
+			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
+		}
+	}
+	if err := s.planner.ConsiderRefs(ctx, s.rule, refs...); err != nil {
+		return err
+	}
+	s.state.Undone = nil
+	if err := s.planner.SaveCheckpoint(s.state.checkpoint()); err != nil {
+		return err
+	}
+	from := s.state.Cursor
+	pages := flow.Begin(ctx, passPages,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] {
+			return s.planner.Documents.Pages(ctx, q, from)
+		},
+		func(ctx context.Context, page documents.Page) (cleanup.Loaded, error) {
+			return s.planner.LoadAhead(ctx, s.rule, page.Documents)
+		})
+	err := pages.Each(func(page documents.Page, loaded cleanup.Loaded) error {
+		s.planner.Scanned(len(page.Documents))
+		return s.planner.ConsiderLoaded(ctx, s.rule, page.Documents, loaded, func(d documents.Document) (err error) {
+			if s.state.Cursor, err = q.After(d); err != nil {
+				return err
+			}
+			return s.planner.SaveCheckpoint(s.state.checkpoint())
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.planner.Continue(func(undone []documents.Ref) string { return s.state.next(s.planner.Now, undone) })
+	return nil
+}
+
+// next returns where the run begins that comes after one that got to its end, but left some documents undone.
+func (s passState) next(now time.Time, undone []documents.Ref) string {
+	if !s.Seen.IsZero() {
+		s.Seen = now
+	} else {
+		s.Seen = s.Began // by then all were looked at, however many runs the pass took
+	}
+	for _, ref := range undone {
+		s.Undone = append(s.Undone, ref.Path())
+	}
+	if checkpoint := s.checkpoint(); len(s.Undone) <= maxPassUndone && len(checkpoint) <= maxPassCheckpoint {
+		return checkpoint
+	}
+	return ""
+}
+
+func (s passState) checkpoint() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // there is nothing in it that could fail
+	}
+	return string(text)
+}

@@ -1,0 +1,119 @@
+// Package cleanup is what a job is made of: rules, which judge items and say as data what is to be written, and a plan, which
+// says which items to look at. Nothing in it writes; shared/engine runs jobs.
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Job is a cleanup: a name and how to plan it.
+type Job struct {
+	// Name is the HTTP entry point, the key in functions/manifest.json and the id in cleanupJobs.
+	Name string
+	// Settings are those of this function alone, a [config.Own]; nil if it has none.
+	Settings config.Settings
+	// Plan reads and proposes. It goes through the items in a stable order, from [Planner].Checkpoint on, and returns the error
+	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
+	Plan func(ctx context.Context, p *Planner) error
+	// Begin is for a job, instead of Plan, that can read ahead: the run begins while it still takes its lease. Until the returned
+	// Plan is called, nothing is proposed or reported.
+	Begin func(ctx context.Context, p *Planner) Reading
+	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
+	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
+	// checkpoints; Plan then ends at [Planner].End. It asks [Plan.CheckTime] whether it may go on. If not, it returns that error
+	// with ranges, of which the last may be much larger than the others.
+	Split func(ctx context.Context, p *Planner, n int) ([]Bounds, error)
+	// Rules are those of its items, by which it also does what earlier runs left to do.
+	Rules []AnyRule
+	// Reach says which objects and accounts Plan itself may propose to delete.
+	Reach Reach
+	// Accounts says that Plan reads accounts, so planning needs the right to.
+	Accounts bool
+	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
+	Task *Task
+}
+
+// Task says what a worker is called with. A worker takes no lease and saves no report, because many may run at once: doing its
+// actions twice, or at the same time, has the same result. Its answer and the log say what it did. Any run that is not
+// completed is an error, so that Cloud Tasks tries again.
+type Task struct {
+	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the document that the task is
+	// about.
+	Fields     []string
+	Collection string                             // where that document is
+	Rule       AnyRule                            // judges it, whether it exists or not
+	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
+	// Guard is asked if the document is to be changed. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
+	Guard func(ctx context.Context, p *Planner) error
+}
+
+// Reading is what a job plans by, as it is being read.
+type Reading struct {
+	Plan func() error // does what [Job.Plan] does
+	Stop func()       // ends the reading, and returns when it has ended; it may be called after Plan as well
+}
+
+// Bounds are where a part of what a job looks through begins and ends: checkpoints, as [Plan.SaveCheckpoint] is given them.
+type Bounds struct {
+	Begin string `json:"begin" firestore:"begin"` // empty: the beginning
+	End   string `json:"end" firestore:"end"`     // the next one's begin; empty: the end
+}
+
+// DeleteObject deletes an object if it is still as it was when it was listed.
+type DeleteObject struct {
+	objects.Deletion
+	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
+	// again, for many objects at a time, right before they are deleted.
+	Absent documents.Ref
+}
+
+// Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is
+// written: so the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it
+// as well, because others may have been able to write it.
+//
+// A collection is a pattern, in which * stands for one id, and ** at the beginning for any documents above it or none: comments,
+// circles/*/members, **/comments. No pattern means a collection of the bundle's own records.
+type Reach struct {
+	Items   string   // the collection of the rule's items
+	Deletes []string // collections that it deletes documents from; one without a Change deletes its items
+	Writes  []string // collections in which it creates or changes documents
+	Objects []Files  // that follow the deletion of an item
+	Account bool     // it deletes the account whose uid is the item's id
+}
+
+// Files are objects that a rule may delete.
+type Files struct {
+	Folder string // ends with a slash; {id} stands for the id of the item
+	// Setting returns the folders instead, where a setting of the function names them; nil for none.
+	Setting func(config.Config) objects.Folders
+	Owner   string // the key of custom metadata that must not name another owner; empty: there is none
+	Whole   bool   // the folder may go as a whole; {id} is a part of it
+}
+
+// A LimitError says which safety limits a plan tripped, with the figures and how to lift them.
+type LimitError struct{ Tripped []string }
+
+// Error names them.
+func (e *LimitError) Error() string { return strings.Join(e.Tripped, "; ") }
+
+// ErrOutOfTime says that the run must end before its function's timeout. Its checkpoint is saved.
+var ErrOutOfTime = errors.New("out of time")
+
+// ErrForeign says that a record is not one that this program wrote.
+var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
+
+// Ending is how a run ended.
+type Ending struct {
+	// Canceled says that the caller went away before everything was done. A run that is out of time was not canceled.
+	Canceled bool
+	Duration time.Duration // in whole milliseconds, as in the report
+	// Figures are the sums of [Change.Tally] over all commits.
+	Figures map[string]int
+}

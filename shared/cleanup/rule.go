@@ -1,0 +1,295 @@
+package cleanup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// Rule decides about one kind of item: a document, or a path that may have no document. The engine loads and judges items
+// twice, while planning and in the commit that changes them, with the same functions. Load and Gather only read; Judge and
+// Change are pure.
+type Rule[S any] struct {
+	// Name is how a Todo refers to the rule; it is unique within a job.
+	Name string
+	// Reach says what Change can ask for at most.
+	Reach Reach
+	// Group is how many items share a commit, at most; 0 stands for 25. With 1, items are so large that each has a commit of
+	// its own, and that few are under way at once.
+	Group int
+	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
+	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
+	// With names documents that Load reads of every item that is due, if the item's path tells which; nil if that tells none. A
+	// commit reads them in one request with its items, so that Load need not wait for them.
+	With func(item documents.Ref) []documents.Ref
+	// Judge decides about one item.
+	Judge func(state S, run Run) Decision
+	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
+	Gather func(ctx context.Context, src Source, due []*S) error
+	// Change says what is written for an item that is due; nil deletes the document, and nothing else. Those deletions
+	// take no transaction: each is done if the document is still the version that was judged.
+	Change func(state S, d Decision, run Run) Change
+}
+
+// Run is what a rule may know of the run.
+type Run struct {
+	Job     string
+	ID      string
+	Now     time.Time // the run's one instant
+	Started time.Time // the wall clock's time when it began
+	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
+	Config  config.Config
+	Task    map[string]string // a worker's: what to do
+}
+
+// Subject is an item as it was found: while planning, the document of the page; in a commit, the document at that moment.
+type Subject struct {
+	documents.Document
+	Found bool   // there is such a document
+	From  string // where [Change.From] left off
+	Alone bool   // no other item shares the commit
+	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
+	// refused what was to be written for this item alone.
+	Room int
+	Nth  int // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
+	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then,
+	// with all room, for a way back.
+	Refused bool
+}
+
+// MaxRoom is how many documents besides the items' own a commit holds. Firestore's limits are 10 MiB and, in effect, the index
+// entries of a commit.
+const MaxRoom = 400
+
+// Decision says what happens to an item. The zero value keeps it without counting it.
+type Decision struct {
+	Kind    string  // what is done, e.g. "delete report"; empty: the item is kept
+	Reason  string  // why
+	Invalid bool    // it is kept because it cannot be judged
+	Notice  *Notice // logged as a warning while planning, of an item that is kept
+}
+
+// Keep keeps an item for a reason that is in order.
+func Keep(reason string) Decision { return Decision{Reason: reason} }
+
+// Invalid keeps an item that cannot be judged: a field is missing or of the wrong type, an id names no document.
+func Invalid(reason string) Decision { return Decision{Reason: reason, Invalid: true} }
+
+// Do changes an item.
+func Do(kind, reason string) Decision { return Decision{Kind: kind, Reason: reason} }
+
+// Item is a thing to judge by a rule.
+type Item struct {
+	Rule AnyRule
+	Ref  documents.Ref
+	From string // where [Change.From] left off
+}
+
+// Change says what is written for one item, as data.
+type Change struct {
+	// First are items that must be done before, such as children. Nothing is written for this item until they are; then it
+	// is judged again. They are not remembered: the documents still tell what is left of them.
+	First []Item
+	// Before are tasks to hand over before the commit. It is judged again after that, and must ask for the same tasks.
+	Before []tasks.Task
+	// Writes are committed together, with those of the other items of the group.
+	Writes []documents.Write
+	// Then is done after the commit, at least once: a Todo remembers it.
+	Then []FollowUp
+	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
+	Next []Item
+	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
+	// finished. If it asks for nothing else, it has the next commit to itself.
+	Again string
+	From  string // handed to the next judgment
+	// Remember says that only a Todo knows that the item continues, and from where: a later run judges it from From on.
+	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the Todo or ends it.
+	Remember bool
+	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it. Its
+	// Todo stays if Remember is set.
+	Fail error
+	// Kept are reasons under which further things are counted as kept, once committed.
+	Kept []string
+	// Notices are logged as warnings, once committed: the first 20 of them.
+	Notices []Notice
+	// Tally is added to the run's figures of that name, once committed; see [Ending].
+	Tally map[string]int
+}
+
+// Notice is a warning about one item.
+type Notice struct {
+	Message string
+	Fields  map[string]any // further ones of the log line
+	Error   bool           // it is logged as an error instead
+}
+
+// FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
+// be repeated without harm. A Todo remembers it with Absent, or else documents of the application do: then it is Recorded.
+// A task must be.
+type FollowUp struct {
+	Object  ObjectDeletion
+	Account string // the uid of an account to delete, which is the item's id
+	// NoAccount, if set, is why it is counted and named if there is no account with that uid. It is deleted all the same.
+	NoAccount string
+	Task      *tasks.Task // to hand over
+	// Absent is the item, which the commit deletes or an earlier one deleted. If it exists again when a later run finishes an
+	// interrupted one, the follow-up is left out.
+	Absent documents.Ref
+	// Recorded, if set, says that documents of the application also record the follow-up, so that a later run finds it through
+	// them. No Todo remembers it.
+	Recorded *Recorded
+}
+
+// Recorded says what happens after a follow-up that documents of the application record. The zero value makes its failure the
+// item's.
+type Recorded struct {
+	Done   []documents.Write      // committed after it succeeded
+	Failed []documents.Write      // committed after it failed
+	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
+	Warn   func(err error) Notice // what is logged then; pure
+}
+
+// ObjectDeletion is an object to delete, or a folder of them.
+type ObjectDeletion struct {
+	Name   string // ends with a slash for a folder: every object whose name begins with it is deleted
+	Folder bool
+	// OwnerKey and Owner, if set, are a key of custom metadata and its value. An object whose metadata names another owner is
+	// kept, because data must not be able to delete somebody else's object.
+	OwnerKey, Owner string
+	// Marked says that an object whose metadata names no owner is kept too.
+	Marked bool
+}
+
+// AnyRule is a [Rule] of any state, as the engine uses it.
+type AnyRule interface {
+	Named() string
+	Reaches() Reach
+	DeletesAlone() bool // nothing but the document, without a transaction
+	Together() int      // items that share a commit, at most
+	ReadsWith(item documents.Ref) []documents.Ref
+	LoadAll(ctx context.Context, src Source, subjects []Subject) (Loaded, error)
+}
+
+// Loaded are loaded items of one rule, by their index. A panic of the rule is an error.
+type Loaded interface {
+	Judge(i int, run Run) (Decision, error)
+	Gather(ctx context.Context, src Source, due []int) error
+	Change(i int, d Decision, run Run) (Change, error)
+}
+
+// maxGroup is how many items share a commit, at most, of a rule that does not say.
+const maxGroup = 25
+
+// Named implements [AnyRule].
+func (r Rule[S]) Named() string { return r.Name }
+
+// DeletesAlone implements [AnyRule].
+func (r Rule[S]) DeletesAlone() bool { return r.Change == nil }
+
+// Reaches implements [AnyRule].
+func (r Rule[S]) Reaches() Reach {
+	reach := r.Reach
+	if r.DeletesAlone() {
+		reach.Deletes = append(slices.Clone(reach.Deletes), reach.Items)
+	}
+	return reach
+}
+
+// ReadsWith implements [AnyRule].
+func (r Rule[S]) ReadsWith(item documents.Ref) []documents.Ref {
+	if r.With == nil {
+		return nil
+	}
+	return r.With(item)
+}
+
+// Together implements [AnyRule].
+func (r Rule[S]) Together() int { return cmp.Or(r.Group, maxGroup) }
+
+// LoadAll implements [AnyRule].
+func (r Rule[S]) LoadAll(ctx context.Context, src Source, subjects []Subject) (_ Loaded, err error) {
+	defer guard.Recover(&err)
+	states, err := r.Load(ctx, src, subjects)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) != len(subjects) {
+		return nil, fmt.Errorf("rule %s loaded %d states for %d items: this is a bug in the job", r.Name, len(states), len(subjects))
+	}
+	return loaded[S]{rule: r, states: states}, nil
+}
+
+type loaded[S any] struct {
+	rule   Rule[S]
+	states []S
+}
+
+// Judge decides what happens to the item, by [Rule.Judge].
+func (l loaded[S]) Judge(i int, run Run) (d Decision, err error) {
+	defer guard.Recover(&err)
+	return l.rule.Judge(l.states[i], run), nil
+}
+
+// Gather adds what only items that are due need, by [Rule.Gather].
+func (l loaded[S]) Gather(ctx context.Context, src Source, due []int) (err error) {
+	if l.rule.Gather == nil || len(due) == 0 {
+		return nil
+	}
+	defer guard.Recover(&err)
+	states := make([]*S, len(due))
+	for n, i := range due {
+		states[n] = &l.states[i]
+	}
+	return l.rule.Gather(ctx, src, states)
+}
+
+// Change returns what a decision does to the item, by [Rule.Change].
+func (l loaded[S]) Change(i int, d Decision, run Run) (c Change, err error) {
+	defer guard.Recover(&err)
+	return l.rule.Change(l.states[i], d, run), nil
+}
+
+// Update returns the change that sets fields of a document that exists; [documents.DeleteField] removes one.
+func Update(ref documents.Ref, fields map[string]any) Change {
+	return Change{Writes: []documents.Write{{Op: documents.Update, Ref: ref, Data: fields}}}
+}
+
+// Delete returns the change that deletes documents.
+func Delete(all ...documents.Document) (c Change) {
+	for _, d := range all {
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
+	}
+	return c
+}
+
+// AccountRule says which accounts of Authentication are deleted. The engine judges each account twice with the same functions:
+// while planning, and right before the deletion.
+type AccountRule struct {
+	// Judge decides about an account by its attributes in Authentication; it is pure.
+	Judge func(a accounts.Account, run Run) Decision
+	// Keepers are documents. An account that is due is kept while one of them exists.
+	Keepers []Keeper
+	Limit   int // how many a run deletes at most; 0: any number
+}
+
+// Keeper says which document keeps an account.
+type Keeper struct {
+	Collection string
+	ID         func(uid string) string // it must be valid for accounts that are due
+	Reason     string                  // why the account is kept
+}
+
+// Considered says what happened to accounts that were considered.
+type Considered struct {
+	Due     int                // proposed, or left for a later run because of the rule's limit
+	Left    bool               // some were left
+	Lookups map[string]Lookups // of the keepers, by collection
+}

@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"cmp"
+	"context"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// TestStopEndsAChain: a call that is told to stop hands nothing over, although there is time to continue.
+func TestStopEndsAChain(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 2)
+	s.Hooks.DeafToStop = false
+	plan := s.Job.Plan
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		if err := p.SaveCheckpoint("half"); err != nil { // a call that gets nowhere continues neither
+			return err
+		}
+		return cmp.Or(plan(ctx, p), cleanup.ErrOutOfTime)
+	}
+	s.Hooks.BeforeApply = func() {
+		id, _ := stateOf(t, s.Function).Holder()
+		if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
+			t.Error(err)
+		}
+		s.seconds.Add(6)
+	}
+	s.call(t, "")
+	enginetest.Want(t, "tasks", 0, s.deliver(t))
+	got := s.report(t)
+	enginetest.Want(t, "stopped", true, got.Stopped)
+	enginetest.Want(t, "continued", false, got.Continued)
+}
+
+// TestLimitCountsWhatOthersReserveMeanwhile: what a shard may do is known when it reserves, not when it begins.
+func TestLimitCountsWhatOthersReserveMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Env["MAX_ACTIONS"] = "15"
+	s.call(t, "")
+	id, inside := s.whole(t).RunID, false
+	s.began = func(string) error { // another shard runs while this one plans
+		if !inside {
+			inside = true
+			s.call(t, "", s.shardTask(id, 3)...)
+		}
+		return nil
+	}
+	s.call(t, "", s.shardTask(id, 1)...)
+	enginetest.Want(t, "left", 30, len(left(t, s.Function)))
+}
+
+// TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.
+func TestLostAnswersWithoutUndo(t *testing.T) {
+	t.Parallel()
+	note := cleanup.Rule[cleanup.Subject]{
+		Name: "note", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "notes", Deletes: []string{"notes"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete note", "") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+		},
+	}
+	counted := cleanup.Rule[cleanup.Subject]{
+		Name: "thing", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("count", "always") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			n, _ := s.Data["n"].(int64)
+			return cleanup.Change{
+				Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
+				Next:   []cleanup.Item{{Rule: note, Ref: documents.Ref{Collection: "notes", ID: s.ID()}}},
+			}
+		},
+	}
+	f := ruleFunction(t, ruleJob("things", counted, note))
+	f.Env["UNDO_DAYS"] = "0"
+	f.Set(t, "things/a", map[string]any{"n": int64(0)})
+	f.Set(t, "notes/a", map[string]any{})
+	lost := false
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		if err := send(); err != nil || lost || writesOf(r)["set cleanupTodo"] == 0 {
+			return err
+		}
+		lost = true
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("count", 1))
+	enginetest.Want(t, "an answer was lost", true, lost)
+	enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
+	enginetest.Want(t, "notes", 0, len(f.Documents(t, "notes")))
+}
+
+// TestNobodyElsesAccountFollows: a rule that deletes the account of its item's id deletes no other, recorded or not.
+func TestNobodyElsesAccountFollows(t *testing.T) {
+	t.Parallel()
+	for name, recorded := range map[string]*cleanup.Recorded{"recorded": {}, "not recorded": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("people", cleanup.Rule[cleanup.Subject]{
+				Name: "person", Load: cleanup.Itself,
+				Reach: cleanup.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
+				Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete person", "") },
+				Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+					return cleanup.Change{
+						Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+						Then:   []cleanup.FollowUp{{Account: "other", Absent: s.Ref(), Recorded: recorded}},
+					}
+				},
+			}))
+			f.Set(t, "people/p", map[string]any{})
+			f.SignUp(t, "p", "other")
+			enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete person": {Planned: 1, Failed: 1}})
+			for _, uid := range []string{"p", "other"} {
+				if _, err := f.Auth(t).GetUser(t.Context(), uid); err != nil {
+					t.Errorf("account %s: %v", uid, err)
+				}
+			}
+			enginetest.Want(t, "people", 1, len(f.Documents(t, "people")))
+		})
+	}
+}

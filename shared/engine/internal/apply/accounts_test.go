@@ -1,0 +1,67 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAccountsOfSeveralCommitsGoTogether holds the first call up until three commits wait: those go with the second call, each
+// gets its own results, and a panic of a call is the failure of whatever was in it.
+func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
+	var g gathered
+	var calls [][]string
+	begun := make(chan struct{})
+	call := func(_ context.Context, uids []string) []error {
+		calls = append(calls, uids)
+		switch len(calls) {
+		case 1:
+			close(begun)
+			for waiting := 0; waiting < 3; runtime.Gosched() {
+				g.mu.Lock()
+				waiting = len(g.waiting)
+				g.mu.Unlock()
+			}
+		case 3:
+			panic("the third")
+		}
+		results := make([]error, len(uids))
+		for i, uid := range uids {
+			if uid == "bad" {
+				results[i] = errors.New("refused")
+			}
+		}
+		return results
+	}
+	var underWay sync.WaitGroup
+	results := make([][]error, 4)
+	for i, uids := range [][]string{{"first"}, {"a", "b"}, {"bad", "c"}, {"d"}} {
+		underWay.Go(func() { results[i] = g.delete(t.Context(), call, uids) })
+		if i == 0 {
+			<-begun
+		}
+	}
+	underWay.Wait()
+	if len(calls) != 2 {
+		t.Fatalf("calls %v, want two", calls)
+	}
+	slices.Sort(calls[1])
+	if diff := cmp.Diff([]string{"a", "b", "bad", "c", "d"}, calls[1]); diff != "" {
+		t.Errorf("second call (-want +got):\n%s", diff)
+	}
+	if got := fmt.Sprint(results); got != "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]" {
+		t.Errorf("results %s", got)
+	}
+	if third := g.delete(t.Context(), call, []string{"x", "y"}); len(third) != 2 || third[0] == nil || third[1] == nil {
+		t.Errorf("results of a call that panics: %v", third)
+	}
+	if fourth := g.delete(t.Context(), call, []string{"x"}); fourth[0] != nil {
+		t.Errorf("after that: %v", fourth)
+	}
+}

@@ -1,0 +1,334 @@
+// Package apply does what a plan says: it carries out actions many at a time, each on the condition of what was judged, saves for
+// undo what goes, and does what follows a commit.
+package apply
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// How much is under way at once: single actions, or batches, which weigh as much as several. Eight batches of document deletes
+// are under way. If Firestore takes a second for a small batch, they still reach its write rate, and no more than some three
+// seconds' worth of writes ever waits to be sent.
+const (
+	maxWeight    = 32
+	batchWeight  = 8
+	deleteWeight = 4 // of a batch of deletes of documents or objects
+	largeWeight  = 2 // of an item that is large, which its rule says
+)
+
+// Time says when to end.
+type Time interface {
+	CheckTime() error // [cleanup.ErrOutOfTime] when nothing more may be begun
+}
+
+// Applier applies the plan of one call.
+type Applier struct {
+	*decide.Decider
+	Time      Time
+	Documents documents.Writer
+	Records   documents.Writer // for the run's own records, of which the log does not tell
+	Objects   objects.Writer   // of no use in a function that does not use Storage
+	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
+	Tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	Log       *runlog.Log      // what its commits leave
+
+	gathered gathered
+	ahead    together // what the window deletes first, if that was saved for undo already
+
+	mu     sync.Mutex            // guards what follows
+	sizes  map[string]*groupSize // by rule
+	undone []documents.Ref       // items that something became of, but not what was planned
+}
+
+// New returns an applier, which needs something to write with.
+func New(d *decide.Decider, t Time, l *runlog.Log) *Applier {
+	return &Applier{Decider: d, Time: t, Log: l, sizes: map[string]*groupSize{}}
+}
+
+// Undone returns the items that were left undone, because something failed or because they changed meanwhile: the first 1000 of
+// them, without those that are gone.
+func (a *Applier) Undone() []documents.Ref { return a.undone }
+
+// maxUndone is how many of these a run remembers.
+const maxUndone = 1000
+
+// Apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
+// action that was left undone for lack of time, len(actions) if none was. Failures are counted and do not stop it.
+func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinished int) {
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex // guards unfinished
+		underWay = semaphore.NewWeighted(maxWeight)
+	)
+	unfinished = len(actions)
+	saved := a.ahead
+	a.ahead = together{}
+	leave := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		unfinished = min(unfinished, i)
+	}
+	for i := 0; i < len(actions); {
+		n := batchLength(actions[i:], a.Documents.BatchSize())
+		weight := weightOf(actions[i].Effect, n)
+		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
+			leave(i)
+			break
+		}
+		if i >= saved.until {
+			saved = a.togetherFrom(ctx, actions, i)
+		}
+		if saved.until > i {
+			n = min(n, saved.until-i)
+		}
+		first, batch, save := i, actions[i:i+n], saved.save
+		wg.Go(func() {
+			defer underWay.Release(weight)
+			for k, err := range a.doGuarded(ctx, batch, save) {
+				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
+					leave(first + k) // the next run judges again what ctx's end interrupted
+					continue
+				}
+				a.record(ctx, batch[k], err)
+			}
+		})
+		i += n
+	}
+	wg.Wait()
+	return unfinished
+}
+
+// weightOf returns what a batch of n actions weighs.
+func weightOf(first decide.Effect, n int) int64 {
+	switch effect := first.(type) {
+	case decide.DeleteDocument, cleanup.DeleteObject:
+		return deleteWeight
+	case decide.Ruled:
+		if effect.Rule.Together() == 1 {
+			return largeWeight
+		}
+	}
+	if n > 1 {
+		return batchWeight
+	}
+	return 1
+}
+
+// How many deletes of objects go together, and on how many documents' absence they may depend: as many as one read can check.
+const (
+	MaxObjects = 100
+	maxAbsent  = 30
+)
+
+// maxDeletes is how many deletes of a batch of objects are under way at once. With four or more batches, and answers after a
+// twentieth of a second, they reach the bucket's rate.
+const maxDeletes = 25
+
+// batchLength returns how many of the first actions are done together, of document deletes at most so many.
+func batchLength(actions []decide.Action, deletes int) int {
+	n := 1
+	switch first := actions[0].Effect.(type) {
+	case decide.DeleteDocument:
+		for n < len(actions) && n < deletes {
+			if _, ok := actions[n].Effect.(decide.DeleteDocument); !ok {
+				break
+			}
+			n++
+		}
+	case cleanup.DeleteObject:
+		absent := map[documents.Ref]bool{first.Absent: true}
+		for n < len(actions) && n < MaxObjects {
+			next, ok := actions[n].Effect.(cleanup.DeleteObject)
+			if !ok || len(absent) == maxAbsent && !absent[next.Absent] {
+				break
+			}
+			absent[next.Absent] = true
+			n++
+		}
+	case decide.DeleteAccount:
+		for n < len(actions) && n < maxAccounts {
+			if next, ok := actions[n].Effect.(decide.DeleteAccount); !ok || next.Rule != first.Rule {
+				break
+			}
+			n++
+		}
+	case decide.Ruled:
+		for n < len(actions) && n < first.Rule.Together() {
+			if next, ok := actions[n].Effect.(decide.Ruled); !ok || next.Rule.Named() != first.Rule.Named() {
+				break
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// doGuarded is do; a panic is the failure of the whole batch.
+func (a *Applier) doGuarded(ctx context.Context, batch []decide.Action, save func() error) (results []error) {
+	err := guard.Call(func() error {
+		results = a.do(ctx, batch, save)
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(batch))
+	}
+	return results
+}
+
+// do carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
+func (a *Applier) do(ctx context.Context, batch []decide.Action, save func() error) []error {
+	switch effect := batch[0].Effect.(type) {
+	case decide.DeleteDocument:
+		deletions := make([]documents.Deletion, len(batch))
+		for i, b := range batch {
+			deletions[i] = b.Effect.(decide.DeleteDocument).Deletion
+		}
+		if err := save(); err != nil {
+			return slices.Repeat([]error{err}, len(batch))
+		}
+		results := a.Documents.Delete(ctx, deletions)
+		a.noteStayed(ctx, batch, results)
+		return results
+	case cleanup.DeleteObject:
+		deletions := make([]cleanup.DeleteObject, len(batch))
+		for i, b := range batch {
+			deletions[i] = b.Effect.(cleanup.DeleteObject)
+		}
+		if err := a.saveObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
+			return slices.Repeat([]error{err}, len(batch))
+		}
+		results := a.deleteObjects(ctx, deletions)
+		a.noteStayed(ctx, batch, results)
+		return results
+	case decide.DeleteAccount:
+		return a.deleteDueAccounts(ctx, batch)
+	case decide.Ruled:
+		return a.doItems(ctx, batch)
+	case decide.FinishTodo:
+		return []error{guard.Call(func() error { return a.doTodo(ctx, effect) })}
+	default:
+		return []error{errors.New("the action has no effect: this is a bug in the job")}
+	}
+}
+
+// doItems does items of one rule.
+func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
+	group := make([]*work, len(batch))
+	for i, b := range batch {
+		group[i] = &work{Asked: decide.Asked{Ruled: b.Effect.(decide.Ruled), Kind: b.Kind}, reason: b.Reason}
+	}
+	a.settleSafely(ctx, group)
+	results := make([]error, len(batch))
+	for i, w := range group {
+		if results[i] = w.err; w.err != nil && !w.Gone {
+			a.leaveUndone(w.Ref)
+		}
+	}
+	return results
+}
+
+// leaveUndone notes an item for [Applier.Undone].
+func (a *Applier) leaveUndone(item documents.Ref) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.undone) < maxUndone {
+		a.undone = append(a.undone, item)
+	}
+}
+
+// deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
+// absent.
+func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
+	objects, err := a.Objects.Ahead(ctx, len(deletions))
+	if err != nil {
+		return slices.Repeat([]error{err}, len(deletions))
+	}
+	results := make([]error, len(deletions))
+	absent := map[string][]string{} // ids by collection
+	for _, d := range deletions {
+		if d.Absent != (documents.Ref{}) && !slices.Contains(absent[d.Absent.Collection], d.Absent.ID) {
+			absent[d.Absent.Collection] = append(absent[d.Absent.Collection], d.Absent.ID)
+		}
+	}
+	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
+	failed := map[string]error{}
+	for collection, ids := range absent {
+		still, err := a.Documents.Missing(ctx, collection, ids)
+		if err != nil {
+			failed[collection] = err
+		}
+		for _, id := range still {
+			missing[documents.Ref{Collection: collection, ID: id}] = true
+		}
+	}
+	told := a.Writes(ctx)
+	objects.Written = told.Object
+	defer told.Log() // in one line
+	var wg sync.WaitGroup
+	underWay := semaphore.NewWeighted(maxDeletes)
+	for i, d := range deletions {
+		switch {
+		case failed[d.Absent.Collection] != nil:
+			results[i] = failed[d.Absent.Collection]
+		case !missing[d.Absent]:
+			results[i] = documents.ErrChanged
+		default:
+			if err := underWay.Acquire(ctx, 1); err != nil {
+				results[i] = err
+				continue
+			}
+			wg.Go(func() {
+				defer underWay.Release(1)
+				results[i] = guard.Call(func() error { return objects.Delete(ctx, d.Deletion) })
+			})
+		}
+	}
+	wg.Wait()
+	return results
+}
+
+// record counts and logs the result of an action.
+func (a *Applier) record(ctx context.Context, done decide.Action, err error) {
+	attributes := []any{slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason)}
+	var held *objects.HeldError
+	var pinned *decide.PinnedError
+	switch {
+	case err == nil:
+		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": done", attributes...)
+	case errors.Is(err, documents.ErrChanged):
+		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": left alone, it changed since it was judged", attributes...)
+	case errors.As(err, &held):
+		a.Keep(held.Reason, 1)
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+held.Reason, attributes...)
+	case errors.As(err, &pinned):
+		a.Keep(pinned.Reason, 1)
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+pinned.Error(), attributes...)
+	case errors.Is(err, errLater):
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": not done yet, a later run continues it", attributes...)
+	default:
+		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
+		a.Fail(ctx, done.Target, done.Kind, err)
+	}
+}
+
+// errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
+// not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.
+var errLater = errors.New("left to a later run")

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// committed is the result of one commit.
+type committed struct {
+	outcomes []decide.Outcome
+	logged
+}
+
+// roomOf returns how many documents besides the items' own their commit holds.
+func roomOf(group []*work) int {
+	room := cleanup.MaxRoom
+	for _, w := range group {
+		room = min(room, w.RoomLeft())
+	}
+	return room
+}
+
+// commit judges the items of a group once more and writes their changes, all in one transaction.
+func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) {
+	asked := make([]*decide.Asked, len(group))
+	for i, w := range group {
+		asked[i] = &w.Asked
+	}
+	var tried [][]decide.Outcome // by each attempt
+	l, err := a.commitLogged(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
+		tried = append(tried, nil)
+		src := a.In(tx, roomOf(group))
+		outcomes, err := a.Decide(ctx, src, asked)
+		if err != nil {
+			return t, err
+		}
+		tried[len(tried)-1] = outcomes
+		var changes []cleanup.Change
+		var items []undo.Record
+		for i, o := range outcomes {
+			w := group[i]
+			w.tried = len(o.Change.Writes)
+			if !o.Written {
+				continue
+			}
+			changes = append(changes, remembering(o.Change, w))
+			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)})
+			if w.todo != (documents.Ref{}) {
+				t.over = append(t.over, w.todo)
+			}
+		}
+		if !slices.ContainsFunc(changes, needsCommit) {
+			return attempt{}, nil
+		}
+		var then []cleanup.FollowUp
+		for _, c := range changes {
+			t.writes, then = append(t.writes, c.Writes...), append(then, c.Then...)
+		}
+		t.todo = a.todoOf(group[0].Rule, changes)
+		t.records, err = a.recordsOf(ctx, src, items, t.writes, then)
+		return t, err
+	})
+	if err != nil {
+		return committed{}, err
+	}
+	return committed{outcomes: tried[l.attempt-1], logged: l}, nil
+}
+
+// attempt is what one attempt of a commit is to write, and what that leaves.
+type attempt struct {
+	writes  []documents.Write
+	records []undo.Record
+	todo    runlog.Todo
+	over    []documents.Ref // what earlier commits left to do, which this one continues
+}
+
+// logged is the result of [run.commitLogged].
+type logged struct {
+	attempt int           // that counts: what it was to write is written; from 1
+	at      time.Time     // when
+	writes  int           // 0: there was nothing to write
+	todo    documents.Ref // what is left to do; zero: nothing
+}
+
+// commitLogged commits what try returns together with what that leaves in the log. It calls try again for each attempt, unless
+// the log tells that an earlier one took effect, whose answer was lost. With once, it does not retry after contention.
+func (a *Applier) commitLogged(ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (attempt, error)) (l logged, err error) {
+	entry, over := a.Log.Next(), a.Log.TakeOver()
+	var tried []logged
+	at, err := a.Documents.Commit(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
+		if len(tried) > 0 {
+			took, at, err := entry.Took(tx, len(tried))
+			if err != nil {
+				return err
+			}
+			if took > 0 {
+				l = tried[took-1]
+				l.at = at
+				return nil
+			}
+		}
+		l = logged{attempt: len(tried) + 1}
+		t, err := try(ctx, tx)
+		if tried = append(tried, l); err != nil || len(t.writes) == 0 && t.todo.Empty() {
+			return err
+		}
+		left, err := entry.Writes(l.attempt, t.records, t.todo)
+		if err != nil {
+			return err
+		}
+		writes := slices.Concat(t.writes, left, runlog.Deletions(over), runlog.Deletions(t.over))
+		if l.writes = len(writes); !t.todo.Empty() {
+			l.todo = entry.Todo()
+		}
+		tried[l.attempt-1] = l
+		return tx.Apply(writes)
+	})
+	switch {
+	case err != nil || l.writes == 0:
+		a.Log.Over(over...)
+	default:
+		entry.Answered(l.todo != documents.Ref{})
+	}
+	if l.at.IsZero() {
+		l.at = at
+	}
+	return l, err
+}
+
+// remembering returns an item's change. If the change asks for it, the item itself is among those to do next.
+func remembering(c cleanup.Change, w *work) cleanup.Change {
+	if c.Remember {
+		c.Next = append(slices.Clone(c.Next), cleanup.Item{Rule: w.Rule, Ref: w.Ref, From: c.From})
+	}
+	return c
+}
+
+// needsCommit reports whether there is something to write, or to remember.
+func needsCommit(c cleanup.Change) bool {
+	return len(c.Writes) > 0 || len(c.Next) > 0 || c.Remember ||
+		slices.ContainsFunc(c.Then, func(f cleanup.FollowUp) bool { return f.Recorded == nil })
+}

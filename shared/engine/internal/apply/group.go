@@ -1,0 +1,354 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/guard"
+)
+
+// maxChildGroups is how many groups of one item's children are under way at once.
+const maxChildGroups = 4
+
+// maxIdle is how often in a row an item may be judged again without a commit. A rule that needs more would never end.
+const maxIdle = 3
+
+// work is an item that is being done.
+type work struct {
+	decide.Asked
+	reason string        // why, as the plan says
+	begun  bool          // a commit has changed it
+	idle   int           // judgments since the last commit
+	tried  int           // writes that were last refused or committed for it
+	todo   documents.Ref // that remembers that it is not done yet
+	err    error         // what became of it: nil when it is done, [documents.ErrChanged], [cleanup.ErrOutOfTime], errLater, or why it failed
+}
+
+// settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
+func (a *Applier) settle(ctx context.Context, group []*work) {
+	stack := [][]*work{group}
+	size := a.sizeOf(group[0].Rule)
+	for len(stack) > 0 {
+		group := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if ctx.Err() != nil || a.Time.CheckTime() != nil {
+			finish(group, cleanup.ErrOutOfTime)
+			continue
+		}
+		n, known := size.begin(len(group))
+		if n < len(group) {
+			stack = append(stack, group[n:])
+			group = group[:n]
+		}
+		c, err := a.commitSafely(ctx, group)
+		known(c)
+		if err != nil {
+			switch {
+			case len(group) > 1 && divisible(err):
+				stack = append(stack, group[len(group)/2:], group[:len(group)/2])
+			case len(group) == 1 && group[0].shrink(err):
+				stack = append(stack, group)
+			default:
+				finish(group, err)
+			}
+			continue
+		}
+		again, apart := a.conclude(ctx, group, c)
+		if len(apart) > 0 {
+			stack = append(stack, apart)
+		}
+		if len(again) > 0 {
+			stack = append(stack, again) // on top: work that has begun comes before new work
+		}
+		if err := a.Documents.Wait(ctx, c.writes); err != nil {
+			for _, g := range stack {
+				finish(g, cleanup.ErrOutOfTime)
+			}
+			return
+		}
+	}
+}
+
+// commitSafely is [run.commit]; a panic is an error.
+func (a *Applier) commitSafely(ctx context.Context, group []*work) (c committed, err error) {
+	defer guard.Recover(&err)
+	return a.commit(ctx, group)
+}
+
+// groupSize is how many items of a rule share a commit: fewer if much belongs to each. No other commit begins until the first
+// has shown how much.
+type groupSize struct {
+	first sync.Mutex // held by the first commit
+	mu    sync.Mutex
+	known bool
+	most  int
+	limit int // of the rule
+}
+
+func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sizes[rule.Named()] == nil {
+		a.sizes[rule.Named()] = &groupSize{most: rule.Together(), limit: rule.Together()}
+	}
+	return a.sizes[rule.Named()]
+}
+
+// begin returns how many of n items the next commit should have, and the function to call with its result.
+func (s *groupSize) begin(n int) (size int, known func(committed)) {
+	s.first.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unlock := func() {}
+	if s.known {
+		s.first.Unlock()
+	} else {
+		unlock = s.first.Unlock
+	}
+	size = min(n, s.most)
+	return size, func(c committed) {
+		defer unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Apart })
+		switch {
+		case cut && size > 1:
+			s.most = min(s.most, size/2)
+		case len(c.outcomes) == size && size == s.most && c.writes*(size+1)/size <= cleanup.MaxRoom: // there is room for one more like them
+			s.most = min(s.most+1, s.limit)
+		}
+		s.known = s.known || !cut || size == 1
+	}
+}
+
+func finish(group []*work, err error) {
+	for _, w := range group {
+		w.err = err
+	}
+}
+
+// divisible reports whether a commit of fewer items may succeed: what Firestore refuses or denies may concern one item only,
+// and fewer items mean less contention.
+func divisible(err error) bool {
+	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) ||
+		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, decide.ErrGroup)
+}
+
+// shrink reduces the room of an item that alone is too large for a commit. It reports whether that was possible.
+func (w *work) shrink(err error) bool {
+	if !documents.Refused(err) && !errors.Is(err, documents.ErrTooMuch) {
+		return false
+	}
+	room := w.RoomLeft() / 2
+	if documents.Refused(err) {
+		room = min(room, w.tried/2)
+	}
+	if room == 0 && (w.Refused || w.Rule.Together() != 1) {
+		return false
+	}
+	w.Room, w.Refused = room, w.Refused || room == 0
+	return true
+}
+
+// conclude handles the result of a commit, hands over the tasks that go before others, and returns the items to be judged again,
+// together or in smaller groups.
+func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
+	left := a.follow(ctx, group, c)
+	a.first(ctx, group, c)
+	var waiting []int // for their tasks to be handed over
+	for i, w := range group {
+		o, before := c.outcomes[i], len(again)+len(apart)
+		moved := o.Change.Again != "" && o.Change.From != w.From
+		if w.idle++; o.Written || moved || o.Apart { // a smaller group is a step as well
+			w.idle = 0
+		}
+		if o.Written {
+			w.todo, w.Refused = documents.Ref{}, false
+			if o.Change.Remember && left == nil {
+				w.todo = c.todo
+			}
+		}
+		w.begun = w.begun || o.Written
+		if o.Invalid != "" {
+			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
+		}
+		switch {
+		case w.err != nil: // a follow-up failed, or what goes first did
+		case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
+		case o.Err != nil:
+			w.err = o.Err
+		case w.idle > maxIdle:
+			w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
+		case o.Postponed:
+			again = append(again, w)
+		case len(o.Change.First) > 0:
+			again = append(again, w)
+		case len(o.Change.Before) > o.Handed(&w.Asked):
+			waiting = append(waiting, i)
+			continue
+		case o.Change.Again != "":
+			w.Kind, w.From = o.Change.Again, o.Change.From
+			if o.Apart {
+				apart = append(apart, w)
+			} else {
+				again = append(again, w)
+			}
+		case !o.Written && !w.begun:
+			w.err = documents.ErrChanged
+		}
+		ended := before == len(again)+len(apart)
+		forgotten := w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil && !o.Change.Remember
+		if ended && forgotten && w.todo != (documents.Ref{}) {
+			a.Log.Over(w.todo)
+		}
+	}
+	var handing errgroup.Group
+	handing.SetLimit(maxFollowUps)
+	for _, i := range waiting {
+		handing.Go(func() error {
+			w := group[i]
+			defer guard.Recover(&w.err)
+			w.err = a.handOver(ctx, w, c.outcomes[i].Change.Before)
+			return nil
+		})
+	}
+	_ = handing.Wait() // each error is in its work
+	for _, i := range waiting {
+		if group[i].err == nil {
+			again = append(again, group[i])
+		}
+	}
+	return again, apart
+}
+
+func workOf(item cleanup.Item) *work {
+	return &work{Asked: decide.Asked{Ruled: decide.Ruled{Item: item}}}
+}
+
+func works(items []cleanup.Item) []*work {
+	all := make([]*work, len(items))
+	for i, item := range items {
+		all[i] = workOf(item)
+	}
+	return all
+}
+
+// family is an item with the items that go before it or follow from it.
+type family struct {
+	of  *work
+	all []*work
+}
+
+// first does the items that go before those of a group. An item is judged again as long as some of them succeed, so that a
+// failure does not stop the others; in the end a failure is the item's. A child that failed after the item's commit would not
+// be found again.
+func (a *Applier) first(ctx context.Context, group []*work, c committed) {
+	var families []family
+	for i, w := range group {
+		if o := c.outcomes[i]; o.Err == nil && len(o.Change.First) > 0 {
+			families = append(families, family{of: w, all: works(o.Change.First)})
+		}
+	}
+	a.settleFamilies(ctx, families)
+	for _, f := range families {
+		done, err := a.resultOf(ctx, f)
+		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
+		if err != nil && (done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
+			f.of.err = err
+		} else if done > 0 {
+			f.of.idle = 0
+		}
+	}
+}
+
+// children does the items that follow from another item. Kept ones do not matter; a failure is the other item's failure.
+func (a *Applier) children(ctx context.Context, parent *work, all []*work) error {
+	f := family{of: parent, all: all}
+	a.settleFamilies(ctx, []family{f})
+	_, err := a.resultOf(ctx, f)
+	return err
+}
+
+// settleFamilies does the items of families, those of one rule together.
+func (a *Applier) settleFamilies(ctx context.Context, families []family) {
+	byRule := map[string][]*work{}
+	var names []string
+	for _, f := range families {
+		for _, w := range f.all {
+			name := w.Rule.Named()
+			if byRule[name] == nil {
+				names = append(names, name)
+			}
+			byRule[name] = append(byRule[name], w)
+		}
+	}
+	for _, name := range names {
+		a.settleMany(ctx, byRule[name])
+	}
+}
+
+// maxFailedNamed is how many failures of one family the log names; all are counted.
+const maxFailedNamed = 20
+
+// resultOf returns how many of a family were done, and the failure of the others.
+func (a *Applier) resultOf(ctx context.Context, f family) (done int, err error) {
+	failed := 0
+	var pinned *decide.PinnedError // the other item stays with it
+	for _, w := range f.all {
+		switch {
+		case w.err == nil:
+			done++
+		case errors.Is(w.err, documents.ErrChanged):
+		case errors.Is(w.err, cleanup.ErrOutOfTime), ctx.Err() != nil:
+			return done, cleanup.ErrOutOfTime
+		case errors.As(w.err, &pinned):
+		default:
+			if failed++; failed == 1 {
+				err = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
+			}
+			if failed <= maxFailedNamed {
+				a.Logger.ErrorContext(ctx, w.Ref.Path()+": failed, "+f.of.Ref.Path()+" stays: "+w.err.Error(), slog.String("target", w.Ref.Path()))
+			}
+		}
+	}
+	if failed > 0 {
+		err = fmt.Errorf("%d of its follow-ups failed, the first: %w", failed, err)
+	} else if pinned != nil {
+		err = &decide.PinnedError{Reason: undo.KeptWithPinned, Target: pinned.Target}
+	}
+	return done, err
+}
+
+// settleMany does any number of items of one rule, in groups, several at a time.
+func (a *Applier) settleMany(ctx context.Context, all []*work) {
+	var groups errgroup.Group
+	groups.SetLimit(maxChildGroups)
+	for group := range slices.Chunk(all, all[0].Rule.Together()) {
+		groups.Go(func() error {
+			a.settleSafely(ctx, group)
+			return nil
+		})
+	}
+	_ = groups.Wait() // each error is in its work
+}
+
+// settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
+func (a *Applier) settleSafely(ctx context.Context, group []*work) {
+	err := guard.Call(func() error {
+		a.settle(ctx, group)
+		return nil
+	})
+	if err != nil {
+		finish(group, err)
+	}
+}

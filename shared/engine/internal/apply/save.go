@@ -1,0 +1,203 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// What a run deletes or changes is saved for undo, in its log. A commit writes its own records, so they exist exactly if it took
+// effect. What is deleted without a transaction is saved before, and whoever takes it back looks whether it was deleted.
+
+// recordsOf returns what is saved for undo of a commit: its items, the documents that its writes delete or change, as they were,
+// and the objects that follow. It reads the documents that nobody has read yet.
+func (a *Applier) recordsOf(ctx context.Context, src cleanup.Source, items []undo.Record, writes []documents.Write, then []cleanup.FollowUp) ([]undo.Record, error) {
+	if !a.Saves {
+		return nil, nil
+	}
+	var refs []documents.Ref
+	var theirs []documents.Write // the application's
+	for _, w := range writes {
+		if collections.IsRecord(w.Ref.Collection) {
+			continue
+		}
+		theirs = append(theirs, w)
+		if w.Op != documents.Create && !w.Sent {
+			refs = append(refs, w.Ref)
+		}
+	}
+	before, err := src.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	records := items
+	for _, w := range theirs {
+		d, found := before[w.Ref]
+		record, err := undo.Of(w, d, found)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	for _, f := range then {
+		if f.Object.Name != "" {
+			records = append(records, undo.Record{Object: &undo.Object{
+				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner,
+			}})
+		}
+	}
+	return records, nil
+}
+
+// saveForUndo saves records before what they say is done.
+func (a *Applier) saveForUndo(ctx context.Context, records []undo.Record) error {
+	if !a.Saves {
+		return nil
+	}
+	writes, err := a.Log.Ahead(records)
+	if err != nil || len(writes) == 0 {
+		return err
+	}
+	if err := a.Records.Wait(ctx, len(writes)); err != nil {
+		return err
+	}
+	if err := a.Records.Put(ctx, writes); err != nil {
+		return fmt.Errorf("save %d items to the undo log, so none of them was deleted: %w", len(records), err)
+	}
+	return nil
+}
+
+// How many documents that are to be deleted are saved for undo together, before the first of them goes, and how many bytes of them
+// are held for that. Batches of deletions are smaller: a write for each would come to one for as few as ten documents.
+const (
+	maxTogether      = 500
+	maxTogetherBytes = 4 << 20
+)
+
+// together is documents that are to be deleted, one after another in the plan, and are saved for undo together.
+type together struct {
+	until int          // the index behind the last of them
+	save  func() error // once
+}
+
+// togetherFrom returns the documents to delete from an index on; none if the action there is another.
+func (a *Applier) togetherFrom(ctx context.Context, actions []decide.Action, begin int) together {
+	until := begin
+	for until < min(begin+maxTogether, len(actions)) {
+		if _, ok := actions[until].Effect.(decide.DeleteDocument); !ok {
+			break
+		}
+		until++
+	}
+	return together{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
+}
+
+// SaveFirst saves what is deleted first.
+func (a *Applier) SaveFirst(ctx context.Context, actions []decide.Action) error {
+	a.ahead = a.togetherFrom(ctx, actions, 0)
+	return a.ahead.save()
+}
+
+// saveDocuments saves whole documents that are to be deleted, and reads those that the plan does not hold. What has changed since
+// it was judged is not deleted; it is left out where that shows by then, and else noted after the deletion has failed.
+func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) error {
+	if !a.Saves {
+		return nil
+	}
+	var records []undo.Record
+	size := 0
+	save := func(of decide.Action, before undo.Fields, bytes int) error {
+		records = append(records, itemOf(of), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: of.Target, Found: true, Before: before}})
+		if size += bytes; size <= maxTogetherBytes {
+			return nil
+		}
+		full := records
+		records, size = nil, 0
+		return a.saveForUndo(ctx, full)
+	}
+	unread := map[string]decide.Action{}
+	var paths []string // of these, in the plan's order
+	for _, a := range batch {
+		d := a.Effect.(decide.DeleteDocument)
+		if len(d.Original) == 0 {
+			if _, twice := unread[d.Path]; !twice {
+				paths = append(paths, d.Path)
+			}
+			unread[d.Path] = a
+			continue
+		}
+		before, err := encode.Unpack(d.Original)
+		if err == nil {
+			err = save(a, before, len(d.Original))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for d, err := range a.Documents.Originals(ctx, paths) {
+		if err != nil {
+			return fmt.Errorf("read %d documents for the undo log: %w", len(unread), err)
+		}
+		a := unread[d.Path]
+		if !d.UpdateTime.Equal(a.Effect.(decide.DeleteDocument).LastUpdateTime) {
+			continue
+		}
+		if err := save(a, d.Fields, d.Bytes); err != nil {
+			return err
+		}
+	}
+	return a.saveForUndo(ctx, records)
+}
+
+// itemOf returns the record of an action's item.
+func itemOf(a decide.Action) undo.Record {
+	return undo.Record{Item: a.Target, Action: a.Kind, Reason: a.Reason}
+}
+
+// saveObjects saves which objects are to be deleted.
+func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error {
+	var records []undo.Record
+	for _, a := range batch {
+		d := a.Effect.(cleanup.DeleteObject)
+		records = append(records, itemOf(a), undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
+	}
+	return a.saveForUndo(ctx, records)
+}
+
+// noteStayed notes what was saved and then changed before it could be deleted, so that an undo leaves it out.
+func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
+	var records []undo.Record
+	for i, err := range results {
+		if !errors.Is(err, documents.ErrChanged) {
+			continue
+		}
+		switch effect := batch[i].Effect.(type) {
+		case decide.DeleteDocument:
+			records = append(records, undo.Record{Stayed: effect.Path})
+		case cleanup.DeleteObject:
+			records = append(records, undo.Record{Stayed: undo.StayedObject + effect.Name})
+		}
+	}
+	if err := a.saveForUndo(ctx, records); err != nil { // an undo looks at it, and says that somebody has changed it
+		a.Logger.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d items stayed: %s", a.Job.Name, len(records), err))
+	}
+}
+
+// saveAccounts saves what there is to know of accounts that are to be deleted. items are what they are deleted for.
+func (a *Applier) saveAccounts(ctx context.Context, items []undo.Record, found []accounts.Account) error {
+	records := slices.Clone(items)
+	for _, a := range found {
+		records = append(records, undo.Record{Account: &undo.Account{UID: a.UID, Data: a.JSON()}})
+	}
+	return a.saveForUndo(ctx, records)
+}

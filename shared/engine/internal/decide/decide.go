@@ -1,0 +1,274 @@
+// Package decide says what the rules of a job make of items: while planning, in each commit and in a preview. What a rule may not
+// do, because it does not declare it or something is pinned, is not done.
+package decide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// maxWrites is how many writes one commit holds, unless a single item has more.
+const maxWrites = 400
+
+// Decider is what decisions depend on besides the items.
+type Decider struct {
+	*tell.Teller
+	Job       cleanup.Job
+	Run       cleanup.Run
+	Documents documents.Reader
+	Pins      undo.Pins // what every job keeps
+	Saves     bool      // what the run deletes is saved for undo
+}
+
+// Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
+// many at a time.
+type Action struct {
+	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"
+	Target string // what it is done to, e.g. "reports/abc"
+	Reason string // why, for the person who reads the plan
+	Effect Effect // how
+
+	Writes []string // what it would write, where a preview has worked that out
+	More   bool     // that is not all
+
+	Also int // how many actions more it counts as, for MAX_ACTIONS
+}
+
+// Effect is how an action is done: a [DeleteDocument], a [cleanup.DeleteObject], a [DeleteAccount], a [Ruled] or a [FinishTodo].
+type Effect any
+
+// DeleteDocument deletes a document if it is still as it was when it was read.
+type DeleteDocument struct {
+	documents.Deletion
+	Original []byte // see [documents.Document]; nil: it is to be read for the undo log
+}
+
+// DeleteAccount deletes an account if it is still due at a second look.
+type DeleteAccount struct {
+	UID  string
+	Rule *cleanup.AccountRule
+}
+
+// Ruled changes an item by its rule.
+type Ruled struct {
+	cleanup.Item
+	Nth int // see [cleanup.Subject]
+}
+
+// FinishTodo does what an earlier run left to do, if it is still what was planned.
+type FinishTodo struct {
+	Ref     documents.Ref
+	Updated time.Time
+	Also    int // see [Action]
+}
+
+// FinishKind is what the report calls it to do what an interrupted run has left to do.
+const FinishKind = "finish interrupted action"
+
+// Asked is an item to decide about.
+type Asked struct {
+	Ruled
+	Kind     string          // what it must be judged as; empty: anything but to be kept
+	Room     int             // that is left to it after refusals; 0: all
+	Refused  bool            // what was to be written for it, with the least room as well
+	Handed   map[string]bool // tasks that were handed over before its commit
+	Foreseen bool            // nothing is committed or handed over: a preview goes through the steps
+	Gone     bool            // it was not there when it was last looked at
+}
+
+// RoomLeft returns how many documents besides its own its commit may hold.
+func (a *Asked) RoomLeft() int { return cmp.Or(a.Room, cleanup.MaxRoom) }
+
+// Outcome is what was decided about one item.
+type Outcome struct {
+	Decision  cleanup.Decision // what it was judged as
+	Change    cleanup.Change
+	Written   bool   // its writes are in the commit
+	Apart     bool   // it needs a commit of its own
+	Postponed bool   // there was no room for its writes
+	Invalid   string // why it cannot be judged now, although it could be while planning
+	Err       error  // it could not be decided
+}
+
+// Handed returns how many of the tasks that must be handed over before have been.
+func (o Outcome) Handed(a *Asked) int {
+	if a.Foreseen {
+		return len(o.Change.Before)
+	}
+	n := 0
+	for _, t := range o.Change.Before {
+		if a.Handed[TaskKey(t)] {
+			n++
+		}
+	}
+	return n
+}
+
+// Decide judges items and says what is to be written for each. An error concerns the group as a whole.
+func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
+	refs := make([]documents.Ref, 0, len(group))
+	for _, w := range group {
+		refs = append(append(refs, w.Ref), w.Rule.ReadsWith(w.Ref)...)
+	}
+	found, err := src.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	subjects := make([]cleanup.Subject, len(group))
+	for i, w := range group {
+		doc, ok := found[w.Ref]
+		doc.Path, w.Gone = w.Ref.Path(), !ok
+		subjects[i] = cleanup.Subject{
+			Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Refused: w.Refused, Nth: w.Nth,
+		}
+	}
+	items, err := group[0].Rule.LoadAll(ctx, src, subjects)
+	if err != nil {
+		return nil, asGroup(err)
+	}
+	outcomes := make([]Outcome, len(group))
+	var due []int
+	for i, w := range group {
+		judged, err := items.Judge(i, d.Run)
+		switch {
+		case err != nil:
+			outcomes[i].Err = err
+		case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
+			outcomes[i].Err = d.KeptBy(w.Ref.Path())
+		case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
+			outcomes[i].Err = documents.ErrChanged
+			if judged.Invalid {
+				outcomes[i].Invalid = judged.Reason
+			}
+		default:
+			outcomes[i].Decision = judged
+			due = append(due, i)
+		}
+	}
+	if err := items.Gather(ctx, src, due); err != nil {
+		return nil, asGroup(err)
+	}
+	room := newRoom()
+	for _, i := range due {
+		o := &outcomes[i]
+		if group[i].Rule.DeletesAlone() {
+			o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
+		} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil {
+			o.Err = problem(o.Change, group[i].Rule)
+		}
+		if o.Err == nil {
+			o.Err = d.beyond(group[i].Rule, group[i].Ref, o.Change)
+		}
+		if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
+			o.Err = pinned
+		}
+		switch {
+		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]):
+		case empty(o.Change):
+			o.Apart = len(group) > 1 && o.Change.Again != "" && o.Change.From == group[i].From
+		case room.take(o.Change.Writes):
+			o.Written = true
+		default:
+			o.Postponed = true
+		}
+	}
+	return outcomes, nil
+}
+
+// beyond returns an error if a change of an item goes beyond what the job declares.
+func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Change) error {
+	if rulesOf(d.Job)[rule.Named()] == nil { // a later run would not know what is left to do of it
+		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.Named(), d.Job.Name)
+	}
+	return beyond(rule.Reaches(), rule.Named(), item, c, d.Run.Config)
+}
+
+// ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
+var ErrGroup = errors.New("the group could not be judged")
+
+// problem returns why nothing may be written for an item.
+func problem(c cleanup.Change, rule cleanup.AnyRule) error {
+	if c.Fail == nil && c.Remember && (c.Again == "" || rule.Together() != 1) {
+		return fmt.Errorf("rule %s sets Remember without Again, or in a group of several items: this is a bug in the job", rule.Named())
+	}
+	return c.Fail
+}
+
+// asGroup marks an error that concerns a group as a whole, such as a rule's panic, so that the engine looks for the item that
+// is to blame. It leaves Firestore's answers as they are.
+func asGroup(err error) error {
+	if documents.Answered(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrGroup, err)
+}
+
+// empty reports whether a change writes nothing and leaves nothing to do.
+func empty(c cleanup.Change) bool {
+	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0 && !c.Remember
+}
+
+// room is what is left of a commit.
+type room struct {
+	writes  int
+	written map[documents.Ref]bool
+}
+
+func newRoom() *room { return &room{written: map[documents.Ref]bool{}} }
+
+// take reserves room for writes if there is enough, and if no other item of the commit writes to the same documents.
+func (r *room) take(writes []documents.Write) bool {
+	if r.writes > 0 && r.writes+len(writes) > maxWrites {
+		return false
+	}
+	for _, w := range writes {
+		if r.written[w.Ref] {
+			return false
+		}
+	}
+	for _, w := range writes {
+		r.written[w.Ref] = true
+	}
+	r.writes += len(writes)
+	return true
+}
+
+// Accounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.
+func (d *Decider) Accounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) ([]cleanup.Decision, map[string]cleanup.Lookups, error) {
+	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Lookups{}
+	for i, a := range found {
+		decisions[i] = rule.Judge(a, d.Run)
+	}
+	for _, k := range rule.Keepers {
+		byID := map[string]int{} // of accounts that are due
+		var ids []string
+		for i, a := range found {
+			if decisions[i].Kind != "" {
+				id := k.ID(a.UID)
+				byID[id], ids = i, append(ids, id)
+			}
+		}
+		missing, err := d.Documents.Missing(ctx, k.Collection, ids)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, id := range missing {
+			delete(byID, id)
+		}
+		for _, i := range byID {
+			decisions[i] = cleanup.Keep(k.Reason)
+		}
+		l := lookups[k.Collection]
+		lookups[k.Collection] = cleanup.Lookups{Asked: l.Asked + len(ids), Missing: l.Missing + len(missing)}
+	}
+	return decisions, lookups, nil
+}

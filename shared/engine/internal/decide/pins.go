@@ -1,0 +1,105 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// What an undo brought back would be due again, perhaps by another job. So it is pinned: every job keeps it, until it is
+// released. An operator pins what no job may touch. Every run reads what is pinned before it plans.
+
+// A PinnedError says that an item is kept because of something pinned.
+type PinnedError struct{ Reason, Target string }
+
+func (e *PinnedError) Error() string { return e.Target + " is pinned" }
+
+// ReadPins reads what is pinned.
+func (d *Decider) ReadPins(ctx context.Context) (undo.Pins, error) {
+	var pins undo.Pins
+	pinned := documents.Query{Collection: undo.PinnedIn, Select: []string{undo.TargetsField, undo.WithField}}
+	for page, err := range d.Documents.Pages(ctx, pinned, "") {
+		if err != nil {
+			return pins, fmt.Errorf("read what is pinned: %w", err)
+		}
+		for _, doc := range page.Documents {
+			targets, err := undo.PinnedTargets(doc)
+			if err != nil {
+				return pins, err
+			}
+			for _, target := range targets {
+				pins.Add(target)
+			}
+		}
+	}
+	return pins, nil
+}
+
+// KeptBy returns why an item is kept, if it or something that belongs to it is pinned; nil if not.
+func (d *Decider) KeptBy(target string) *PinnedError {
+	switch {
+	case d.Pins.Keep(target):
+		return &PinnedError{undo.KeptPinned, target}
+	case d.Pins.Within(target):
+		return &PinnedError{undo.KeptWithPinned, "something below " + target}
+	}
+	return nil
+}
+
+// pinnedWith returns why an item is kept whose change would delete or change something pinned; nil if it would not.
+func (d *Decider) pinnedWith(c cleanup.Change) *PinnedError {
+	with := func(targets ...string) *PinnedError {
+		for _, target := range targets {
+			if pinned := d.KeptBy(target); pinned != nil {
+				return &PinnedError{undo.KeptWithPinned, pinned.Target}
+			}
+		}
+		return nil
+	}
+	for _, w := range c.Writes {
+		path := w.Ref.Path()
+		if w.Sent || w.Op == documents.Create || w.Op != documents.Delete && !d.Pins.Keep(path) {
+			continue
+		}
+		if pinned := with(path); pinned != nil {
+			return pinned
+		}
+	}
+	for _, f := range c.Then {
+		if pinned := d.FollowsPinned(f); pinned != nil {
+			return pinned
+		}
+	}
+	for _, items := range [][]cleanup.Item{c.First, c.Next} {
+		for _, item := range items {
+			if pinned := with(item.Ref.Path()); pinned != nil {
+				return pinned
+			}
+		}
+	}
+	return nil
+}
+
+// FollowsPinned returns why a follow-up is not done that would delete something pinned; nil if it would not.
+func (d *Decider) FollowsPinned(f cleanup.FollowUp) *PinnedError {
+	target := ""
+	switch {
+	case f.Account != "":
+		target = AccountTarget(f.Account)
+	case f.Object.Name != "":
+		target = d.ObjectTarget(f.Object.Name)
+	}
+	if pinned := d.KeptBy(target); pinned != nil {
+		return &PinnedError{undo.KeptWithPinned, pinned.Target}
+	}
+	return nil
+}
+
+// ObjectTarget is what plans, logs and pins call an object.
+func (d *Decider) ObjectTarget(name string) string { return "gs://" + d.Run.Config.Bucket + "/" + name }
+
+// AccountTarget is what plans, logs and pins call an account.
+func AccountTarget(uid string) string { return "account " + uid }

@@ -1,0 +1,192 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// idHole stands for the item's id in [cleanup.Files].Folder.
+const idHole = "{id}"
+
+// in reports whether a collection matches a pattern.
+func in(pattern, collection string) bool {
+	want, parts := strings.Split(pattern, "/"), strings.Split(collection, "/")
+	if want[0] == "**" {
+		want = want[1:]
+		parts = parts[max(0, len(parts)-len(want)):]
+	}
+	if len(want) != len(parts) || strings.Count(collection, "/")%2 != 0 || collections.IsRecord(collection) {
+		return false
+	}
+	for i, part := range want {
+		if part != "*" && part != parts[i] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(strings.Split(collection, "/"), func(part string) bool { return strings.Trim(part, ".") == "" })
+}
+
+func inAny(patterns []string, ref documents.Ref) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return in(pattern, ref.Collection) })
+}
+
+// Has reports whether a document may be an item of a rule.
+func Has(rule cleanup.AnyRule, item documents.Ref) bool { return has(rule.Reaches(), item) }
+
+// has reports whether a document may be an item.
+func has(r cleanup.Reach, item documents.Ref) bool { return inAny([]string{r.Items}, item) }
+
+// writes reports whether an operation on a document is within reach.
+func writes(r cleanup.Reach, op documents.Op, ref documents.Ref) bool {
+	if op == documents.Delete {
+		return inAny(r.Deletes, ref)
+	}
+	return inAny(r.Writes, ref)
+}
+
+// hasObject reports whether objects that belong to an item with an id are within reach.
+func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Config) bool {
+	name, err := objects.ObjectName("gs://b/"+o.Name, "b", "")
+	if o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
+		return false
+	}
+	return slices.ContainsFunc(r.Objects, func(f cleanup.Files) bool {
+		folder := strings.ReplaceAll(f.Folder, idHole, id)
+		switch {
+		case f.Owner != o.OwnerKey:
+			return false
+		case o.Folder:
+			return f.Whole && strings.Contains(f.Folder, idHole) && o.Name == folder
+		case f.Setting != nil:
+			return f.Setting(c).Hold(o.Name)
+		}
+		return objects.Folders{folder}.Hold(o.Name)
+	})
+}
+
+// follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
+func follows(r cleanup.Reach, f cleanup.FollowUp, c config.Config) bool {
+	switch {
+	case !has(r, f.Absent) || !writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
+		return false
+	case f.Account != "":
+		return r.Account && f.Account == f.Absent.ID && f.Object == (cleanup.ObjectDeletion{})
+	}
+	return hasObject(r, f.Object, f.Absent.ID, c)
+}
+
+// ErrReach says that a job goes beyond what it declares.
+var ErrReach = errors.New("which its Reach does not declare: this is a bug in the job")
+
+// beyond returns an error if a rule's change of an item is not within reach.
+func beyond(r cleanup.Reach, rule string, item documents.Ref, c cleanup.Change, cfg config.Config) error {
+	outside := func(what string) error {
+		return fmt.Errorf("%s: rule %s would %s, %w", item.Path(), rule, what, ErrReach)
+	}
+	if !has(r, item) {
+		return outside("judge it")
+	}
+	all := slices.Clone(c.Writes)
+	for _, f := range c.Then {
+		ok := f.Absent == item && follows(r, f, cfg)
+		if f.Recorded != nil {
+			ok = f.Object == (cleanup.ObjectDeletion{}) && (f.Task != nil || r.Account && f.Account == item.ID)
+			all = slices.Concat(all, f.Recorded.Done, f.Recorded.Failed)
+		}
+		if !ok {
+			return outside("do a follow-up to " + NameOf(f))
+		}
+	}
+	for _, w := range all {
+		if !writes(r, w.Op, w.Ref) {
+			return outside(w.String())
+		}
+	}
+	return nil
+}
+
+func rulesOf(j cleanup.Job) map[string]cleanup.AnyRule {
+	byName := make(map[string]cleanup.AnyRule, len(j.Rules)+1)
+	if j.Task != nil {
+		byName[j.Task.Rule.Named()] = j.Task.Rule
+	}
+	for _, rule := range j.Rules {
+		byName[rule.Named()] = rule
+	}
+	return byName
+}
+
+// reaches returns what the job itself and its rules can do.
+func reaches(j cleanup.Job) []cleanup.Reach {
+	all := []cleanup.Reach{j.Reach}
+	for _, rule := range rulesOf(j) {
+		all = append(all, rule.Reaches())
+	}
+	return all
+}
+
+// Proposes returns an error if the job itself does not declare an action.
+func Proposes(j cleanup.Job, effect Effect) error {
+	ok := true
+	switch e := effect.(type) {
+	case cleanup.DeleteObject:
+		ok = slices.ContainsFunc(j.Reach.Objects, func(f cleanup.Files) bool { return objects.Folders{f.Folder}.Hold(e.Name) })
+	case DeleteAccount:
+		ok = j.Reach.Account
+	}
+	if !ok {
+		return fmt.Errorf("job %s would do this, %w", j.Name, ErrReach)
+	}
+	return nil
+}
+
+// CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says, for as many
+// records as there are. Folders that a setting names are not known here, so any object counts as one of those.
+func CanHaveDone(j cleanup.Job) func(undo.Record) bool {
+	reaches, held := reaches(j), []func(undo.Object) bool(nil)
+	for _, r := range reaches {
+		for _, f := range r.Objects {
+			held = append(held, heldOnce(f))
+		}
+	}
+	return func(record undo.Record) bool {
+		if record.Object != nil {
+			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+		}
+		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
+			switch {
+			case record.Write != nil:
+				ref, err := documents.RefOf(record.Write.Path)
+				return err == nil && writes(r, record.Write.Op, ref)
+			case record.Account != nil:
+				return r.Account
+			}
+			return true // an item, which is but a name
+		})
+	}
+}
+
+// heldOnce returns what reports whether an object can have been one of these, of any item.
+func heldOnce(f cleanup.Files) func(undo.Object) bool {
+	if f.Setting != nil {
+		return func(o undo.Object) bool { return !o.Folder }
+	}
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
+	folder, below := regexp.MustCompile("^"+pattern+"$"), regexp.MustCompile("^"+pattern+"(?s:.)")
+	return func(o undo.Object) bool {
+		if o.Folder {
+			return f.Whole && folder.MatchString(o.Name)
+		}
+		return below.MatchString(o.Name)
+	}
+}

@@ -1,0 +1,166 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// Todo is what an earlier run left to do, as the rules of the job can have asked for it.
+type Todo struct {
+	Shard int
+	Then  []cleanup.FollowUp
+	Next  []cleanup.Item
+	At    time.Time // when it was left
+}
+
+// ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for; what it
+// returns then is for people to look at.
+func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
+	stored, err := runlog.ReadTodo(doc)
+	t.Shard, t.At = stored.Shard, stored.At
+	if err != nil {
+		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
+	}
+	rules := rulesOf(d.Job)
+	refuse := func(what string) {
+		err = cmp.Or(err, fmt.Errorf("%s: %s is nothing that a rule of %s asks for: %w", doc.Path, what, d.Job.Name, cleanup.ErrForeign))
+	}
+	for _, step := range stored.Steps {
+		for _, f := range followUpsOf(step) {
+			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
+				refuse("to " + Shown(f, d.Run.Config.Bucket))
+			}
+			t.Then = append(t.Then, f)
+		}
+	}
+	for _, item := range stored.Next {
+		if rules[item.Rule] == nil || !has(rules[item.Rule].Reaches(), item.Ref) {
+			refuse("to judge " + item.Ref.Path())
+		}
+		t.Next = append(t.Next, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref, From: item.From})
+	}
+	return t, err
+}
+
+// followUpsOf returns the follow-ups that are one step.
+func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
+	if s.Account {
+		return []cleanup.FollowUp{{Account: s.Absent.ID, Absent: s.Absent}}
+	}
+	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Marked: s.Marked}
+	if s.OwnerKey != "" {
+		o.Owner = s.Absent.ID
+	}
+	for _, o.Name = range s.Objects {
+		all = append(all, cleanup.FollowUp{Object: o, Absent: s.Absent})
+	}
+	return all
+}
+
+// keptRestored is why a follow-up is left out.
+const keptRestored = "its document was restored since"
+
+// KeepRestored counts and names a follow-up that is left out.
+func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
+	reason := keptRestored
+	if f.Object != (cleanup.ObjectDeletion{}) {
+		reason = keptFileRestored
+	}
+	d.Keep(reason, 1)
+	d.Logger.InfoContext(ctx, "kept "+NameOf(f)+": "+reason)
+}
+
+// StillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts
+// and names the others.
+func (d *Decider) StillAbsent(ctx context.Context, all []cleanup.FollowUp) (still []cleanup.FollowUp, err error) {
+	var absent []documents.Ref
+	for _, f := range all {
+		if len(absent) == 0 || f.Absent != absent[len(absent)-1] {
+			absent = append(absent, f.Absent)
+		}
+	}
+	back, err := d.Source().Get(ctx, absent)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if _, restored := back[f.Absent]; restored {
+			d.KeepRestored(ctx, f)
+			continue
+		}
+		still = append(still, f)
+	}
+	return still, nil
+}
+
+// Reasons to keep an object that a deleted document led to.
+const (
+	keptUploadedAnew = "a file that was uploaded again since"
+	keptFileRestored = "a file whose document was restored since"
+)
+
+// KeepsObject returns why an object is kept, "" if it is not.
+func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) string {
+	owner, named := object.Metadata[o.OwnerKey]
+	switch {
+	case o.OwnerKey != "" && named && owner != o.Owner:
+		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
+	case o.Marked && !named:
+		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
+	case object.Created.After(at):
+		return keptUploadedAnew
+	default:
+		return ""
+	}
+}
+
+// NameOf returns the target of a follow-up.
+func NameOf(f cleanup.FollowUp) string {
+	switch {
+	case f.Task != nil:
+		return "task " + TaskKey(*f.Task)
+	case f.Account != "":
+		return AccountTarget(f.Account)
+	default:
+		return "object " + f.Object.Name
+	}
+}
+
+// TaskKey is what plans and logs call a task.
+func TaskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
+
+// Shown returns a follow-up as previews show it.
+func Shown(f cleanup.FollowUp, bucket string) string {
+	switch {
+	case f.Task != nil:
+		return "hand over " + NameOf(f)
+	case f.Object.Folder:
+		return fmt.Sprintf("delete objects under gs://%s/%s", bucket, f.Object.Name)
+	case f.Account != "":
+		return "delete " + NameOf(f)
+	default:
+		return fmt.Sprintf("delete gs://%s/%s", bucket, f.Object.Name)
+	}
+}
+
+// TaskID identifies a worker's task; "" for a job.
+func (d *Decider) TaskID() string {
+	if d.Job.Task == nil {
+		return ""
+	}
+	var parts []string
+	for _, field := range d.Job.Task.Fields {
+		parts = append(parts, d.Run.Task[field])
+	}
+	return digest.Of(parts...)
+}

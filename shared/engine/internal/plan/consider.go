@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+)
+
+// Consider implements [cleanup.Plan].
+func (p *Planner) Consider(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) error {
+	if len(found) == 0 {
+		return nil
+	}
+	items, err := p.LoadAhead(ctx, rule, found)
+	if err != nil {
+		return err
+	}
+	return p.ConsiderLoaded(ctx, rule, found, items, nil)
+}
+
+// LoadAhead implements [cleanup.Plan].
+func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Loaded, error) {
+	subjects := make([]cleanup.Subject, len(found))
+	for i, d := range found {
+		subjects[i] = cleanup.Subject{Document: d, Found: !d.UpdateTime.IsZero()}
+	}
+	return rule.LoadAll(ctx, p.decider.Source(), subjects)
+}
+
+// ConsiderLoaded implements [cleanup.Plan].
+func (p *Planner) ConsiderLoaded(
+	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, items cleanup.Loaded, then func(documents.Document) error,
+) error {
+	decisions := make([]cleanup.Decision, len(found))
+	failures := make([]error, len(found))
+	var due []cleanup.Proposal
+	for i, d := range found {
+		decisions[i], failures[i] = items.Judge(i, p.Run)
+		if p.pending[d.Ref()] { // what an interrupted run left of it is finished first
+			decisions[i], failures[i] = cleanup.Decision{}, nil
+		}
+		if decisions[i].Kind != "" {
+			due = append(due, cleanup.Proposal{Document: d, Decision: decisions[i]})
+		}
+	}
+	actions, err := p.actionsOf(ctx, rule, due)
+	if err != nil {
+		return err
+	}
+	for i, d := range found {
+		switch {
+		case failures[i] != nil:
+			p.Fail(ctx, d.Path, "judge", failures[i])
+		case decisions[i].Kind == "":
+			p.KeepJudged(ctx, d.Path, decisions[i])
+		default:
+			if err := p.propose(ctx, actions[0]); err != nil {
+				return err
+			}
+			actions = actions[1:]
+		}
+		if then == nil {
+			continue
+		}
+		if err := then(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KeepJudged implements [cleanup.Plan].
+func (p *Planner) KeepJudged(ctx context.Context, path string, d cleanup.Decision) {
+	if d.Notice != nil {
+		p.Notice(ctx, path, *d.Notice)
+	}
+	switch {
+	case d.Invalid:
+		p.KeepInvalid(ctx, path, d.Reason, 1)
+	case d.Reason != "" && p.Task != nil:
+		p.KeepNamed(ctx, path, d.Reason)
+	case d.Reason != "":
+		p.Keep(d.Reason, 1)
+	}
+}
+
+// ConsiderRefs implements [cleanup.Plan].
+func (p *Planner) ConsiderRefs(ctx context.Context, rule cleanup.AnyRule, refs ...documents.Ref) error {
+	items, err := p.get(ctx, refs...)
+	if err != nil {
+		return err
+	}
+	return p.Consider(ctx, rule, items)
+}
+
+// get reads documents. Those that do not exist have only their path.
+func (p *Planner) get(ctx context.Context, refs ...documents.Ref) ([]documents.Document, error) {
+	found, err := p.decider.Source().Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]documents.Document, len(refs))
+	for i, ref := range refs {
+		items[i] = found[ref]
+		items[i].Path = ref.Path()
+	}
+	return items, nil
+}
+
+// ProposeItems implements [cleanup.Plan].
+func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) error {
+	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool { return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref()) })
+	actions, err := p.actionsOf(ctx, rule, due)
+	if err != nil {
+		return err
+	}
+	for _, a := range actions {
+		if err := p.propose(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actionsOf returns the actions for items, in a preview with what they would write.
+func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
+	actions := make([]decide.Action, len(due))
+	for i, d := range due {
+		if !decide.Has(rule, d.Ref()) {
+			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
+		}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}}
+		p.proposed++
+		if rule.DeletesAlone() {
+			actions[i].Effect = decide.DeleteDocument{
+				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Original: d.Original,
+			}
+		}
+	}
+	if p.Report.DryRun {
+		if err := p.foresee(ctx, actions); err != nil {
+			return nil, fmt.Errorf("work out what would be written: %w", err)
+		}
+	}
+	return actions, nil
+}
+
+// wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
+const wholePage = 500
+
+// FirstToJudge implements [cleanup.Plan].
+func (p *Planner) FirstToJudge(ctx context.Context, rule cleanup.AnyRule, q documents.Query, from documents.Cursor, n int) (
+	found []documents.Document, more bool, err error,
+) {
+	if room := p.Config.Originals - p.originals; rule.DeletesAlone() && p.decider.Saves && room > 0 {
+		n = min(n, wholePage)
+		found, err = p.Documents.FirstWhole(ctx, q, from, n, room)
+	} else {
+		found, err = p.Documents.First(ctx, q, from, n)
+	}
+	return found, len(found) == n, err
+}
+
+// maxProposed is how many items a run remembers to have proposed.
+const maxProposed = 100_000
+
+// proposed remembers items of rules, a bounded number of them. One that is forgotten and proposed again is looked at again: no
+// harm is done.
+type proposed map[proposedItem]bool
+
+type proposedItem struct {
+	rule string
+	ref  documents.Ref
+}
+
+// add reports whether an item is not among those remembered, and remembers it.
+func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
+	item := proposedItem{rule, ref}
+	if (*p)[item] {
+		return false
+	}
+	if *p == nil || len(*p) >= maxProposed {
+		*p = proposed{}
+	}
+	(*p)[item] = true
+	return true
+}
+
+// ConsiderAccounts implements [cleanup.Plan].
+func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) (c cleanup.Considered, err error) {
+	p.Scanned(len(found))
+	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
+	if err != nil {
+		return c, err
+	}
+	c.Lookups = lookups
+	for i, d := range decisions {
+		target, before := decide.AccountTarget(found[i].UID), p.Size
+		switch {
+		case d.Invalid:
+			p.KeepInvalid(ctx, target, d.Reason, 1)
+			continue
+		case d.Kind == "":
+			p.Keep(d.Reason, 1)
+			continue
+		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.KeptBy(target) == nil:
+			c.Due++
+			c.Left = true
+			continue
+		}
+		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: decide.DeleteAccount{UID: found[i].UID, Rule: rule}}); err != nil {
+			return c, err
+		}
+		c.Due += p.Size - before // not what is pinned
+	}
+	return c, nil
+}

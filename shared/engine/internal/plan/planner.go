@@ -1,0 +1,284 @@
+// Package plan makes the plan of a run: it has the job read and propose, has rules judge what was found, counts what is kept, and
+// holds the plan against the safety limits. It writes nothing.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// window is how many actions a run without safety limits plans before it applies them. A run with them is planned
+// whole first, for a limit must trip before the first action; MAX_ACTIONS bounds what it holds.
+const window = 10_000
+
+// Time says when a plan must end.
+type Time interface {
+	CheckTime() error       // [cleanup.ErrOutOfTime] when nothing more may be begun
+	PlanningTimeIsUp() bool // earlier, for planning that took all the time would leave none to apply what was planned, run after run
+}
+
+// Ask is what a plan is made for, and by.
+type Ask struct {
+	Decider  *decide.Decider
+	Objects  objects.Reader
+	Accounts accounts.Reader
+	Limits   Limits
+	Time     Time
+	From     string // the checkpoint to begin at
+	Bounds   cleanup.Bounds
+	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
+	ListAll  bool // a preview lists its plan whole
+	// Apply applies a full window, where no safety limit must wait for the end.
+	Apply func(ctx context.Context, p *Planner) error
+}
+
+// Planner makes a plan, and holds it: actions, the checkpoints between them, and what the safety limits judge them by.
+type Planner struct {
+	Actions   []decide.Action
+	Size      int                                 // actions proposed, those of earlier windows included, those of dropped sections not, as MAX_ACTIONS counts them
+	Tripped   []string                            // safety limits that sections tripped
+	OutOfTime bool                                // planning ended before all was planned
+	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
+
+	cleanup.Planner // what the job sees
+	*tell.Teller
+	Time
+	decider *decide.Decider
+	limits  Limits
+	goesOn  bool
+	listAll bool
+	apply   func(context.Context, *Planner) error
+
+	begin       string // the checkpoint that the window begins at
+	checkpoints []checkpoint
+	sections    []*section // the first is what precedes the job's own
+	section     *section   // the last of them, which is being planned
+	invalid     map[string]int
+	foreseen    int // actions whose writes a preview has worked out
+	left        int // actions that interrupted runs have left to do
+	proposed    int // items of rules among the actions
+	remembered  proposed
+	named       int // documents read to name those that cannot be judged
+	tripped     error
+	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
+	counts      []func()               // what the counts that are under way come to
+	counting    sync.WaitGroup         // of those counts
+	originals   int                    // bytes of documents that the window's actions hold for the undo log
+}
+
+func (a Ask) planner() *Planner {
+	whole, d := newSection(cleanup.Section{}, 0), a.Decider
+	p := &Planner{
+		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn, listAll: a.ListAll, apply: a.Apply,
+		begin: a.From, sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
+	}
+	p.Planner = cleanup.Planner{
+		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
+		Checkpoint: a.From, End: a.Bounds.End, Plan: p,
+	}
+	return p
+}
+
+// Make makes a plan. If the checkpoint is of no use, it begins at the beginning. The plan may hold something although there is
+// an error.
+func Make(ctx context.Context, a Ask) (*Planner, error) {
+	p, err := a.make(ctx)
+	if errors.Is(err, documents.ErrCursor) && a.From != "" {
+		p.Log.WarnContext(ctx, p.Job+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
+		p.Forget()
+		a.From = a.Bounds.Begin
+		p, err = a.make(ctx)
+	}
+	if p.OutOfTime = errors.Is(err, cleanup.ErrOutOfTime); p.OutOfTime {
+		return p, nil
+	}
+	return p, err
+}
+
+// Split has the job divide what it goes through into at most n ranges.
+func (a Ask) Split(ctx context.Context, n int) ([]cleanup.Bounds, error) {
+	return a.Decider.Job.Split(ctx, &a.planner().Planner, n)
+}
+
+// make has the job plan; its panic is the run's failure, not the process's.
+func (a Ask) make(ctx context.Context) (p *Planner, err error) {
+	p = a.planner()
+	begun := p.read(ctx)
+	defer guard.Recover(&err)
+	defer p.awaitCounts()
+	defer begun.stop()
+	if err = begun.plan(); p.tripped != nil {
+		return p, p.tripped
+	}
+	return p, err
+}
+
+// Check drops the sections of the plan that trip a safety limit. It returns a [*TrippedError] if none of the plan may be applied.
+func (p *Planner) Check(ctx context.Context) error {
+	if err := p.judge(ctx); err != nil {
+		return err
+	}
+	return p.limits.Check(p.Size, nil)
+}
+
+// checkpoint says that everything before text was planned when there were so many actions in the window.
+type checkpoint struct {
+	actions int
+	text    string
+}
+
+// SaveCheckpoint implements [cleanup.Plan].
+func (p *Planner) SaveCheckpoint(text string) error {
+	m := checkpoint{actions: len(p.Actions), text: text}
+	if last := len(p.checkpoints) - 1; last >= 0 && p.checkpoints[last].actions == m.actions {
+		p.checkpoints[last] = m
+	} else {
+		p.checkpoints = append(p.checkpoints, m)
+	}
+	if p.PlanningTimeIsUp() {
+		return cleanup.ErrOutOfTime
+	}
+	return nil
+}
+
+// Continue implements [cleanup.Plan].
+func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.Next = checkpoint }
+
+// Planned implements [cleanup.Plan].
+func (p *Planner) Planned() int { return p.Size - p.left }
+
+// KeepInvalid implements [cleanup.Plan].
+func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
+	p.Keep(reason, n)
+	if p.invalid[reason]++; p.invalid[reason] <= tell.MaxNamed {
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: look at them", target, n, reason),
+			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
+	}
+}
+
+// name names in the log a document that was counted as one that cannot be judged.
+func (p *Planner) name(ctx context.Context, target, reason string) {
+	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: look at it", target, reason),
+		slog.String("target", target), slog.String("reason", reason))
+}
+
+// LookedUp implements [cleanup.Plan].
+func (p *Planner) LookedUp(kind string, asked, missing int) {
+	state.AddLookups(p.section.lookups, map[string]cleanup.Lookups{kind: {Asked: asked, Missing: missing}})
+}
+
+// ProposeObject implements [cleanup.Plan].
+func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
+	return p.propose(ctx, decide.Action{Kind: kind, Target: p.decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
+}
+
+// propose adds an action to the plan, unless its target is pinned or something below that is.
+func (p *Planner) propose(ctx context.Context, a decide.Action) error {
+	if pinned := p.decider.KeptBy(a.Target); pinned != nil {
+		p.KeepNamed(ctx, a.Target, pinned.Reason)
+		return nil //nolint:nilerr // what is pinned is kept, and no failure
+	}
+	if err := decide.Proposes(p.decider.Job, a.Effect); err != nil {
+		p.Fail(ctx, a.Target, a.Kind, err)
+		return nil
+	}
+	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
+	if p.Report.DryRun {
+		p.list(p.withWrites(a))
+	}
+	if p.section.dropped {
+		return nil
+	}
+	p.Size += 1 + a.Also
+	p.section.planned += 1 + a.Also
+	if !p.limits.Lifted && p.Size+p.limits.Done > p.limits.MaxActions {
+		// There is no point in reading on.
+		p.tripped = p.limits.Check(p.Size, nil)
+		return p.tripped
+	}
+	if p.Report.DryRun {
+		return nil
+	}
+	p.Actions = append(p.Actions, a)
+	if d, ok := a.Effect.(decide.DeleteDocument); ok {
+		p.originals += len(d.Original)
+	}
+	if p.limits.Lifted && len(p.Actions) == window {
+		p.awaitCounts()
+		if err := p.judge(ctx); err != nil || len(p.Actions) < window {
+			return err
+		}
+		if err := p.apply(ctx, p); err != nil {
+			return err
+		}
+		clear(p.Actions) // they hold documents
+		p.begin, p.Actions, p.checkpoints = p.CheckpointBefore(window), p.Actions[:0], p.checkpoints[:0]
+		p.section.first, p.originals = 0, 0
+	}
+	return nil
+}
+
+// First implements [cleanup.Plan].
+func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
+	found, err := p.Documents.First(ctx, q, "", n+p.decider.Pins.In(q.Collection))
+	for i, d := range found {
+		if p.decider.KeptBy(d.Path) != nil {
+			continue
+		}
+		if n--; n < 0 {
+			return found[:i], err
+		}
+	}
+	return found, err
+}
+
+// list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
+func (p *Planner) list(a decide.Action) {
+	shown := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More}
+	if !p.listAll {
+		p.Report.List(shown)
+		return
+	}
+	p.Report.Plan = append(p.Report.Plan, shown)
+}
+
+// withWrites returns an action with what it would write, where that follows from its effect.
+func (p *Planner) withWrites(a decide.Action) decide.Action {
+	if a.Writes != nil {
+		return a
+	}
+	switch effect := a.Effect.(type) {
+	case decide.DeleteDocument:
+		a.Writes = []string{"delete " + effect.Path}
+	case cleanup.DeleteObject:
+		a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
+	case decide.DeleteAccount:
+		a.Writes = []string{"delete " + decide.AccountTarget(effect.UID)}
+	}
+	return a
+}
+
+// CheckpointBefore returns the last checkpoint that was saved before the window's action n was proposed.
+func (p *Planner) CheckpointBefore(n int) string {
+	checkpoint := p.begin
+	for _, m := range p.checkpoints {
+		if m.actions > n {
+			break
+		}
+		checkpoint = m.text
+	}
+	return checkpoint
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/flow"
+	"github.com/firesweep/firesweep/shared/guard"
+)
+
+// reading is all that a run plans by, as it is being read side by side. It proposes and reports nothing before plan. Stop it in the end.
+type reading struct {
+	planner *Planner
+	left    cleanup.Reading // what interrupted runs have left to do
+	pins    *flow.Flow[struct{}, undo.Pins]
+	job     cleanup.Reading
+	failed  error // why the job did not begin
+}
+
+// read begins to read.
+func (p *Planner) read(ctx context.Context) *reading {
+	b := &reading{planner: p, job: cleanup.Reading{Stop: func() {}}}
+	b.failed = guard.Call(func() error {
+		b.job = p.readJob(ctx)
+		return nil
+	})
+	b.left = p.readTodos(ctx)
+	b.pins = flow.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return p.decider.ReadPins(ctx) })
+	return b
+}
+
+// readJob begins to read what the job plans by, or what a worker's task is about.
+func (p *Planner) readJob(ctx context.Context) cleanup.Reading {
+	j := p.decider.Job
+	switch {
+	case j.Task != nil:
+		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
+		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.get(ctx, ref) })
+		return cleanup.Reading{Stop: subject.Stop, Plan: func() error {
+			before := p.Planned()
+			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+			if err == nil && j.Task.Guard != nil && p.Planned() > before {
+				err = j.Task.Guard(ctx, &p.Planner)
+			}
+			return err
+		}}
+	case j.Begin != nil:
+		return j.Begin(ctx, &p.Planner)
+	default:
+		return cleanup.Reading{Stop: func() {}, Plan: func() error { return j.Plan(ctx, &p.Planner) }}
+	}
+}
+
+// plan plans: first what interrupted runs have left to do, then the job.
+func (b *reading) plan() error {
+	if b.failed != nil {
+		return b.failed
+	}
+	err := b.pins.Each(func(_ struct{}, pins undo.Pins) error {
+		b.planner.decider.Pins = pins
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.left.Plan(); err != nil {
+		return err
+	}
+	return b.job.Plan()
+}
+
+// stop ends the reading.
+func (b *reading) stop() {
+	b.job.Stop()
+	b.planner.counting.Wait()
+	b.left.Stop()
+	b.pins.Stop()
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/flow"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// readTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
+// its own task's alone, for others of its kind may be running.
+func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
+	if !slices.ContainsFunc(p.decider.Job.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() }) && p.decider.Job.Task == nil {
+		return cleanup.Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
+	}
+	todos := flow.Begin(ctx, 1,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] {
+			return p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.decider.TaskID()), "")
+		},
+		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
+	return cleanup.Reading{Stop: todos.Stop, Plan: func() error {
+		return todos.Each(func(page documents.Page, _ struct{}) error {
+			for _, d := range page.Documents {
+				if err := p.planTodo(ctx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+// planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
+// action. Items that it continues are not proposed again.
+func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
+	todo, err := p.decider.ReadTodo(d)
+	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
+	if part := p.Report.Part; part != nil && todo.Shard%part.Shards != part.Number {
+		return nil
+	}
+	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
+	if err == nil {
+		for _, item := range todo.Next {
+			p.pending[item.Ref] = true
+		}
+		if a.Also, err = p.countTodo(ctx, todo); err != nil {
+			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
+		}
+	}
+	if p.Report.DryRun {
+		if a.Writes, a.More, err = p.foreseeTodo(ctx, todo, err); err != nil {
+			return fmt.Errorf("work out what is left to do of %s: %w", d.Path, err)
+		}
+	}
+	a.Effect = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}
+	p.left += 1 + a.Also
+	return p.propose(ctx, a)
+}
+
+// countTodo returns as how many actions more than one a todo counts. It looks into folders, no further than a safety limit
+// allows.
+func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
+	n := len(todo.Next)
+	for _, f := range todo.Then {
+		if !f.Object.Folder {
+			n++
+			continue
+		}
+		for page, err := range p.Objects.Pages(ctx, f.Object.Name, objects.Names{}) {
+			if err != nil {
+				return 0, err
+			}
+			for _, object := range page {
+				if decide.KeepsObject(f.Object, object, todo.At) == "" {
+					n++
+				}
+			}
+			if !p.limits.Lifted && p.Size+n > p.limits.MaxActions {
+				break
+			}
+		}
+	}
+	return max(0, n-1), nil
+}

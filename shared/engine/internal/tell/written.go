@@ -1,0 +1,127 @@
+package tell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
+const (
+	maxWrittenBytes   = 180 << 10 // of the list
+	maxWrittenMessage = 1000      // bytes
+	maxWrittenNamed   = 10        // in the message
+)
+
+// written is one thing that the run deleted or changed, as the log names it. It holds names and nothing of what was in
+// them.
+type written struct {
+	Op         string `json:"op"`
+	Path       string `json:"path"`
+	Generation string `json:"generation,omitempty"` // of an object, to restore it by
+	// Unsure says that the answer was lost: it took effect, or it did not.
+	Unsure bool `json:"unsure,omitempty"`
+}
+
+// WroteDocuments logs which documents were written, but for the bundle's own records.
+func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
+	w := t.Writes(ctx)
+	for _, d := range writes {
+		if !collections.IsRecord(d.Path) {
+			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		}
+	}
+	w.Log()
+}
+
+// DeletedObject logs that an object was deleted; unsure says that the answer was lost.
+func (t *Teller) DeletedObject(ctx context.Context, d objects.Deletion, unsure bool) {
+	w := t.Writes(ctx)
+	w.Object(ctx, d, unsure)
+	w.Log()
+}
+
+// DeletedAccounts logs which accounts were deleted.
+func (t *Teller) DeletedAccounts(ctx context.Context, uids []string) {
+	w := t.Writes(ctx)
+	for _, uid := range uids {
+		w.Account(uid, false)
+	}
+	w.Log()
+}
+
+// Writes collects what was written, to be logged together.
+type Writes struct {
+	ctx    context.Context
+	teller *Teller
+	mu     sync.Mutex
+	writes []written
+}
+
+// Writes begins to collect what was written.
+func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
+
+func (c *Writes) add(w written) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes = append(c.writes, w)
+}
+
+// Object adds the deletion of an object.
+func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
+	c.add(written{Op: "delete object", Path: "gs://" + c.teller.Bucket + "/" + d.Name,
+		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
+}
+
+// Account adds the deletion of an account.
+func (c *Writes) Account(uid string, unsure bool) {
+	c.add(written{Op: "delete account", Path: uid, Unsure: unsure})
+}
+
+// Log logs what was collected, in as many lines as it needs.
+func (c *Writes) Log() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for rest := c.writes; len(rest) > 0; {
+		n, size := 0, 0
+		for n < len(rest) {
+			text, err := json.Marshal(rest[n])
+			if err != nil {
+				text = nil // strings, a number and a truth value always can be written
+			}
+			if size += len(text) + 1; size > maxWrittenBytes && n > 0 {
+				break
+			}
+			n++
+		}
+		c.teller.Logger.InfoContext(c.ctx, messageOf(c.teller.Job, rest[:n]), slog.Any("writes", rest[:n]))
+		rest = rest[n:]
+	}
+}
+
+// messageOf names what was written, up to a bound.
+func messageOf(job string, writes []written) string {
+	var b strings.Builder
+	b.WriteString(job + " wrote")
+	for i, w := range writes {
+		text := w.Op + " " + w.Path
+		if w.Unsure {
+			text += " (answer lost, so perhaps not)"
+		}
+		if i == maxWrittenNamed || b.Len()+len(text) > maxWrittenMessage && i > 0 {
+			fmt.Fprintf(&b, ", and %d more", len(writes)-i)
+			break
+		}
+		b.WriteString([]string{": ", ", "}[min(i, 1)] + report.Clip(text, maxWrittenMessage))
+	}
+	return b.String()
+}

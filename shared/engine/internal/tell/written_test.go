@@ -1,0 +1,65 @@
+package tell
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/logging"
+)
+
+// TestWrittenLinesFitCloudLogging logs what cannot go into one line of 256 KiB.
+func TestWrittenLinesFitCloudLogging(t *testing.T) {
+	var out bytes.Buffer
+	r := &Teller{Job: "testJob", Logger: logging.New(&out)}
+	var writes []documents.Written
+	for i := range 1000 {
+		writes = append(writes, documents.Written{Op: "delete", Path: fmt.Sprintf("things/%04d%s", i, strings.Repeat("\x01<", 500))})
+	}
+	writes = append(writes, documents.Written{Op: "set", Path: "cleanupJobs/testJob/cleanupTodo/x"}, documents.Written{Op: "set", Path: "cleanupRuns/x"},
+		documents.Written{Op: "update", Path: "cleanupJobsToo/x", Unsure: true})
+	r.WroteDocuments(t.Context(), writes)
+	r.WroteDocuments(t.Context(), writes[1000:1002]) // nothing but our own records: no line
+	lines, found := 0, map[string]bool{}
+	for text := range strings.Lines(out.String()) {
+		lines++
+		if len(text) > 200<<10 {
+			t.Errorf("a line of %d bytes", len(text))
+		}
+		var line struct {
+			Message string    `json:"message"`
+			Writes  []written `json:"writes"`
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if len(line.Message) > 2*maxWrittenMessage || !strings.HasPrefix(line.Message, "testJob wrote: ") {
+			t.Errorf("message of %d bytes %.100q", len(line.Message), line.Message)
+		}
+		for _, w := range line.Writes {
+			if found[w.Path] {
+				t.Errorf("%.20q is named twice", w.Path)
+			}
+			found[w.Path] = true
+		}
+	}
+	if len(found) != 1001 || !found["cleanupJobsToo/x"] || lines < 10 {
+		t.Errorf("%d of 1001 writes named in %d lines", len(found), lines)
+	}
+}
+
+func TestMessageOfWrites(t *testing.T) {
+	if got := messageOf("job", []written{{Op: "delete", Path: "a/1"}, {Op: "set", Path: "b/2", Unsure: true}}); got != "job wrote: delete a/1, set b/2 (answer lost, so perhaps not)" {
+		t.Error(got)
+	}
+	var many []written
+	for i := range 12 {
+		many = append(many, written{Op: "delete", Path: fmt.Sprint("a/", i)})
+	}
+	if got := messageOf("job", many); !strings.HasSuffix(got, "delete a/9, and 2 more") {
+		t.Error(got)
+	}
+}

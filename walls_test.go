@@ -1,0 +1,126 @@
+package firesweep_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Bounds of what one person must hold in their head.
+const (
+	maxNames = 45   // that a job's author may have to know
+	maxLines = 2000 // of a package
+)
+
+// source returns the files of the packages below a folder, without tests, by the package's folder.
+func source(t *testing.T, below string) map[string][]*ast.File {
+	t.Helper()
+	all := map[string][]*ast.File{}
+	files := token.NewFileSet()
+	err := filepath.WalkDir(below, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		folder := filepath.ToSlash(filepath.Dir(path))
+		all[folder] = append(all[folder], f)
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d packages below %s, %v", len(all), below, err)
+	}
+	return all
+}
+
+// TestWhatAJobsAuthorMustKnow counts the exported names of shared/cleanup.
+func TestWhatAJobsAuthorMustKnow(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, f := range source(t, "shared/cleanup")["shared/cleanup"] {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					names = append(names, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						names = append(names, s.Name.Name)
+					case *ast.ValueSpec:
+						for _, name := range s.Names {
+							names = append(names, name.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
+	if len(names) < 30 || len(names) > maxNames {
+		t.Errorf("shared/cleanup exports %d names, want at most %d: %q", len(names), maxNames, names)
+	}
+}
+
+// TestNoPackageIsTooLarge to be read at once.
+func TestNoPackageIsTooLarge(t *testing.T) {
+	t.Parallel()
+	for folder := range source(t, "shared") {
+		files, err := filepath.Glob(folder + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") {
+				lines += strings.Count(string(text), "\n")
+			}
+		}
+		if lines > maxLines {
+			t.Errorf("%s has %d lines, want at most %d", folder, lines, maxLines)
+		}
+	}
+}
+
+// TestWalls: what jobs are made of imports nothing of the engine, which runs them. Planning and applying know nothing of each other.
+func TestWalls(t *testing.T) {
+	t.Parallel()
+	const engine, internal = "shared/engine", "shared/engine/internal/"
+	for _, wall := range []struct {
+		below, not string
+		but        string // the package that registers jobs
+	}{
+		{"functions", engine, "functions"},
+		{"shared/cleanup", engine, ""}, {"shared/cleanup", "net/http", ""},
+		{"shared/orphans", engine, ""}, {"shared/cascade", engine, ""}, {"shared/declared", engine, ""}, {"shared/rule", engine, ""},
+		{internal + "plan", internal + "apply", ""}, {internal + "apply", internal + "plan", ""},
+		{internal + "decide", internal + "plan", ""}, {internal + "decide", internal + "apply", ""},
+	} {
+		for folder, files := range source(t, wall.below) {
+			for _, f := range files {
+				for _, spec := range f.Imports {
+					path, err := strconv.Unquote(spec.Path.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					path = strings.TrimPrefix(path, "github.com/firesweep/firesweep/")
+					if folder != wall.but && (path == wall.not || strings.HasPrefix(path, wall.not+"/")) {
+						t.Errorf("%s imports %s", folder, path)
+					}
+				}
+			}
+		}
+	}
+}
