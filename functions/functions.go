@@ -27,8 +27,45 @@ var rulesJSON []byte
 // Read returns the entries of manifest.json and of another list in place of rules.json.
 func Read(rules manifest.File) ([]manifest.Entry, error) { return manifest.Parse(jobs(), rules) }
 
+// List is what there is to run: the functions of manifest.json, and those of one list of rules.
+type List struct {
+	All  []manifest.Entry // in their order
+	Own  []manifest.Entry // of them, those of the list of rules
+	Jobs map[string]engine.Job
+}
+
+// With returns what there is to run with another list in place of rules.json. A program that imports the bundle has all jobs. The
+// error names every problem of the list.
+func With(rules manifest.File) (List, error) {
+	upstream, err := manifest.Parse(jobs())
+	if err != nil {
+		return List{}, err
+	}
+	entries, err := Read(rules)
+	if err != nil {
+		return List{}, err
+	}
+	l := List{All: entries, Own: entries[len(upstream):], Jobs: map[string]engine.Job{}}
+	for _, e := range entries {
+		if e.Rule != nil {
+			l.Jobs[e.Name] = declared.Job(e.Name, *e.Rule)
+		} else {
+			l.Jobs[e.Name] = registered[e.Name]
+		}
+	}
+	return l, nil
+}
+
+// New returns the function that serves a job of the list in this process. The error says that its TIMEOUT_SECONDS is wrong.
+func (l List) New(e manifest.Entry, getenv func(string) string) (*engine.Function, error) {
+	return newFunction(e, l.Jobs[e.Name], getenv)
+}
+
 // Lock returns the text of the lock file of a list in place of rules.json.
 func Lock(rules manifest.File) ([]byte, error) { return manifest.Lock(jobs(), rules) }
+
+// Rules returns the list of rules that the program was built with.
+func Rules() manifest.File { return manifest.File{Name: "functions/rules.json", Text: rulesJSON} }
 
 func jobs() manifest.File { return manifest.File{Name: "functions/manifest.json", Text: manifestJSON} }
 
@@ -36,7 +73,7 @@ func jobs() manifest.File { return manifest.File{Name: "functions/manifest.json"
 func All() []manifest.Entry { return slices.Clone(all()) }
 
 var all = sync.OnceValue(func() []manifest.Entry {
-	entries, err := Read(manifest.File{Name: "functions/rules.json", Text: rulesJSON})
+	entries, err := Read(Rules())
 	if err != nil { // nothing runs on a list that is wrong, and whoever wrote it reads why, without a stack
 		fmt.Fprintf(os.Stderr, "Nothing starts, because a list of functions is wrong:\n%v\nSee docs/rules.md.\n", err)
 		os.Exit(2)
@@ -56,16 +93,25 @@ func init() {
 func New(job engine.Job) *engine.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
-			timeout, err := e.Timeout(os.Getenv)
+			f, err := newFunction(e, job, os.Getenv)
 			if err != nil {
 				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
 			}
-			f := engine.NewFunction(job, timeout, e.Uses())
-			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}
 	}
 	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
+}
+
+func newFunction(e manifest.Entry, job engine.Job, getenv func(string) string) (*engine.Function, error) {
+	timeout, err := e.Timeout(getenv)
+	if err != nil {
+		return nil, err
+	}
+	f := engine.NewFunction(job, timeout, e.Uses())
+	f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
+	f.Getenv = getenv
+	return f, nil
 }
 
 var registered = map[string]engine.Job{}

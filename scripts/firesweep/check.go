@@ -21,7 +21,6 @@ import (
 )
 
 type checkFlags struct {
-	lists
 	noPlan, json, all, write bool
 	project                  string // to look in for the documents of unless; empty: none
 }
@@ -53,11 +52,10 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Check functions/manifest.json and functions/rules.json strictly, say of each of
-your rules what it would do, and show what a plan finds on data that is made
-from it, on local backends. Nothing is sent to Google; with --project it also
-looks there, at one read each, whether the collections of unless hold any
-document.
+		Long: `Check your list of rules strictly, say of each what it would do, and show what a
+plan finds on data that is made from it, on local backends. Nothing is sent to
+Google; with --project it also looks there, at one read each, whether the
+collections of unless hold any document.
 
 All problems of a list are reported at once, with exit code 2. --write writes
 the lock file beside the list, from which Terraform deploys the rules, and makes
@@ -68,9 +66,8 @@ no plan.`,
   firesweep check --write --rules ../my-app/rules.json
   firesweep check --project my-app
   firesweep check --no-plan --json | jq '.checks[].does'`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
-	f.flags(c)
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
@@ -84,25 +81,24 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	if f.write {
 		return a.writeLock(f, names)
 	}
-	all, own, err := a.read(f.lists)
-	if err != nil {
+	if err := a.declares(); err != nil {
 		return err
 	}
-	jobs := own
-	if f.all {
-		jobs = jobsOf(all)
-	}
-	if len(names) > 0 {
-		if jobs, err = named(jobsOf(all), names); err != nil {
+	jobs := a.used()
+	switch {
+	case f.all:
+		jobs = a.scheduled()
+	case len(names) > 0:
+		var err error
+		if jobs, err = named(a.scheduled(), names); err != nil {
 			return err
 		}
-	}
-	isOwn := func(e manifest.Entry) bool {
-		return slices.ContainsFunc(own, func(o manifest.Entry) bool { return o.Name == e.Name })
+	case a.nine:
+		jobs = a.Own
 	}
 	if len(jobs) == 0 && !f.json {
-		a.printer().Say("", 0, 0, "functions/rules.json has no rule of yours yet: docs/rules.md has fourteen to start from. "+
-			"The nine jobs: firesweep check --all")
+		a.printer().Say("", 0, 0, "%s has no rule of yours yet: docs/rules.md has fourteen to start from. "+
+			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"))
 		return nil
 	}
 	empty, err := a.emptyKeepers(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
@@ -132,7 +128,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	for i, job := range jobs {
 		at.step("checking", job.Name, i, len(jobs))
 		stop := a.progress(ctx, at.now)
-		c, err := a.checked(job, isOwn(job))
+		c, err := a.checked(job, a.owns(job))
 		c.Empty = empty[job.Name]
 		if err == nil {
 			c.Plan = try(ctx, job)
@@ -152,7 +148,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	switch {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
-	case len(names) == 0 && f.rules == "" && !f.all:
+	case len(names) == 0 && a.nine && !f.all:
 		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
 			"What a job would do to your project: firesweep plan JOB")
 	}
@@ -168,12 +164,7 @@ func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.
 	if project == "" {
 		return empty, nil
 	}
-	s := newStore(func(name string) string {
-		if name == "GOOGLE_CLOUD_PROJECT" {
-			return project
-		}
-		return a.getenv(name)
-	})
+	s := a.newStore(a.environment)
 	defer s.close()
 	for _, job := range jobs {
 		if job.Rule == nil || len(job.Rule.Unless) == 0 {

@@ -12,8 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -52,10 +50,9 @@ func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) plan
 	now := a.clock().UTC().Truncate(time.Second).Add(sampledata.Ahead(e))
 
 	sample := func() sampledata.Sample { return sampledata.Job(e.Name, now, bucket) }
-	job := functions.Registered()[e.Name]
-	if e.Rule != nil { // a built-in rule may have the same name
+	job := a.Jobs[e.Name]
+	if e.Rule != nil {
 		sample = func() sampledata.Sample { return sampledata.Declared(*e.Rule, now) }
-		job = declared.Job(e.Name, *e.Rule)
 	}
 	if err := load(ctx, project, bucket, sample()); err != nil {
 		return planned{Job: e.Name, Error: err.Error()}

@@ -220,7 +220,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
 		}},
 		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json"}},
-		{"{\n  \"functions\": [\n  ],\n}", []string{"rules.json: line 4, column 1: it is not JSON: invalid character '}'"}},
+		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {
 		rules := rulesFile(t, tt.text)
 		for _, command := range []string{"check", "check --write", "indexes"} {
@@ -275,7 +275,7 @@ func TestCheckWrite(t *testing.T) {
 			t.Errorf("%s: %d, %s", args, code, errs)
 		}
 	}
-	o.refuses(t, exitWrongUse, "with --rules", "check", "--write", "--rules", rules+"x")
+	o.refuses(t, exitWrongUse, "--rules: open "+rules+"x", "check", "--write", "--rules", rules+"x")
 	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
 		t.Fatal(err)
 	}

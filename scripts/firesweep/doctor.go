@@ -68,7 +68,7 @@ that something could not be checked.`,
 		Example: `  firesweep doctor --project my-project --location asia-northeast1
   firesweep doctor cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	location := locationFlag(c)
@@ -77,13 +77,13 @@ that something could not be checked.`,
 		if strings.Contains(*location, "/") {
 			return wrongUse("--location is %q: it must be a region, such as asia-northeast1", *location)
 		}
-		jobs, err := jobsNamed(names)
+		jobs, err := a.jobsNamed(names)
 		if err != nil {
 			return err
 		}
 		p := patient{app: a, getenv: getenv, jobs: jobs, configs: map[string]config.Config{}, location: *location}
 		for _, job := range jobs {
-			if p.configs[job.Name], err = settings(job, getenv, readOf(job)...); err != nil {
+			if p.configs[job.Name], err = a.settings(job, getenv, readOf(job)...); err != nil {
 				return err
 			}
 		}

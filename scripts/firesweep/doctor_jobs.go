@@ -22,7 +22,7 @@ var ended = map[string]string{stateFailed: "failed", stateAborted: "was aborted"
 
 // examineRecords checks what the bundle keeps of its runs.
 func (p *patient) examineRecords(ctx context.Context, f *findings) {
-	s := newStore(p.getenv)
+	s := p.newStore(p.getenv)
 	defer s.close()
 	for i, job := range p.jobs {
 		p.begin(3+i, job.Name)

@@ -225,14 +225,14 @@ func (g *google) answer(path string, answer any) {
 // examined returns what the doctor finds on Google.
 func (o *operator) examined(t *testing.T, location string, jobs ...string) []finding {
 	t.Helper()
-	a, _, _ := o.app()
-	chosen, err := jobsNamed(jobs)
+	a, _ := o.loaded(t)
+	chosen, err := a.jobsNamed(jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := patient{app: a, getenv: a.getenv, jobs: chosen, configs: map[string]config.Config{}, location: location}
 	for _, job := range chosen {
-		if p.configs[job.Name], err = settings(job, a.getenv, readOf(job)...); err != nil {
+		if p.configs[job.Name], err = a.settings(job, a.getenv, readOf(job)...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +26,26 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
+// repository is Firesweep's own.
+var repository = func() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
 // operator is somebody at a terminal, whose project is on the local backends.
 type operator struct {
 	*backendstest.Project
 	env    map[string]string
+	dir    string            // where the command is typed
 	other  map[string]string // the environment of the functions, where it is another
 	now    time.Time
 	screen streams
@@ -42,6 +54,8 @@ type operator struct {
 	sleep  func(context.Context, time.Duration) error
 	log    bytes.Buffer // of the functions
 
+	running engine.Hooks // of what plans and runs here
+
 	noBackends error // why no more can be started
 }
 
@@ -49,7 +63,7 @@ func newOperator(t *testing.T) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
 	return &operator{
-		Project: p, env: maps.Clone(p.Environment), now: now, screen: streams{width: screen.DefaultWidth},
+		Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
 			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
@@ -70,7 +84,7 @@ func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int
 func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return &app{
-		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
+		dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
 		local: func(context.Context, io.Writer) (*local, error) {
@@ -80,6 +94,16 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 			return &local{environment: o.Environment, project: o.ID, close: func() error { return nil }}, nil
 		},
 	}, out, errs
+}
+
+// loaded is app with the rules that it is about.
+func (o *operator) loaded(t *testing.T) (a *app, out *bytes.Buffer) {
+	t.Helper()
+	a, out, _ = o.app()
+	if err := a.load(); err != nil {
+		t.Fatal(err)
+	}
+	return a, out
 }
 
 // ends runs a command that must end with an exit code and returns what it wrote.
@@ -360,6 +384,9 @@ func TestMoment(t *testing.T) {
 		}
 	}
 }
+
+// scheduled returns the jobs that the program was built with.
+func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
 
 // jobNames are the names of all jobs, sorted.
 func jobNames() []string {

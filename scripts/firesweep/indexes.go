@@ -17,7 +17,6 @@ import (
 )
 
 type indexesFlags struct {
-	lists
 	write, check string // files
 }
 
@@ -36,9 +35,8 @@ what FILE lacks, with exit code 1.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
-	f.flags(c)
 	c.Flags().StringVar(&f.write, "write", "", "add to `FILE` what it lacks")
 	c.Flags().StringVar(&f.check, "check", "", "say what `FILE` lacks, and write nothing")
 	c.RunE = func(_ *cobra.Command, names []string) error { return a.indexes(f, names) }
@@ -49,22 +47,16 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	if f.write != "" && f.check != "" {
 		return wrongUse("--write and --check contradict each other")
 	}
-	all, _, err := a.read(f.lists)
+	if err := a.declares(); err != nil {
+		return err
+	}
+	jobs, err := a.jobsNamed(names)
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 {
-		jobs, err := named(jobsOf(all), names)
-		if err != nil {
-			return err
-		}
-		for _, job := range jobs {
-			if i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == job.Worker }); i >= 0 {
-				jobs = append(jobs, all[i])
-			}
-		}
-		all = jobs
-	}
+	all := slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool {
+		return !slices.ContainsFunc(jobs, func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name })
+	})
 	if all, err = withGroups(all, a.getenv); err != nil {
 		return err
 	}

@@ -9,26 +9,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
-
-// scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/manifest.json.
-func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
 
 // jobsOf returns the jobs among functions, without workers.
 func jobsOf(all []manifest.Entry) []manifest.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
 }
 
-// jobsNamed returns the jobs of these names, or all jobs if no name is given. The error says which name is no job.
-func jobsNamed(names []string) ([]manifest.Entry, error) {
+// jobsNamed returns the jobs of these names, or all that the application uses if no name is given. The error says which name is no
+// job.
+func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	if len(names) == 0 {
-		return scheduled(), nil
+		return a.used(), nil
 	}
-	return named(scheduled(), names)
+	return named(a.scheduled(), names)
 }
 
 // named returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them. The error
@@ -53,9 +50,12 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 }
 
 // completeJobs offers the names of jobs to a shell.
-func completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if err := a.load(); err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
 	var names []string
-	for _, e := range scheduled() {
+	for _, e := range a.scheduled() {
 		if !slices.Contains(given, e.Name) {
 			names = append(names, e.Name+"\t"+e.Description)
 		}
@@ -63,24 +63,14 @@ func completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.S
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// projectFlag adds --project to a command and returns the environment with it: the flag's value replaces
-// GOOGLE_CLOUD_PROJECT.
-func (a *app) projectFlag(c *cobra.Command) func(string) string {
-	project := c.Flags().String("project", "", "the project's `ID` (default: GOOGLE_CLOUD_PROJECT)")
-	return func(name string) string {
-		if name == "GOOGLE_CLOUD_PROJECT" && *project != "" {
-			return *project
-		}
-		return a.getenv(name)
-	}
-}
+var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
-func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
+func (a *application) settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
 	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
-		return config.Config{}, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+		return config.Config{}, errNoProject
 	}
-	cfg, err := config.Load(config.Previewing(config.For(e.Name, getenv)), functions.Registered()[e.Name].Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(e.Name, getenv)), a.Jobs[e.Name].Settings, uses...)
 	if err != nil {
 		return config.Config{}, wrongUse("%s: %w", e.Name, err)
 	}
@@ -90,7 +80,7 @@ func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backe
 // on opens backends of a function with the caller's credentials, calls f, and closes them.
 func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) string, f func(restore.Project) error,
 	uses ...config.Backend) error {
-	cfg, err := settings(e, getenv, uses...)
+	cfg, err := a.settings(e, getenv, uses...)
 	if err != nil {
 		return err
 	}
@@ -98,7 +88,7 @@ func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) stri
 	if err != nil {
 		return err
 	}
-	p.Jobs = functions.Registered()
+	p.Jobs = a.Jobs
 	return errors.Join(f(p), closeAll())
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,24 +16,27 @@ func (a *app) writeLock(f checkFlags, names []string) error {
 		return wrongUse("--write writes the lock file of all rules of a list and nothing else: " +
 			"leave out the jobs, --all, --json and --project")
 	}
-	list := cmp.Or(f.rules, "functions/rules.json")
-	text, err := os.ReadFile(list)
+	list := a.rules
+	if list == "" {
+		return wrongUse("there is no %s here or above: name your list with --rules", rulesName)
+	}
+	text, err := os.ReadFile(a.within(list))
 	if err != nil {
-		return wrongUse("%w: name your list with --rules, or run this at the root of the repository", err)
+		return err
 	}
 	lock, err := functions.Lock(manifest.File{Name: list, Text: text})
 	if err != nil {
 		return a.wrongList(err)
 	}
 	name, p := manifest.LockName(list), a.printer()
-	switch old, err := os.ReadFile(name); {
+	switch old, err := os.ReadFile(a.within(name)); {
 	case err == nil && bytes.Equal(old, lock):
 		p.Say("", 0, 2, "%s is up to date: nothing was written.", name)
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := os.WriteFile(name, lock,
+	if err := os.WriteFile(a.within(name), lock,
 		0o644); err != nil { //nolint:gosec // like the list beside it, it is for all who read the repository
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/version"
@@ -33,6 +34,7 @@ const (
 	exitFine        = 0
 	exitFailed      = 1   // something failed or was aborted
 	exitWrongUse    = 2   // wrong arguments or settings; nothing was begun
+	exitFound       = 3   // a plan finds something, and --exit-code asks
 	exitInterrupted = 130 // by Ctrl-C
 )
 
@@ -48,10 +50,16 @@ type app struct {
 	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
 
-	hooks restore.Hooks // of what reads undo logs and takes runs back
+	hooks   restore.Hooks // of what reads undo logs and takes runs back
+	running engine.Hooks  // of what plans and runs here
 
 	// local starts backends on this machine. It announces what takes long, such as a download.
 	local func(ctx context.Context, announce io.Writer) (*local, error)
+
+	application
+	dir       string // the working directory
+	rulesFlag string // --rules; empty: what is found from dir on
+	project   string // empty: the environment's, if any
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -64,10 +72,15 @@ type streams struct {
 }
 
 func main() {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "firesweep: %s\n", err)
+		os.Exit(exitFailed)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: asCaller,
+		dir: dir, screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: asCaller,
 		local: startLocal,
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -117,6 +130,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitInterrupted
 	case errors.Is(err, errSaid):
 		return exitFailed
+	case errors.Is(err, errFound):
+		return exitFound
 	case errors.Is(err, errWrongList):
 		return exitWrongUse
 	case errors.As(err, &usage) || !a.begun:
@@ -138,17 +153,16 @@ func (a *app) root() *cobra.Command {
 		Short:   "See what Firesweep's cleanups would do and did, run one, and undo a run",
 		Long: `See what Firesweep's cleanups would do and did, run one, and undo a run.
 
-The project and its settings come from the same environment variables as those
-of the functions (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and
-STORAGE_BUCKET. Credentials are the application default ones:
+Your rules are in firesweep.json, in this folder or above it. The project is
+that of --project, of GOOGLE_CLOUD_PROJECT, or of .firebaserc. Other settings
+are the functions' environment variables, such as STORAGE_BUCKET. Credentials are the application default ones:
 gcloud auth application-default login. If emulator variables are set, such as
 FIRESTORE_EMULATOR_HOST, the emulators are used.
 
-Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
-130 interrupted.`,
+Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
+plan --exit-code something would be done, 130 interrupted.`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
-		Args:             cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},
@@ -159,7 +173,28 @@ Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
 		a.undoCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
 		a.checkCommand, a.indexesCommand,
 	} {
-		root.AddCommand(command())
+		c := command()
+		c.PersistentPreRunE = a.prepare
+		root.AddCommand(c)
 	}
+	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	return root
+}
+
+// prepare finds the rules and the project that a command is about.
+func (a *app) prepare(c *cobra.Command, _ []string) error {
+	if err := a.load(); err != nil {
+		return err
+	}
+	local := c.Flags().Lookup("local")
+	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
+		// Without the flag, check asks no project.
+		if given := project.Value.String(); given != "" || c.Name() != "check" {
+			if err := a.chooseProject(given); err != nil {
+				return err
+			}
+		}
+	}
+	a.begun = true
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/api/cloudscheduler/v1"
 	"google.golang.org/api/cloudtasks/v2"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -77,7 +76,7 @@ It needs roles/cloudscheduler.admin and roles/cloudtasks.queueAdmin.`,
 // switchCommand completes pause, or resume.
 func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 	var f pauseFlags
-	c.ValidArgsFunction = completeJobs
+	c.ValidArgsFunction = a.completeJobs
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
 	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
@@ -90,11 +89,14 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		case *f.location == "" || strings.Contains(*f.location+f.tasks, "/"):
 			return wrongUse("say where it is deployed: --location REGION, such as asia-northeast1")
 		case getenv("GOOGLE_CLOUD_PROJECT") == "":
-			return wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+			return errNoProject
 		case getenv("FIRESTORE_EMULATOR_HOST") != "":
 			return wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler: unset it")
 		}
-		jobs, err := jobsNamed(names)
+		jobs, err := a.jobsNamed(names)
+		if f.all { // also what this application does not use
+			jobs = a.scheduled()
+		}
 		if err != nil {
 			return err
 		}
@@ -128,7 +130,7 @@ func (s *switching) do(ctx context.Context) {
 	if !s.pause {
 		return
 	}
-	runs := newStore(s.getenv)
+	runs := s.newStore(s.getenv)
 	defer runs.close()
 	for _, job := range s.jobs {
 		s.stopRun(ctx, runs, job)
@@ -237,7 +239,7 @@ const queuePrefix = "firesweep-"
 // what says what it is for. A queue that names none is for all jobs.
 func (s *switching) owns(queue string) bool {
 	words := strings.Split(queue, "-")
-	for _, e := range functions.All() {
+	for _, e := range s.All {
 		if slices.Contains(words, e.Name) {
 			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool {
 				return e.Name == job.Name || e.Name == job.Worker

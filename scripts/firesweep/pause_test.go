@@ -70,7 +70,7 @@ func TestPauseAndResume(t *testing.T) {
 	s := switching{getenv: func(name string) string { return o.other[name] }, pause: true, all: true, jobs: scheduled(),
 		project: o.ID, location: location, tasks: location}
 	runID := o.deployedRun(t)
-	a, out, _ := o.app()
+	a, out := o.loaded(t)
 	s.app = a
 	s.do(t.Context())
 	s.print(a.printer())

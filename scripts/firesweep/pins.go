@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -36,8 +35,8 @@ func (a *app) eachDatabase(
 	ctx context.Context, getenv func(string) string, f func(p restore.Project, database string) error,
 ) error {
 	var seen []string
-	for _, e := range functions.All() {
-		c, err := settings(e, getenv, config.Firestore)
+	for _, e := range a.All {
+		c, err := a.settings(e, getenv, config.Firestore)
 		if err != nil {
 			return err
 		}

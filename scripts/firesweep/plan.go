@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -26,6 +29,9 @@ type planned struct {
 
 	// Price is what a run would bill that carries out the plan, in US dollars, by the class of the database's location.
 	Price map[string]float64 `json:"price,omitempty"`
+
+	// Index says that an index is missing: the address at which Firestore makes it, or as much of its message as says so.
+	Index string `json:"index,omitempty"`
 }
 
 // well reports whether a run would carry out the plan.
@@ -33,10 +39,14 @@ func (p planned) well() bool {
 	return p.Report != nil && (p.Report.Status == engine.Completed || p.Report.Status == engine.Partial)
 }
 
+// errFound says that a plan finds something, for scripts that ask.
+var errFound = errors.New("something would be done")
+
 // planFlags are the flags of plan.
 type planFlags struct {
 	served
 	force, writes, json bool
+	exitCode            bool // exit with 3 if something is due
 	lift                []string
 	at                  string // --now
 }
@@ -46,20 +56,23 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would do now, and why; writes nothing",
-		Long: `Show what jobs would do now, and why: all jobs, or only those that are named. It
-works before anything is deployed.
+		Long: `Show what jobs would do now, and why: your rules in firesweep.json and those of
+the nine jobs that its "enabled" names, or the jobs that you name. It works
+before anything is deployed.
 
 The jobs plan in this process with your own credentials: roles/datastore.viewer,
 roles/storage.objectViewer for files and roles/firebaseauth.viewer for rules
 about accounts. Nothing can be written: the connections refuse it. Reads are
 billed as in a run. With --local the functions that 'go run ./emulator' serves
-are called with {"dryRun":true}.`,
-		Example: `  firesweep plan --project my-project cleanupReports
+are called with {"dryRun":true}. With --exit-code, exit code 3 says that
+something would be done.`,
+		Example: `  firesweep plan
+  firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
   firesweep plan --json | jq '.plans[].report.plan[].target'
   firesweep plan --local                     # of go run ./emulator --sample`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	f.flags(c, a.getenv)
@@ -67,6 +80,7 @@ are called with {"dryRun":true}.`,
 	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
 	return c
@@ -79,7 +93,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if err := checkLift(f.lift); err != nil {
 		return err
 	}
-	jobs, err := jobsNamed(names)
+	jobs, err := a.toPlan(names, f.local)
 	if err != nil {
 		return err
 	}
@@ -100,7 +114,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if !f.local {
 		// All settings are checked before any job plans: a wrong one is wrong use, and nothing was begun.
 		for _, job := range jobs {
-			if _, err := settings(job, getenv, readOf(job)...); err != nil {
+			if _, err := a.settings(job, getenv, readOf(job)...); err != nil {
 				return err
 			}
 		}
@@ -108,7 +122,25 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
 		}
 	}
-	return a.planAll(c.Context(), f, jobs, getenv, plan)
+	err = a.planAll(c.Context(), f, jobs, getenv, plan)
+	if c.Context().Err() == nil && !f.json && len(names) == 0 && !a.nine && len(a.enabled) == 0 {
+		a.printer().Say(screen.Faint, 0, 0, `Of the nine jobs that come with Firesweep none is enabled. To enable one, write "enabled": `+
+			`["cleanupReports"] into %s.`, a.rules)
+	}
+	return err
+}
+
+// toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
+// begin. anywhere says that there need not be an application.
+func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
+	if len(names) > 0 || anywhere {
+		return a.jobsNamed(names)
+	}
+	if a.rules == "" && len(a.Own) == 0 {
+		return nil, wrongUse("there is no %s here or above: firesweep init proposes one from what your project holds; or name jobs",
+			rulesName)
+	}
+	return a.used(), a.declares()
 }
 
 // readOf returns the backends that planning a job opens: those that it reads.
@@ -126,8 +158,11 @@ func readOf(job manifest.Entry) []config.Backend {
 // planHere plans in this process.
 func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o engine.PlanOptions) planned {
 	var log warnings
-	f := functions.New(functions.Registered()[job.Name])
-	f.Getenv, f.Clock, f.Log = getenv, a.clock, &log
+	f, err := a.New(job, getenv)
+	if err != nil {
+		return plannedOf(job, nil, err, nil)
+	}
+	f.Clock, f.Log, f.Hooks = a.clock, &log, a.running
 	report, err := f.Plan(ctx, o)
 	return plannedOf(job, report, err, log.lines())
 }
@@ -137,13 +172,46 @@ func plannedOf(job manifest.Entry, report *engine.Report, err error, warnings []
 	if err != nil {
 		p.Error = err.Error()
 	}
+	p.Index = missingIndex(p.Error)
 	if report != nil {
+		for _, f := range report.Failures {
+			p.Index = cmp.Or(p.Index, missingIndex(f.Error))
+		}
 		p.Price = map[string]float64{}
 		for _, l := range prices.Lists {
 			p.Price[l.Name] = l.Of(expected(report))
 		}
 	}
 	return p
+}
+
+var (
+	needsIndex   = regexp.MustCompile(`requires an? ([A-Z_]+ )?index.*`)
+	indexAddress = regexp.MustCompile(`https://console\.\S+`)
+)
+
+// missingIndex returns the address at which Firestore makes the index that an error asks for, or else what the error says of it; ""
+// if it asks for none.
+func missingIndex(text string) string {
+	says := needsIndex.FindString(text)
+	return cmp.Or(indexAddress.FindString(says), says)
+}
+
+// printIndexes says of all plans together which lack an index, and what makes these.
+func (p *printer) printIndexes(all []planned) {
+	lack := slices.DeleteFunc(slices.Clone(all), func(p planned) bool { return p.Index == "" })
+	if len(lack) == 0 {
+		return
+	}
+	p.Say(screen.Red, 0, 2, "%s failed for want of an index, and the rest is planned. Make all indexes that jobs need, and wait until "+
+		"they are built:", plural(len(lack), "plan"))
+	p.Command("firesweep indexes --write firestore.indexes.json")
+	p.Command("firebase deploy --only firestore:indexes")
+	p.Say("", 0, 2, "Or one by one:")
+	for _, one := range lack {
+		p.Say("", 2, 4, "%s: %s", one.Job, one.Index)
+	}
+	p.Line("")
 }
 
 // planning is the progress of a plan.
@@ -169,13 +237,13 @@ func (p *planning) now() stage {
 func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string,
 	plan func(context.Context, manifest.Entry, *usage.Meter) planned,
 ) error {
-	failed := false
+	failed, found := false, false
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
 		stop := a.progress(ctx, at.now, func(ctx context.Context) {
 			if !f.local { // what functions elsewhere read is not known here
-				at.expected.Store(readsOfLastRun(ctx, job, getenv))
+				at.expected.Store(a.readsOfLastRun(ctx, job, getenv))
 			}
 		})
 		p := plan(ctx, job, &at.meter)
@@ -184,11 +252,19 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 			return context.Cause(ctx)
 		}
 		failed = failed || !p.well()
+		found = found || p.Report != nil && len(p.Report.Plan) > 0
 		if all = append(all, p); !f.json {
 			a.printer().planned(p, f.writes)
 		}
 	}
-	return a.show(f.json, map[string]any{"plans": all}, shown, failed)
+	if !f.json {
+		a.printer().printIndexes(all)
+	}
+	err := a.show(f.json, map[string]any{"plans": all}, shown, failed)
+	if err == nil && found && f.exitCode {
+		err = errFound
+	}
+	return err
 }
 
 // planned prints a plan for people.

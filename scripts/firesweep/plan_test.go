@@ -7,6 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -209,17 +214,110 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 	}
 }
 
+// TestPlanOfTheApplication: without names, its rules are planned and what it enables, and nothing that it did not ask for.
+func TestPlanOfTheApplication(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	jobs := func(args ...string) (names []string) {
+		for _, p := range parsed[plans](t, o.well(t, append([]string{"plan", "--json"}, args...)...)).Plans {
+			names = append(names, p.Job)
+		}
+		return names
+	}
+	o.inApp(t, map[string]string{"firesweep.json": drafts})
+	want(t, "its own", []string{"cleanupDrafts"}, jobs())
+	wantParts(t, o.well(t, "plan"), "none is enabled. To enable one, write\n\"enabled\": [\"cleanupReports\"] into firesweep.json.")
+	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
+	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
+
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})
+	want(t, "with what it enables", []string{"cleanupReports", "cleanupDrafts"}, jobs())
+	if out := o.well(t, "plan"); strings.Contains(out, "none is enabled") {
+		t.Error(out)
+	}
+	o.inApp(t, map[string]string{"firebase.json": "{}"})
+	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: firesweep init proposes one", "plan")
+	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
+	o.refuses(t, exitWrongUse, "firesweep.json declares nothing", "plan")
+}
+
+// TestPlanExitCode: a script learns whether something would be done only if it asks, and a failure goes before.
+func TestPlanExitCode(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.ends(t, exitFine, "plan", "cleanupReports")
+	out, _ := o.ends(t, exitFound, "plan", "--exit-code", "cleanupReports")
+	wantParts(t, out, "planned: 2 delete report")
+	o.ends(t, exitFound, "plan", "--exit-code", "--json", "cleanupReports")
+	o.ends(t, exitFine, "plan", "--exit-code", "--now", "-2000d", "cleanupReports")
+	o.env["MAX_ACTIONS"] = "1"
+	o.ends(t, exitFailed, "plan", "--exit-code", "cleanupReports")
+}
+
+// TestPlanWithoutIndexes: what Firestore says of them is shown once, for all, with what makes them, and the others are planned.
+func TestPlanWithoutIndexes(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	const address = "https://console.firebase.google.com/v1/r/project/p/firestore/indexes?create_composite=abc"
+	says := map[string]string{
+		"drafts":    "The query requires an index. You can create it here: " + address,
+		"inquiries": "The query requires a COLLECTION_GROUP_ASC index for collection inquiries and field at.",
+	}
+	o.running.Dial = []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
+		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
+	) (grpc.ClientStream, error) {
+		s, err := streamer(ctx, desc, cc, method, opts...)
+		return &unindexed{s, says}, err
+	})}
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
+		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
+	o.screen.width = 200
+	out, _ := o.ends(t, exitFailed, "plan")
+	wantParts(t, out, "planned: 2 delete report", "2 plans failed for want of an index, and the rest is planned",
+		"firesweep indexes --write firestore.indexes.json", "cleanupDrafts: "+address+"\n",
+		"cleanupResolvedInquiries: requires a COLLECTION_GROUP_ASC index")
+	out, _ = o.ends(t, exitFailed, "plan", "--json")
+	got := map[string]string{}
+	for _, p := range parsed[plans](t, out).Plans {
+		got[p.Job] = p.Index
+	}
+	want(t, "indexes", map[string]string{"cleanupReports": "", "cleanupDrafts": address,
+		"cleanupResolvedInquiries": "requires a COLLECTION_GROUP_ASC index for collection inquiries and field at."}, got)
+}
+
+// unindexed is a stream on which queries of some collections fail for want of an index.
+type unindexed struct {
+	grpc.ClientStream
+	says map[string]string
+}
+
+func (u *unindexed) SendMsg(m any) error {
+	if q, ok := m.(*firestorepb.RunQueryRequest); ok {
+		for _, from := range q.GetStructuredQuery().GetFrom() {
+			if says := u.says[from.GetCollectionId()]; says != "" {
+				return status.Error(codes.FailedPrecondition, says)
+			}
+		}
+	}
+	return u.ClientStream.SendMsg(m)
+}
+
 // TestEstimateComparesWithTheLastRun reads what the last run saved.
 func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
+	a, _ := o.loaded(t)
 	job, getenv := scheduled()[slices.Index(namesInOrder(), "cleanupReports")], func(name string) string { return o.env[name] }
-	if n := readsOfLastRun(t.Context(), job, getenv); n != 0 {
+	if n := a.readsOfLastRun(t.Context(), job, getenv); n != 0 {
 		t.Errorf("%d reads before any run", n)
 	}
 	report := o.called(t, "cleanupReports", "")
-	if n := readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
+	if n := a.readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
 		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
 	}
 }

@@ -45,7 +45,7 @@ serves are called.`,
   firesweep run --location asia-northeast1 --dry-run
   firesweep run --location asia-northeast1 --force cleanupReports
   firesweep run --local cleanupReports`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
@@ -56,7 +56,7 @@ serves are called.`,
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		jobs, err := f.checkRun(c, a.screen, names)
+		jobs, err := a.checkRun(c, f, names)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ serves are called.`,
 }
 
 // checkRun returns the jobs to run. The error says which argument is wrong.
-func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]manifest.Entry, error) {
+func (a *app) checkRun(c *cobra.Command, f runFlags, names []string) ([]manifest.Entry, error) {
 	if err := f.check(c); err != nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]mani
 		return nil, wrongUse("name the jobs to run; only --dry-run works without names")
 	case f.lifts() && len(names) > 1:
 		return nil, wrongUse("force one job at a time")
-	case f.lifts() && !f.yes && !s.in:
+	case f.lifts() && !f.yes && !a.screen.in:
 		return nil, wrongUse("a forced run asks first, and standard input is not a terminal: use --yes")
 	}
-	return jobsNamed(names)
+	return a.jobsNamed(names)
 }
 
 // lifts reports whether the run is a real one without some of its safety limits.

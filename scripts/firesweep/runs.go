@@ -74,7 +74,7 @@ no run, and lines that raise an alert.`,
   firesweep runs --limit 50 cleanupReports
   firesweep runs --log --since 2d
   firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
@@ -87,7 +87,7 @@ no run, and lines that raise an alert.`,
 		if err := f.log.check(c); err != nil {
 			return err
 		}
-		jobs, err := jobsNamed(names)
+		jobs, err := a.jobsNamed(names)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ no run, and lines that raise an alert.`,
 
 // runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string, named bool) error {
-	s := newStore(getenv)
+	s := a.newStore(getenv)
 	defer s.close()
 	all := make([]standing, 0, len(jobs))
 	var at far

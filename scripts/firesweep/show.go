@@ -63,7 +63,7 @@ is no such run.`,
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
 	f.log.flags(c)
-	c.ValidArgsFunction = completeJobs
+	c.ValidArgsFunction = a.completeJobs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 1 && !f.contents {
 			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
@@ -76,7 +76,7 @@ is no such run.`,
 		}
 		name := args[0]
 		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
-			if _, err := jobsNamed(args[:1]); err != nil {
+			if _, err := a.jobsNamed(args[:1]); err != nil {
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
 		}
@@ -89,7 +89,7 @@ is no such run.`,
 }
 
 func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string, getenv func(string) string) error {
-	s := newStore(getenv)
+	s := a.newStore(getenv)
 	defer s.close()
 	stop := a.progress(ctx, doing("looking for the run"))
 	report, err := s.find(ctx, name, a.clock())
@@ -101,11 +101,11 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if none != nil {
 		name = none.runID
 	}
-	job, _ := entryOfRun(name)
+	job, _ := a.entryOfRun(name)
 	run, runID, bucket := shownRun{Report: report}, name, config.For(job.Name, getenv)("STORAGE_BUCKET")
 	if report != nil {
 		runID, bucket = report.RunID, report.Bucket
-		job, _ = entryOfRun(runID)
+		job, _ = a.entryOfRun(runID)
 	}
 	if f.log.log {
 		return a.showLog(ctx, f, runID, getenv)
@@ -191,7 +191,7 @@ func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, 
 
 // find returns the report of a run by its id, its short id, or its job.
 func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.Report, error) {
-	jobs := scheduled()
+	jobs := s.scheduled()
 	for _, job := range jobs {
 		if name != job.Name {
 			continue
@@ -205,7 +205,7 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.R
 		}
 		return record.Last, err
 	}
-	if job, ok := entryOfRun(name); ok {
+	if job, ok := s.entryOfRun(name); ok {
 		report, found, err := s.run(ctx, job, name, now)
 		if err == nil && !found {
 			err = s.noReport(ctx, job, name, now)

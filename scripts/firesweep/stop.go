@@ -35,7 +35,7 @@ roles/datastore.user. Exit code 1 means that no run is under way, or that it
 ended without a report.`,
 		Example: `  firesweep stop --project my-project cleanupReports
   firesweep stop --json cleanupReports | jq .report.status`,
-		ValidArgsFunction: completeJobs,
+		ValidArgsFunction: a.completeJobs,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
@@ -43,11 +43,11 @@ ended without a report.`,
 		if len(names) != 1 {
 			return wrongUse("name one job")
 		}
-		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
+		if e, ok := a.entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
 			return wrongUse("%s is a worker. Many of its runs may be under way, each for a moment. "+
 				"Pause its queue instead: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
 		}
-		jobs, err := jobsNamed(names)
+		jobs, err := a.jobsNamed(names)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ type stopped struct {
 }
 
 func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
-	s := newStore(getenv)
+	s := a.newStore(getenv)
 	defer s.close()
 	record, err := s.record(ctx, job)
 	if between := record.UnderWay(a.clock()); record.Holder == "" && between != "" {

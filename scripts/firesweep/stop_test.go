@@ -183,8 +183,8 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.ended(t, runID, "completed")
-	job, _ := jobsNamed([]string{"cleanupReports"})
-	a, _, _ := o.app()
+	a, _ := o.loaded(t)
+	job, _ := a.jobsNamed([]string{"cleanupReports"})
 	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
 	if !errors.Is(err, engine.ErrNotUnderWay) {
 		t.Error(err)

@@ -8,7 +8,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -17,12 +16,13 @@ import (
 
 // store reads the bundle's records of runs in the databases of its jobs. It cannot write.
 type store struct {
+	*application
 	getenv  func(string) string
 	clients map[string]*documents.Client // by database
 }
 
-func newStore(getenv func(string) string) *store {
-	return &store{getenv: getenv, clients: map[string]*documents.Client{}}
+func (a *application) newStore(getenv func(string) string) *store {
+	return &store{application: a, getenv: getenv, clients: map[string]*documents.Client{}}
 }
 
 func (s *store) close() {
@@ -33,7 +33,7 @@ func (s *store) close() {
 
 // of returns the settings of a job and a reader of its database.
 func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, documents.Reader, error) {
-	cfg, err := settings(job, s.getenv, config.Firestore)
+	cfg, err := s.settings(job, s.getenv, config.Firestore)
 	if err != nil {
 		return config.Config{}, documents.Reader{}, err
 	}
@@ -161,8 +161,8 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now t
 }
 
 // entryOfRun returns the job or worker that a run's id begins with.
-func entryOfRun(runID string) (manifest.Entry, bool) {
-	for _, e := range functions.All() {
+func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
+	for _, e := range a.All {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true
 		}
@@ -171,8 +171,8 @@ func entryOfRun(runID string) (manifest.Entry, bool) {
 }
 
 // readsOfLastRun returns how many documents a job's last run read, for an estimate; 0 if that is not known.
-func readsOfLastRun(ctx context.Context, job manifest.Entry, getenv func(string) string) int64 {
-	s := newStore(getenv)
+func (a *application) readsOfLastRun(ctx context.Context, job manifest.Entry, getenv func(string) string) int64 {
+	s := a.newStore(getenv)
 	defer s.close()
 	record, err := s.record(ctx, job)
 	if err != nil || record.Last == nil {

@@ -104,7 +104,7 @@ func (a *app) wholeID(ctx context.Context, name string, getenv func(string) stri
 	if runIDPattern.MatchString(name) {
 		return name, nil
 	}
-	s := newStore(getenv)
+	s := a.newStore(getenv)
 	defer s.close()
 	defer a.progress(ctx, doing("looking for the run"))()
 	report, err := s.find(ctx, name, a.clock())
@@ -135,7 +135,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	if err != nil {
 		return err
 	}
-	job, known := entryOfRun(runID)
+	job, known := a.entryOfRun(runID)
 	if !known {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -62,7 +63,8 @@ type Function struct {
 	Log    io.Writer
 	Hooks  Hooks
 
-	forOperator bool // the credentials are those of whoever calls the command
+	forOperator  bool             // the credentials are those of whoever calls the command
+	continueHere func(state.Task) // takes what a run has no time for, in place of Cloud Tasks; nil: Cloud Tasks does
 
 	mu      sync.Mutex
 	opened  config.Config // what clients was opened for
@@ -211,19 +213,20 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
 			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
-		scheduled: req.scheduled,
-		continues: req.continues,
-		url:       req.url,
-		clients:   c,
-		logTo:     log,
-		meter:     new(usage.Meter),
-		timeout:   f.Timeout,
-		ownStop:   f.StopAfter > 0,
-		begun:     wall,
-		planUntil: wall.Add(stopAfter / 2),
-		stopAt:    wall.Add(stopAfter),
-		figures:   map[string]int{},
-		sizes:     map[string]*groupSize{},
+		scheduled:    req.scheduled,
+		continues:    req.continues,
+		url:          req.url,
+		clients:      c,
+		logTo:        log,
+		continueHere: f.continueHere,
+		meter:        new(usage.Meter),
+		timeout:      f.Timeout,
+		ownStop:      f.StopAfter > 0,
+		begun:        wall,
+		planUntil:    wall.Add(stopAfter / 2),
+		stopAt:       wall.Add(stopAfter),
+		figures:      map[string]int{},
+		sizes:        map[string]*groupSize{},
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
@@ -294,7 +297,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 			return nil, err
 		}
 	}
-	if cfg.ContinueFor > 0 {
+	if cfg.ContinueFor > 0 && f.continueHere == nil {
 		if c.next, err = f.openQueue(ctx, cfg, cfg.ContinueQueue, ""); err != nil { // each task says whom it calls
 			c.close()
 			return nil, err

@@ -116,7 +116,8 @@ func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 
 // willContinue reports whether the ended call hands over what is left. If not, it returns the reason, if somebody should know it.
 func (r *run) willContinue() (ok bool, why string) {
-	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.ownStop || !r.leased {
+	canceled := r.continueHere != nil && r.canceled() // the process that would continue is about to end
+	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.ownStop || !r.leased || canceled {
 		return false, ""
 	}
 	if len(r.ranges) > 0 {
@@ -154,9 +155,14 @@ func (r *run) continueInTasks(ctx context.Context) {
 
 // handOut makes the task that continues a range of a run after a call.
 func (r *run) handOut(ctx context.Context, run string, number int, after string) error {
+	t := state.Task{Run: run, Range: number, Token: after}
+	if r.continueHere != nil {
+		r.continueHere(t)
+		return nil
+	}
 	return r.next.Enqueue(ctx, tasks.Task{
 		Key: []string{"continue", run, strconv.Itoa(number), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
-		Headers: map[string]string{continuesHeader: headerOf(state.Task{Run: run, Range: number, Token: after})},
+		Headers: map[string]string{continuesHeader: headerOf(t)},
 	})
 }
 

@@ -46,17 +46,18 @@ type run struct {
 	pins      undo.Pins   // what every job keeps
 	meter     *usage.Meter
 
-	scheduled bool        // Cloud Scheduler said which time the run is for
-	continues *state.Task // what the call continues; nil: it begins a run
-	url       string      // the function's own
-	timeout   time.Duration
-	listsAll  bool      // a preview lists its plan whole
-	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
-	begun     time.Time // by the clock, with its monotonic reading
-	planUntil time.Time // when planning must end, so that there is time to apply
-	stopAt    time.Time // when no more work may be begun
-	canceled  func() bool
-	stop      stop
+	scheduled    bool             // Cloud Scheduler said which time the run is for
+	continues    *state.Task      // what the call continues; nil: it begins a run
+	url          string           // the function's own
+	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
+	timeout      time.Duration
+	listsAll     bool      // a preview lists its plan whole
+	ownStop      bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun        time.Time // by the clock, with its monotonic reading
+	planUntil    time.Time // when planning must end, so that there is time to apply
+	stopAt       time.Time // when no more work may be begun
+	canceled     func() bool
+	stop         stop
 
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
@@ -308,7 +309,7 @@ func (r *run) complete(writes int) {
 	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
-	if r.report.Continued {
+	if r.report.Continued && r.continueHere == nil {
 		r.report.Usage.Tasks += int64(max(1, len(r.ranges))) // which are handed over when the report is saved
 	}
 }

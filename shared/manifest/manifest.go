@@ -2,6 +2,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -129,61 +130,95 @@ func (r Roles) problems() (problems []string) {
 	return problems
 }
 
-// File is a list of functions.
-type File struct {
-	Name string // as errors call it
-	Text []byte
+// list is what a file says.
+type list struct {
+	Schema    string   `json:"$schema"` // for editors
+	Roles     *Roles   `json:"roles"`   // of manifest.json, which Terraform takes them from
+	Enabled   []string `json:"enabled"` // of the functions of the lists before it, those that an application uses
+	Functions []Entry  `json:"functions"`
 }
 
-// Parse reads lists strictly. The error names every problem and the function that has it.
+// Enabled returns the names of the jobs of other lists that a list enables. The list has no problem.
+func Enabled(f File) ([]string, error) {
+	s, err := parsed(f)
+	if err != nil {
+		return nil, err
+	}
+	var l struct {
+		Enabled []string `json:"enabled"`
+	}
+	err = json.Unmarshal(s.plain, &l)
+	return l.Enabled, err
+}
+
+// Parse reads lists strictly. The error names every problem, its line and the function that has it.
 func Parse(files ...File) ([]Entry, error) {
-	var all []Entry
-	var problems []error
-	taken := map[string]string{} // which entry has a name, in lower case
+	p := parsing{taken: map[string]string{}}
 	for _, f := range files {
-		var list struct {
-			Schema    string  `json:"$schema"` // for editors
-			Roles     *Roles  `json:"roles"`   // of manifest.json, which Terraform takes them from
-			Functions []Entry `json:"functions"`
+		s, err := parsed(f)
+		if err != nil {
+			p.problems = append(p.problems, fmt.Errorf("%s: %w", f.Name, err))
+			continue
 		}
-		wrong := strictly(f.Text, withDefaults, &list)
-		for _, problem := range wrong {
-			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem.of(list.Functions)))
-		}
-		if list.Roles != nil {
-			if len(all) > 0 {
-				problems = append(problems, fmt.Errorf("%s: roles: the list before it decides them: leave them out", f.Name))
-			}
-			for _, text := range list.Roles.problems() {
-				if !slices.ContainsFunc(wrong, func(p problem) bool { return p.hidden }) {
-					problems = append(problems, fmt.Errorf("%s: %s", f.Name, text))
-				}
-			}
-		}
-		for i := range list.Functions {
-			e, here := &list.Functions[i], fmt.Sprintf("functions[%d]", i)
-			texts := e.problems()
-			if other, found := taken[strings.ToLower(e.Name)]; found && e.Name != "" {
-				texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
-			}
-			taken[strings.ToLower(e.Name)] = fmt.Sprintf("%s, %s of %s", here, e.Name, f.Name)
-			for _, text := range texts {
-				key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
-				follows := func(p problem) bool {
-					return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
-				}
-				if !slices.ContainsFunc(wrong, follows) {
-					problems = append(problems, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
-				}
-			}
-		}
-		all = append(all, list.Functions...)
+		p.read(s)
 	}
-	if len(all) > 0 || len(problems) == 0 {
-		problems = append(problems, together(all)...)
+	if len(p.all) > 0 || len(p.problems) == 0 {
+		p.problems = append(p.problems, together(p.all)...)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if len(p.problems) > 0 {
+		return nil, errors.Join(p.problems...)
 	}
-	return all, nil
+	return p.all, nil
+}
+
+// parsing is what is known of the lists that were read so far.
+type parsing struct {
+	all      []Entry
+	problems []error
+	taken    map[string]string // which entry has a name, in lower case
+}
+
+func (p *parsing) read(s source) {
+	var l list
+	wrong := strictly(s.plain, withDefaults, &l)
+	refuse := func(path, format string, args ...any) {
+		p.problems = append(p.problems, s.problem(path, fmt.Sprintf(format, args...)))
+	}
+	for _, problem := range wrong {
+		refuse(problem.at, "%s", problem.of(l.Functions))
+	}
+	if l.Roles != nil {
+		if len(p.all) > 0 {
+			refuse("roles", "roles: the list before it decides them: leave them out")
+		}
+		for _, text := range l.Roles.problems() {
+			if !slices.ContainsFunc(wrong, func(p problem) bool { return p.hidden }) {
+				refuse("roles", "%s", text)
+			}
+		}
+	}
+	for i, name := range l.Enabled {
+		if !slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name && e.Trigger == Schedule }) {
+			at := fmt.Sprintf("enabled[%d]", i)
+			refuse(at, "%s: %q is none of Firesweep's own jobs; a rule of this list is always enabled", at, name)
+		}
+	}
+	for i := range l.Functions {
+		e, here := &l.Functions[i], fmt.Sprintf("functions[%d]", i)
+		texts := e.problems()
+		if other, found := p.taken[strings.ToLower(e.Name)]; found && e.Name != "" {
+			texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
+		}
+		p.taken[strings.ToLower(e.Name)] = fmt.Sprintf("%s, %s of %s", here, e.Name, s.Name)
+		for _, text := range texts {
+			key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
+			follows := func(p problem) bool {
+				return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
+			}
+			if !slices.ContainsFunc(wrong, follows) {
+				refuse(here+"."+key, "%s, %s: %s", here, e.Name, text)
+			}
+		}
+	}
+	p.all = append(p.all, l.Functions...)
 }

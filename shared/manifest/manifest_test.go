@@ -65,8 +65,8 @@ func TestParse(t *testing.T) {
 		{"too many shards", `"shards": 1`, `"shards": 17`, "shards is 17: it must be a whole number from 1 to 16"},
 		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it cannot run in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
-		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", fmt.Sprintf("line %d, column 3: it is not JSON: invalid character ']'", lines)},
-		{"cut off", "\n  ]\n}\n", "\n  ]", fmt.Sprintf("line %d, column 3: it is not JSON: unexpected end", lines)},
+		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ],,\n}\n", fmt.Sprintf("line %d, column 5: it is not JSON: invalid character ','", lines)},
+		{"cut off", "\n  ]\n}\n", "\n  ]", fmt.Sprintf("line %d, column 4: it is not JSON: parsing object after value: unexpected EOF", lines)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)
@@ -94,7 +94,7 @@ func TestParse(t *testing.T) {
 func TestRolesOfAllAreOnlyInTheFirstList(t *testing.T) {
 	rules := `{"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"},"functions":[]}`
 	_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(rules)})
-	if err == nil || !strings.Contains(err.Error(), "rules.json: roles: the list before it decides them") {
+	if err == nil || !strings.Contains(err.Error(), "rules.json:1: roles: the list before it decides them") {
 		t.Errorf("%v, want an error that says so", err)
 	}
 }
@@ -202,9 +202,9 @@ func TestProblemsOfAListTogether(t *testing.T) {
 		t.Fatal("no error")
 	}
 	if diff := cmp.Diff([]string{
-		`rules.json: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
-		`rules.json: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
-		"rules.json: functions[1], cleanupDrafts: name is taken by functions[0], cleanupDrafts of rules.json: " +
+		`rules.json:2: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
+		`rules.json:2: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
+		"rules.json:3: functions[1], cleanupDrafts: name is taken by functions[0], cleanupDrafts of rules.json: " +
 			"choose another that differs in more than capital letters",
 	}, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -262,10 +262,10 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json: functions[0], cleanupDrafts: rule.age.days: it must be a whole number, not a string",
-		"rules.json: functions[1], cleanupThings: rule.age: give one of hours, days and months",
-		"rules.json: functions[1], cleanupThings: rule.collection: ",
-		"rules.json: functions[1], cleanupThings: ",
+		"rules.json:2: functions[0], cleanupDrafts: rule.age.days: it must be a whole number, not a string",
+		"rules.json:3: functions[1], cleanupThings: rule.age: give one of hours, days and months",
+		"rules.json:3: functions[1], cleanupThings: rule.collection: ",
+		"rules.json:3: functions[1], cleanupThings: ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], want) {
 			t.Errorf("problem %d of %q: want %q", i, problems, want)

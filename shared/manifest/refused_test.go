@@ -73,7 +73,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		var got []string
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
-				got = append(got, strings.TrimPrefix(line, "rules.json: "))
+				got = append(got, strings.TrimPrefix(line, "rules.json:1: "))
 			}
 		}
 		slices.Sort(got)

@@ -70,7 +70,9 @@ func schema(t *testing.T) *jsonschema.Schema {
 		Type: "object",
 		Properties: map[string]*jsonschema.Schema{
 			"$schema": {Type: "string"}, "functions": {Type: "array", Items: entry},
+			"enabled": {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 		},
+		Extra: map[string]any{"allowComments": true, "allowTrailingCommas": true}, // of Visual Studio Code
 		Required: []string{"functions"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 }

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -50,9 +49,6 @@ func (p problem) hides(key string) bool {
 // occur once, and none may be null. It returns all problems. What has one is missing from out.
 func strictly(text []byte, prepare func(object map[string]any), out any) []problem {
 	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
-	if err := syntax(text); err != nil {
-		return whole(err.Error())
-	}
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return whole(err.Error())
 	} else if key != "" {
@@ -83,20 +79,6 @@ func decode(text []byte, out any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	return d.Decode(out)
-}
-
-// syntax returns an error that says where a text stops being JSON, nil if all of it is JSON.
-func syntax(text []byte) error {
-	var value any
-	err := json.Unmarshal(text, &value)
-	var wrong *json.SyntaxError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	before := text[:wrong.Offset]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
-	return fmt.Errorf("line %d, column %d: it is not JSON: %w", line, max(1, column), err)
 }
 
 // doubled returns a key that an object has twice, with its path; "" if there is none.

@@ -27,7 +27,8 @@ var advices = []struct{ holds, do string }{
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
-	{"requires an index", "Wait until it is built, or make it with terraform apply. firesweep doctor shows which are missing."},
+	{"requires an index", "Wait until it is built, or make it: firesweep indexes --write, or terraform apply. firesweep doctor shows " +
+		"which are missing."},
 	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
 	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// rulesName is the file beside firebase.json in which an application declares its rules.
+const rulesName = "firesweep.json"
+
+// errWrongList says that a list of functions has problems, all of which have been printed.
+var errWrongList = errors.New("a list of functions is wrong")
+
+// application is where the files of an application are, and what they say.
+type application struct {
+	functions.List
+	rules   string   // the list of rules; empty: none was found, and the program's own holds
+	folder  string   // the one of firebase.json or else of the rules; empty: none
+	enabled []string // of the nine jobs, those that it uses
+	nine    bool     // it uses all of them: it is Firesweep's own repository, or no list was found
+}
+
+// scheduled returns all jobs, without workers.
+func (a *application) scheduled() []manifest.Entry { return jobsOf(a.All) }
+
+// used returns the jobs that the application uses: its own rules, and those of the nine that it enables.
+func (a *application) used() []manifest.Entry {
+	return slices.DeleteFunc(a.scheduled(), func(e manifest.Entry) bool {
+		return !a.nine && !a.owns(e) && !slices.Contains(a.enabled, e.Name)
+	})
+}
+
+// owns reports whether a job is one of the application's own rules.
+func (a *application) owns(e manifest.Entry) bool {
+	return slices.ContainsFunc(a.Own, func(own manifest.Entry) bool { return own.Name == e.Name })
+}
+
+// locate looks for the application's files from a folder upwards: until there is a firebase.json, and no further than home. In
+// Firesweep's own repository the rules are those that Terraform deploys.
+func (a *application) locate(at, home string) {
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(at, name))
+		return err == nil // what cannot be looked at is not there
+	}
+	for {
+		switch {
+		case a.rules != "":
+		case there(rulesName):
+			a.rules, a.folder = filepath.Join(at, rulesName), at
+		case there("functions/manifest.json") && there("functions/rules.json"):
+			a.rules, a.nine = filepath.Join(at, "functions", "rules.json"), true
+		}
+		if there("firebase.json") {
+			a.folder = at
+			return
+		}
+		up := filepath.Dir(at)
+		if up == at || at == home {
+			return
+		}
+		at = up
+	}
+}
+
+// load reads the rules of --rules, or those that are found, once. It prints all problems.
+func (a *app) load() error {
+	if a.Jobs != nil {
+		return nil
+	}
+	a.locate(a.dir, a.getenv("HOME"))
+	if a.rules = a.short(a.rules); a.rulesFlag != "" {
+		a.rules, a.nine = a.rulesFlag, false
+	}
+	file := functions.Rules()
+	if a.rules == "" {
+		a.nine = true
+	} else {
+		text, err := os.ReadFile(a.within(a.rules))
+		switch {
+		case err != nil && a.rulesFlag != "":
+			return wrongUse("--rules: %w", err)
+		case err != nil:
+			return wrongUse("%w", err)
+		}
+		file = manifest.File{Name: a.rules, Text: text}
+	}
+	list, err := functions.With(file)
+	if err != nil {
+		return a.wrongList(err)
+	}
+	a.List = list
+	a.enabled, err = manifest.Enabled(file)
+	return err
+}
+
+// short returns a file's name as seen from the working directory; "" for none.
+func (a *app) short(name string) string {
+	if relative, err := filepath.Rel(a.dir, name); err == nil && name != "" {
+		return relative
+	}
+	return name
+}
+
+// within returns a file's name as seen from the process's folder.
+func (a *app) within(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.dir, name)
+}
+
+// declares refuses a list without anything in it.
+func (a *app) declares() error {
+	if a.rules != "" && !a.nine && len(a.Own)+len(a.enabled) == 0 {
+		return wrongUse("%s declares nothing: its list functions is empty", a.rules)
+	}
+	return nil
+}
+
+// wrongList prints each problem on a line.
+func (a *app) wrongList(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for _, line := range lines {
+		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(line))
+	}
+	fmt.Fprintf(a.errs, "%s; see docs/rules.md\n", plural(len(lines), "problem"))
+	return errWrongList
+}

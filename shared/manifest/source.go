@@ -1,0 +1,56 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// File is a list of functions. It may have comments and trailing commas, as the files of the Firebase CLI may.
+type File struct {
+	Name string // as errors call it
+	Text []byte
+}
+
+// source is the text of a list, in which a problem is found by its line.
+type source struct {
+	File
+	root  hujson.Value
+	plain []byte // the text as JSON, each value at the same place
+}
+
+var hujsonPlace = regexp.MustCompile(`^hujson: (line \d+, column \d+): `)
+
+// parsed returns a list's text. The error says where it stops being JSON.
+func parsed(f File) (source, error) {
+	root, err := hujson.Parse(f.Text)
+	if err != nil {
+		return source{}, errors.New(hujsonPlace.ReplaceAllString(err.Error(), "$1: it is not JSON: "))
+	}
+	plain := root.Clone()
+	plain.Standardize()
+	return source{f, root, plain.Pack()}, nil
+}
+
+// pointers makes of a path such as functions[0].rule a JSON pointer.
+var pointers = strings.NewReplacer(".", "/", "[", "/", "]", "")
+
+// line returns the line of the value at a path, or of what it lies in if there is no such value.
+func (s source) line(path string) int {
+	pointer := "/" + pointers.Replace(path)
+	value := s.root.Find(pointer)
+	for value == nil {
+		pointer = pointer[:strings.LastIndex(pointer, "/")]
+		value = s.root.Find(pointer)
+	}
+	return 1 + bytes.Count(s.Text[:value.StartOffset], []byte("\n"))
+}
+
+// problem returns an error about the value at a path.
+func (s source) problem(path, text string) error {
+	return fmt.Errorf("%s:%d: %s", s.Name, s.line(path), text)
+}
