@@ -11,10 +11,11 @@ locals {
   own        = setsubtract(keys(local.lock.functions), local.manifest.functions[*].name)
   job_names  = [for name, f in local.functions : name if f.trigger == "schedule"]
 
-  jobs = {
-    for name, f in local.functions : name => f
-    if f.trigger == "schedule" && (var.enabled == null ? true : contains(var.enabled, name))
-  }
+  # A file of your own says by itself which jobs it uses: its rules, and those of the nine that it enables.
+  used    = var.rules_file == null ? local.job_names : setunion(local.own, try(local.lock.enabled, []))
+  enabled = var.enabled == null ? local.used : var.enabled
+
+  jobs = { for name, f in local.functions : name => f if f.trigger == "schedule" && contains(local.enabled, name) }
   # A worker is deployed with the job whose tasks it does, and uses that job's settings.
   job_of  = { for name, f in local.jobs : f.worker => name if can(f.worker) }
   workers = { for name, f in local.functions : name => f if f.trigger == "tasks" && contains(keys(local.job_of), name) }

@@ -96,7 +96,7 @@ variable "bucket" {
 }
 
 variable "rules_file" {
-  description = "File with your own rules, such as \"$${path.module}/rules.json\"; `firesweep check --write --rules FILE` writes the lock file that must lie beside it. Null: functions/rules.json."
+  description = "File with your own rules, such as \"$${path.root}/firesweep.json\"; `firesweep check --write` writes the lock file that must lie beside it. Null: functions/rules.json."
   type        = string
   default     = null
 
@@ -115,7 +115,7 @@ variable "rules_file" {
 }
 
 variable "enabled" {
-  description = "Which jobs to deploy; null means all. A job's worker comes with it."
+  description = "Which jobs to deploy. A job's worker comes with it. Null: those that rules_file declares or enables; without rules_file, all."
   type        = set(string)
   default     = null
 
@@ -126,8 +126,10 @@ variable "enabled" {
 }
 
 variable "dry_run" {
-  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own rules only plan until you set false."
+  description = "For each enabled job: true plans and logs only, false deletes. You decide for each of the nine jobs. Your own rules only plan until you set false."
   type        = map(bool)
+  default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(local.jobs), setunion(keys(var.dry_run), local.own))) == 0

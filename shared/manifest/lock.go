@@ -22,15 +22,20 @@ func Lock(manifest, rules File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	enabled, err := Enabled(rules)
+	if err != nil {
+		return nil, err
+	}
 	lock := struct {
 		About     string           `json:"about"`
 		Version   int              `json:"version"`
-		Rules     string           `json:"rules"`    // the digest of the list
-		Manifest  string           `json:"manifest"` // that of functions/manifest.json, with which the list was checked
+		Rules     string           `json:"rules"`             // the digest of the list
+		Manifest  string           `json:"manifest"`          // that of functions/manifest.json, with which the list was checked
+		Enabled   []string         `json:"enabled,omitempty"` // of the jobs that are no rules of the list, those that it enables
 		Functions map[string]Entry `json:"functions"`
 	}{
 		About:   "Written by firesweep check --write for Terraform. Do not edit it.",
-		Version: LockVersion, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Functions: map[string]Entry{},
+		Version: LockVersion, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled, Functions: map[string]Entry{},
 	}
 	for _, e := range all {
 		if e.Rule != nil {

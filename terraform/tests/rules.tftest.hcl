@@ -57,6 +57,33 @@ run "rules_of_another_folder" {
   }
 }
 
+# Without `enabled`, the file says which jobs there are, and its rules only plan.
+run "what_the_file_uses" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/uses.json"
+    enabled    = null
+    dry_run    = { cleanupReports = false }
+  }
+
+  assert {
+    condition = { for name, job in module.job : name => job.function.service_config[0].environment_variables["DRY_RUN"] } == {
+      cleanupReports = "false", cleanupActivity = "true"
+    }
+    error_message = "one rule and one of the nine jobs are used: ${jsonencode(keys(module.job))}"
+  }
+}
+
+run "refuses_to_decide_for_a_job" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/uses.json"
+    enabled    = null
+    dry_run    = {}
+  }
+  expect_failures = [var.dry_run]
+}
+
 run "line_ends_of_windows" {
   command = plan
   variables {

@@ -1,5 +1,7 @@
 # Your own rules, in rules.json beside this file, and none of the nine jobs. They only plan: the first week. After each change
 # of the rules: firesweep check --write --rules rules.json
+# From your application, without a copy of this repository, the source is
+# "git::https://github.com/firesweep/firesweep.git//terraform?ref=v0.1.0", and the rules are "${path.root}/firesweep.json".
 terraform {
   required_version = ">= 1.9.0"
 
@@ -30,9 +32,7 @@ module "firesweep" {
   bucket  = "${var.project}.firebasestorage.app" # because a rule deletes objects
 
   rules_file = "${path.module}/rules.json"
-  # In a terraform.tfvars, write the names: enabled = ["cleanupStaleDrafts"]
-  enabled = [for rule in jsondecode(file("${path.module}/rules.json")).functions : rule.name]
-  dry_run = {} # your own rules only plan until it says cleanupStaleDrafts = false
+  # dry_run = { cleanupStaleDrafts = false }, once you have read its plans for a week
 }
 
 output "schedules" {

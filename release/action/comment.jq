@@ -1,0 +1,32 @@
+# Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job. Names and reasons
+# hold what users wrote, so they stand in <pre>, where nothing is Markdown, a link or a mention.
+
+def cut(n): if length > n then .[:n] + "…" else . end;
+def numbers(key): [.actions // {} | to_entries[] | select(.value[key] > 0) | "\(.value[key]) \(.key)"] | join(", ");
+def pre: "<pre>" + (map(@html) | join("\n")) + "</pre>";
+
+def job:
+  (.report // {}) as $r
+  | ($r | if .dryRun == false then numbers("done") else numbers("planned") end) as $did
+  | ($r.failures // [] | map("\(.target // ""): \(.error)" | ltrimstr(": "))) as $failures
+  | ($r.plan // [])[:$items] as $some
+  | ([$r.actions[]?.planned] | add // 0) as $due
+  | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else $did end)",
+    if .error then [.error] | pre else empty end,
+    if ($failures | length) > 0 then $failures[:10] | pre else empty end,
+    if ($some | length) > 0 then
+      "<details><summary>\(if $due > ($some | length) then "the first \($some | length) of \($due)" else "all \($due)" end)</summary>\n",
+      ($some | map("\(.action)  \(.target)\n    \(.reason)") | pre), "</details>"
+    else empty end,
+    if ($r.kept // {}) != {} then "Kept: \([$r.kept | to_entries[] | "\(.value) \(.key | @html)"] | join("; "))." else empty end,
+    if $r.dryRun == false and $did != "" then "Undo: `firesweep undo --apply \($r.runId)`" else empty end;
+
+(.plans // .runs) as $all
+| (if $project == "" then "" else " of \($project | @html)" end) as $of
+| [
+    "<!-- firesweep\($of | gsub("--"; "")) -->",
+    "## Firesweep: \(if .plans then "the plan\($of)" else "a run\($of)" end)",
+    if .plans then "What a run would do now. Nothing was changed." else empty end,
+    ($all[] | job)
+  ]
+| join("\n\n") | cut(60000)
