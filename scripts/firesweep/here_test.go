@@ -224,7 +224,7 @@ func TestRights(t *testing.T) {
 		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				if tt.status != 0 {
 					w.WriteHeader(tt.status)
