@@ -60,7 +60,7 @@ func subjects() (all []subject) {
 		s := sampled(jobs[e.Name])
 		if sampledata.Ahead(e) > ahead { // its objects would not be old enough: it is tried with another age
 			young := *e.Rule
-			young.Age = &rule.Age{Hours: 24}
+			young.Age = rule.Ages{{By: rule.TimeCreated, Hours: new(24)}}
 			s = declaredBy(e.Name, young)
 		}
 		if e.Worker != "" {

@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/declared"
@@ -14,11 +15,11 @@ import (
 // entry returns the entry that declares a rule, in the form of rules.json.
 func entry(t testing.TB, rule any) manifest.Entry {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *",
-		"rule": rule}}})
+	text, err := json.Marshal(rule)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text = []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{") + `]}`)
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		t.Fatal(err)

@@ -32,9 +32,9 @@ func FuzzRule(f *testing.F) {
 		f.Add([]byte(e.Rule))
 	}
 	for _, seed := range []string{
-		``, `null`, `{}`, `[]`, `{"age":null}`, `{"age":{"field":"a","days":1}}`, `{"collection":"a","age":{"field":"a.b","hours":1},"where":[{"field":"a.c","is":"true"}]}`,
+		``, `null`, `{}`, `[]`, `{"age":null}`, `{"age":{"field":"a","days":1}}`, `{"collection":"a","age":{"field":"a.b","hours":1},"where":[{"field":"a.c","==":true}]}`,
 		`{"collection":"a/b/c","age":{"field":"at","months":1200},"where":[{"field":"n","in":[1,1.0,1e3,"x",true]}]}`,
-		`{"collection":"a","age":{"field":"a","hours":1},"unless":[{"document":"b/{id}-{c.d}/e/f"}],"with":[{"object":"a[].b","under":"a/{id}/"},{"folder":"{id}/"}]}`,
+		`{"collection":"a","age":{"field":"a","hours":1},"unless":[{"document":"b/{id}-{c.d}/e/f"}],"with":[{"objects":"a/{id}/**","field":"a[].b"},{"objects":"{id}/**"}]}`,
 		`{"collection":"a","age":{"field":"a","hours":1},"where":[{"field":"b","is":"not true"},{"field":"c","==":1.5}],"set":{"b":true,"c":null,"d":"{now}"}}`,
 		`{"objects":"a/b/","age":{"months":3},"owner":{"collection":"c/d/e","metadata":"k"}}`,
 	} {

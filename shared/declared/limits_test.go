@@ -161,8 +161,8 @@ func TestManyThatGoAlong(t *testing.T) {
 // TestFieldsOfAnotherForm: a value names an object only at the path that the rule says.
 func TestFieldsOfAnotherForm(t *testing.T) {
 	f := start(t, drafts(fields{"with": array{
-		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"},
-		fields{"object": "more[]", "under": "images/"},
+		fields{"objects": "images/**", "field": "photos[].url"}, fields{"objects": "images/**", "field": "cover.url"},
+		fields{"objects": "images/**", "field": "more[]"},
 	}}))
 	const name, theirs = "images/a.png", "images/b.png"
 	for _, object := range []string{name, theirs} {

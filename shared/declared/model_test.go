@@ -113,8 +113,8 @@ func TestModel(t *testing.T) {
 		draw := func(name string) bool { return rapid.Bool().Draw(rt, name) }
 		var with array
 		for _, along := range []fields{
-			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"folder": "boxes/{id}/"},
-			{"object": "photos[].url", "under": "photos/"}, {"account": true},
+			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"objects": "boxes/{id}/**"},
+			{"objects": "photos/**", "field": "photos[].url"}, {"account": "{id}"},
 		} {
 			if draw("along") && (!group || along["field"] == nil) {
 				with = append(with, along)

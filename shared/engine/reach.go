@@ -21,8 +21,8 @@ import (
 // written: so the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it
 // as well, because others may have been able to write it.
 //
-// A collection is a pattern, in which * stands for one id, and ** at the beginning for any documents above it or none: comments,
-// circles/*/members, **/comments. No pattern means a collection of the bundle's own records.
+// A collection is a pattern, in which * stands for one id, ** at the beginning for any documents above it or none, and ** at the
+// end for any collection below a document: comments, circles/*/members, **/comments, teams/*/**. No pattern means a collection of the bundle's own records.
 type Reach struct {
 	Items   string   // the collection of the rule's items
 	Deletes []string // collections that it deletes documents from; one without a Change deletes its items
@@ -49,6 +49,9 @@ func in(pattern, collection string) bool {
 	if want[0] == "**" {
 		want = want[1:]
 		parts = parts[max(0, len(parts)-len(want)):]
+	}
+	if last := len(want) - 1; last > 0 && want[last] == "**" && len(parts) > last {
+		want, parts = want[:last], parts[:last]
 	}
 	if len(want) != len(parts) || strings.Count(collection, "/")%2 != 0 || collections.IsRecord(collection) {
 		return false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -23,6 +24,11 @@ type Source interface {
 	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
 	// Reference returns the value that refers to a document, for a query to compare with.
 	Reference(ref documents.Ref) any
+	// Accounts reports which accounts exist. No transaction holds them still, so a rule asks for them last.
+	Accounts(ctx context.Context, uids []string) (exist map[string]bool, err error)
+	// Collections returns the names of the collections below a document, be there such a document or not. No transaction holds them
+	// still.
+	Collections(ctx context.Context, document documents.Ref) ([]string, error)
 }
 
 // Children says which documents belong to a parent: those whose field names it.
@@ -172,12 +178,31 @@ func (g *gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]doc
 // fromReader reads from the database; its reader has the rest of [Source].
 type fromReader struct {
 	documents.Reader
+	people
 	run    Run
 	gotten *gotten
 }
 
 func (r *run) readerSource() fromReader {
-	return fromReader{Reader: r.documents.Reader, run: r.known(), gotten: newGotten()}
+	return fromReader{Reader: r.documents.Reader, people: people{r.accounts.Reader}, run: r.known(), gotten: newGotten()}
+}
+
+// people has the accounts of [Source].
+type people struct{ accounts accounts.Reader }
+
+// Accounts implements [Source].
+func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
+	exist := map[string]bool{}
+	for some := range slices.Chunk(uids, maxAccounts) {
+		found, err := p.accounts.Get(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range found {
+			exist[a.UID] = true
+		}
+	}
+	return exist, nil
 }
 
 // Run implements [Source].
@@ -214,6 +239,7 @@ func (s fromReader) Children(ctx context.Context, c Children, parents []string) 
 
 // fromTransaction reads in a commit's transaction.
 type fromTransaction struct {
+	people
 	tx     *documents.Transaction
 	reader documents.Reader // for what is not read
 	run    Run
@@ -223,7 +249,7 @@ type fromTransaction struct {
 }
 
 func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: newGotten(), left: &left, whole: r.savesForUndo()}
+	return fromTransaction{people: people{r.accounts.Reader}, tx: tx, reader: r.documents.Reader, run: r.known(), gotten: newGotten(), left: &left, whole: r.savesForUndo()}
 }
 
 // Run implements [Source].
@@ -237,6 +263,11 @@ func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[docum
 		return nil, err
 	}
 	return s.gotten.answer(refs, asked, found), nil
+}
+
+// Collections implements [Source].
+func (s fromTransaction) Collections(ctx context.Context, document documents.Ref) ([]string, error) {
+	return s.reader.Collections(ctx, document)
 }
 
 // First implements [Source].

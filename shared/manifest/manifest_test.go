@@ -194,8 +194,8 @@ func FuzzParse(f *testing.F) {
 // TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
 func TestProblemsOfAListTogether(t *testing.T) {
 	const two = `{"functions":[
-		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","rule":{"collection":"drafts","age":{"field":"at","days":90}}},
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":90}}}
+		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","collection":"drafts","age":{"field":"at","days":90}},
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":90}}
 	]}`
 	_, err := Parse(File{"rules.json", []byte(two)})
 	if err == nil {
@@ -214,7 +214,7 @@ func TestProblemsOfAListTogether(t *testing.T) {
 // TestArchives: a copy of what clients wrote must not get to where it decides what is deleted, or who may do what.
 func TestArchives(t *testing.T) {
 	entry := func(name, rule string) string {
-		return `{"name":"` + name + `","schedule":"0 4 * * *","rule":{"age":{"field":"at","days":9},` + rule + `}}`
+		return `{"name":"` + name + `","schedule":"0 4 * * *","age":{"field":"at","days":9},` + rule + `}`
 	}
 	for _, tt := range []struct{ archive, with, other, reads string }{ // reads is what the error names; empty: no error
 		{"old", `[{"subcollection":"parts"},{"collection":"notes","field":"of"}]`, `"collection":"more"`, ""},
@@ -254,8 +254,8 @@ func TestArchives(t *testing.T) {
 // is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {
 	_, err := Parse(File{"rules.json", []byte(`{"functions":[
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"at","days":"90"}}},
-		{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things/","age":{"field":"at"}}}
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":"90"}},
+		{"name":"cleanupThings","schedule":"0 4 * *","collection":"things/","age":{"field":"at"}}
 	]}`)})
 	if err == nil {
 		t.Fatal("no error")

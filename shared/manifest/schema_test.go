@@ -118,10 +118,10 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},
-		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":true}],"set":{"a":null}}}]}`
+	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
+		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":"{id}"}],"set":{"a":null}}]}`
 	ruled := func(more string) string {
-		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},` + more + `}}]}`
+		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},` + more + `}]}`
 	}
 	for text, fits := range map[string]bool{
 		good:               true,
@@ -129,17 +129,17 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		ruled(`"maxDuePercent":100`): true, ruled(`"maxDuePercent":0`): false, ruled(`"maxDuePercent":101`): false,
 		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"owner":null`): false, ruled(`"set":null`): false,
 		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true, ruled(`"age":{"field":"at","days":0}`): false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512Mi","timeoutSeconds":1740,"retryCount":0,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`: true,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512MB","rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                      false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timeoutSeconds":1741,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                 false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","retryCount":6,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                        false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things"}}]}`:                                                                                false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"colection":"things","age":{"field":"at","days":1}}}]}`:                                                   false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":"1"}}}]}`:                                                                  false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}}]}`:                                 false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"rule":{"collection":"t","age":{"days":1}}}]}`:                                                         false,
-		`{"functions":[{"name":"cleanupThings","rule":{"collection":"t","age":{"days":1}}}]}`:                                                                                           false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}}]}`:                                   false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512Mi","timeoutSeconds":1740,"retryCount":0,"collection":"t","age":{"field":"at","days":1}}]}`: true,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512MB","collection":"t","age":{"field":"at","days":1}}]}`:                                      false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timeoutSeconds":1741,"collection":"t","age":{"field":"at","days":1}}]}`:                                 false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","retryCount":6,"collection":"t","age":{"field":"at","days":1}}]}`:                                        false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things"}]}`:                                                                                false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","colection":"things","age":{"field":"at","days":1}}]}`:                                                   false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":"1"}}]}`:                                                                  false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}]}`:                                 false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"collection":"t","age":{"days":1}}]}`:                                                         false,
+		`{"functions":[{"name":"cleanupThings","collection":"t","age":{"days":1}}]}`:                                                                                           false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                   false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {

@@ -48,7 +48,7 @@ func (p problem) hides(key string) bool {
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
 // occur once, and none may be null. It returns all problems. What has one is missing from out.
-func strictly(text []byte, prepare func(object map[string]any), out any) []problem {
+func strictly(text []byte, prepare func(object map[string]any) []problem, out any) []problem {
 	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
 	if err := syntax(text); err != nil {
 		return whole(err.Error())
@@ -67,7 +67,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) []probl
 	if !isObject {
 		return s.problems
 	}
-	prepare(object)
+	s.problems = append(s.problems, prepare(object)...)
 	fitting, err := json.Marshal(object)
 	if err == nil {
 		err = decode(fitting, out)
