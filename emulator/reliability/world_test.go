@@ -179,7 +179,7 @@ func inLinks() subject {
 			}, Reach: engine.Reach{Items: "reports"}}
 		return engine.Job{Name: s.job.Name, Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
-				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
+				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age[0].Cutoff(p.Now)},
 			}}
 			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint())) {
 				if err != nil {

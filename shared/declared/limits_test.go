@@ -211,8 +211,8 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		written any // by a young document
 		aborted bool
 	}{
-		{"not true", 20, nil, true}, {"not true", 19, nil, false}, {"missing", 20, nil, true}, {"null", 20, nil, true},
-		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"null", 20, "x", false},
+		{"not true", 20, nil, true}, {"not true", 19, nil, false}, {"missing", 20, nil, true}, {"not set", 20, nil, true},
+		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"not set", 20, "x", false},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			f := start(t, drafts(fields{"where": array{fields{"field": "state.published", "is": tt.is}}, "maxDuePercent": 100}))

@@ -480,8 +480,11 @@ func (c *checker) document(key, role, path string, nested bool) {
 // path checks a document's path, which may have holes.
 func (c *checker) path(key, path, hint string) {
 	bound := append(holes(c.rule.Collection+c.rule.Objects), idHole, parentHole)
-	if c.kind == ofAccounts {
+	switch c.kind {
+	case ofAccounts:
 		bound = []string{idHole, uidHole}
+	case ofObjects:
+		bound = holes(c.rule.Objects)
 	}
 	for _, hole := range holes(path) {
 		known := slices.Contains(bound, hole) || c.kind == ofDocuments && holeField.MatchString(hole) ||

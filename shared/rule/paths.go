@@ -131,7 +131,7 @@ func (i Item) Fill(path string) (refs []documents.Ref, ok bool) {
 		for _, text := range texts {
 			for _, value := range values {
 				filled, named := i.fill(text, value, at[1]-at[0] == len(path))
-				if !named {
+				if !named || strings.Contains(filled, "/") && rest[at[2]:at[3]] != parentHole && at[1]-at[0] != len(path) {
 					return nil, false
 				}
 				longer = append(longer, text+filled)
