@@ -30,9 +30,9 @@ func TestParse(t *testing.T) {
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "functions[5], cleanExpiredComped: name is taken by functions[4], cleanExpiredComped of manifest.json"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
-		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are name,`},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are timeoutSeconds,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: timeoutSeconds: it must be a whole number, not a string"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: run.timeoutSeconds: it must be a whole number, not a string"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: it must be from 60 to 1740"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
@@ -237,7 +237,7 @@ func TestArchives(t *testing.T) {
 			t.Errorf("%s: %v", tt.archive, err)
 		}
 		if said := fmt.Sprint(err); tt.reads != "" {
-			for _, part := range []string{tt.reads + ",", "cleanupThings: rule.archive: "} {
+			for _, part := range []string{tt.reads + ",", "cleanupThings: archive: "} {
 				if !strings.Contains(said, part) {
 					t.Errorf("%s: %s, want an error that says %q", tt.archive, said, part)
 				}
@@ -262,9 +262,9 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json: functions[0], cleanupDrafts: rule.age.days: it must be a whole number, not a string",
-		"rules.json: functions[1], cleanupThings: rule.age: give one of hours, days and months",
-		"rules.json: functions[1], cleanupThings: rule.collection: ",
+		"rules.json: functions[0], cleanupDrafts: age.days: it must be a whole number, not a string",
+		"rules.json: functions[1], cleanupThings: collection: ",
+		"rules.json: functions[1], cleanupThings: age: give one of hours, days and months",
 		"rules.json: functions[1], cleanupThings: ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], want) {

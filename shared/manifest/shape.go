@@ -191,10 +191,15 @@ func instead(key string, of, around reflect.Type, path string) string {
 	var names []string
 	for _, field := range fieldsOf(of) {
 		names = append(names, keyOf(field))
-		if field.Type.Kind() == reflect.Pointer && field.Type.Elem().Kind() == reflect.Struct {
-			if _, within := fieldOf(field.Type.Elem(), key); within {
-				return fmt.Sprintf(": it belongs into %s", keyOf(field))
-			}
+		inner := field.Type
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && field.Tag.Get("one") != "" {
+			inner = inner.Elem()
+		}
+		if inner.Kind() != reflect.Struct {
+			continue
+		}
+		if _, within := fieldOf(inner, key); within {
+			return fmt.Sprintf(": it belongs into %s", keyOf(field))
 		}
 	}
 	return "; the keys are " + strings.Join(append(names, dataOf(of)...), ", ")

@@ -43,7 +43,8 @@ func (p problem) hides(key string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
 		return ok && (outer == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
-	return p.at == key || p.hidden && (within(key, p.at) || within(p.at, key))
+	at := strings.Replace(p.at, ".run.", ".", 1) // its keys are the entry's own in what is read
+	return at == key || p.hidden && (within(key, at) || within(at, key))
 }
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
