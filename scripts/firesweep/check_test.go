@@ -206,13 +206,13 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`,
-			"functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string",
-			"functions[0], cleanupThings: rule.age.field",
-			"functions[1], cleanupMore: rule.age: say how old it must be",
+			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: there is no key "colection"`,
+			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
+			"functions[0], cleanupThings: age.field",
+			"functions[1], cleanupMore: age: how old?",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","collection":"things","age":{"field":"a b","days":9}},{"name":"cleanupReports","schedule":"0 4 * * *",}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
+			`functions[0], cleanupThings: age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
 			"functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
 			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},

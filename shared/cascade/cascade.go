@@ -315,7 +315,7 @@ func removed(a rule.Relation, d documents.Document, gone documents.Ref) map[stri
 		field, whole := Changed(d.Data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
 		return map[string]any{field: whole}
 	}
-	elements, _ := d.Value(list).([]any)
+	elements, _ := valuesAt(d.Data, strings.Split(list, "."))[0].([]any)
 	field, whole := Changed(d.Data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
 		if ref, isReference := documents.ReferenceOf(element); isReference {
 			return ref == gone
