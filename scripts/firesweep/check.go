@@ -101,7 +101,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		return slices.ContainsFunc(own, func(o manifest.Entry) bool { return o.Name == e.Name })
 	}
 	if len(jobs) == 0 && !f.json {
-		a.printer().Say("", 0, 0, "functions/rules.json has no rule of yours yet: docs/rules.md has twelve to start from. "+
+		a.printer().Say("", 0, 0, "functions/rules.json has no rule of yours yet: docs/rules.md has fourteen to start from. "+
 			"The nine jobs: firesweep check --all")
 		return nil
 	}

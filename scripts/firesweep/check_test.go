@@ -208,12 +208,11 @@ func TestCheckOfAWrongList(t *testing.T) {
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
 			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: there is no key "colection"`,
 			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
-			"functions[0], cleanupThings: age.field",
 			"functions[1], cleanupMore: age: how old?",
 		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","collection":"things","age":{"field":"a b","days":9}},{"name":"cleanupReports","schedule":"0 4 * * *",}]}`, []string{
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","collection":"things","age":{"field":"a b","days":9}},{"name":"cleanupReports","schedule":"0 4 * * *"}]}`, []string{
 			`functions[0], cleanupThings: age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
-			"functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
+			"functions[1], cleanupReports: rule: say what it goes through: give exactly one",
 			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","collection":"things","age":{"field":"at","days":9}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","collection":"others","age":{"field":"at","days":9}}]}`, []string{
