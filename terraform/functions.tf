@@ -7,7 +7,7 @@ locals {
   manifest   = jsondecode(file("${path.module}/../functions/manifest.json"))
   rules_file = coalesce(var.rules_file, "${path.module}/../functions/rules.json")
   lock       = jsondecode(file("${trimsuffix(local.rules_file, ".json")}.lock.json"))
-  functions  = merge({ for f in local.manifest.functions : f.name => f if !can(f.rule) }, local.lock.functions)
+  functions  = merge({ for f in local.manifest.functions : f.name => f if can(f.package) }, local.lock.functions)
   own        = setsubtract(keys(local.lock.functions), local.manifest.functions[*].name)
   job_names  = [for name, f in local.functions : name if f.trigger == "schedule"]
 

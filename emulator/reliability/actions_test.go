@@ -261,8 +261,9 @@ func comeBack(r rule.Rule) (all []action) {
 			return w.content.SetAccount(ctx, back)
 		},
 	})
-	for _, u := range r.Unless[:min(1, len(r.Unless))] {
-		keeper, _ := u.OfAccount(second)
+	for _, u := range r.Related()[:min(1, len(r.Related()))] {
+		refs, _ := rule.Item{ID: second}.Fill(u.Document)
+		keeper := refs[0]
 		all = append(all, action{
 			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
 			kept: []string{keeper.Path()}, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery",
@@ -276,18 +277,18 @@ func takenUp(r rule.Rule) action {
 	s := sampledata.Declared(r, now)
 	if r.Objects != "" {
 		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
-		owner := r.Owner.Collection + "/" + sampledata.Gone
+		owner := r.Gone[0].Place().Collection + "/" + sampledata.Gone
 		return action{
 			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{
 				object.Name},
-			late: lateObject(object.Name, r.Owner.Collection),
+			late: lateObject(object.Name, r.Gone[0].Place().Collection),
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {
-		return path.Base(path.Dir(d.Path)) == r.Group() && d.Before != nil && !cmp.Equal(d.Before, d.After)
+		return path.Base(path.Dir(d.Path)) == r.Name() && d.Before != nil && !cmp.Equal(d.Before, d.After)
 	})]
 	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
-	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age.Field: during})}
+	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age[0].Field: during})}
 	for _, d := range s.Documents {
 		// of the archive as well, where they are not then
 		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) {

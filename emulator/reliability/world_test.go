@@ -62,7 +62,7 @@ func subjects() (all []subject) {
 		s := sampled(jobs[e.Name])
 		if sampledata.Ahead(e) > ahead { // its objects would not be old enough: it is tried with another age
 			young := *e.Rule
-			young.Age = &rule.Age{Hours: 24}
+			young.Age = rule.Ages{{By: rule.TimeCreated, Hours: new(24)}}
 			s = declaredBy(e.Name, young)
 		}
 		if e.Worker != "" {
@@ -181,7 +181,7 @@ func inLinks() subject {
 			}, Reach: cleanup.Reach{Items: "reports"}}
 		return cleanup.Job{Name: s.job.Name, Rules: []cleanup.AnyRule{rule}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
-				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
+				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age[0].Cutoff(p.Now)},
 			}}
 			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
 				if err != nil {

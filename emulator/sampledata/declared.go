@@ -2,7 +2,9 @@ package sampledata
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,18 +28,36 @@ func Declared(r rule.Rule, now time.Time) Sample {
 	for i := range 2 {
 		d.add(fmt.Sprintf("due-%d", i+1), d.fields(i), true)
 	}
-	young := d.fields(0)
-	put(young, r.Age.Field, r.Age.Cutoff(now))
-	d.add("exactly-as-old", young, false)
-	undated := d.fields(0)
-	put(undated, r.Age.Field, "2020-01-01")
-	d.add("date-as-text", undated, false)
+	for _, a := range r.Age {
+		if a.Field == "" {
+			continue // of documents' own times, which nobody can choose
+		}
+		young := d.fields(0)
+		put(young, a.Field, a.Value(a.Cutoff(now)))
+		d.add("exactly-as-old", young, false)
+		undated := d.fields(0)
+		put(undated, a.Field, true)
+		d.add("no-date", undated, false)
+	}
 	for i, c := range r.Where {
 		other := d.fields(0)
-		put(other, c.Field, unmet(c))
-		d.add(fmt.Sprintf("other-%d", i+1), other, false)
+		if value, there := unmet(c); !strings.Contains(c.Field, "{") && len(c.Any) == 0 {
+			if !there {
+				remove(other, c.Field)
+			} else {
+				put(other, c.Field, value)
+			}
+			d.add(fmt.Sprintf("other-%d", i+1), other, false)
+		}
 	}
-	for i, u := range r.Unless {
+	for i, c := range r.Exceptions() {
+		if value, there := met(c, 0); there {
+			kept := d.fields(0)
+			put(kept, c.Field, value)
+			d.add(fmt.Sprintf("excepted-%d", i+1), kept, false)
+		}
+	}
+	for i, u := range r.Related() {
 		d.keep(fmt.Sprintf("kept-%d", i+1), u)
 	}
 	return d.sample
@@ -54,57 +74,80 @@ func (d *declared) fields(n int) map[string]any {
 	data := map[string]any{}
 	for _, within := range []bool{false, true} { // a field that must only exist may be a map that holds others
 		for _, c := range d.Where {
-			if value, there := met(c, n); there && (c.Is != rule.NotNull) == within {
+			if len(c.Any) > 0 {
+				c = c.Any[n%len(c.Any)]
+			}
+			if value, there := met(c, n); there && !strings.Contains(c.Field, "{") && (c.Is != "set" && c.Is != "not empty") == within {
 				put(data, c.Field, value)
 			}
 		}
 	}
-	for _, u := range d.Unless {
-		for _, field := range u.Fields() {
+	for _, u := range d.Related() {
+		for _, field := range d.Fields(u) {
 			if !d.said(field) {
 				put(data, field, "nobody")
 			}
 		}
 	}
-	put(data, d.Age.Field, d.Age.Cutoff(d.now).Add(-time.Duration(n)*retention.Day-time.Microsecond))
+	for _, a := range d.Age {
+		if a.Field != "" {
+			put(data, a.Field, a.Value(a.Cutoff(d.now).Add(-time.Duration(n)*retention.Day-time.Millisecond)))
+		}
+	}
 	return data
 }
 
 // said reports whether the rule says which values a field has.
 func (d *declared) said(field string) bool {
-	return slices.ContainsFunc(d.Where, func(c rule.Condition) bool { return c.Field == field && len(c.Alternatives()) > 0 })
+	return slices.ContainsFunc(d.Where, func(c rule.Condition) bool { return c.Field == field && len(c.Values()) > 0 })
 }
 
+// met returns a value that meets a condition, and whether there must be one.
 func met(c rule.Condition, n int) (value any, there bool) {
-	switch alternatives := c.Alternatives(); {
-	case len(alternatives) > 0:
-		return alternatives[n%len(alternatives)], true
-	case c.Is == rule.Text, c.Is == rule.NotNull:
-		return "some text", true
-	case c.Is == rule.True:
-		return true, true
-	case c.Is == rule.NotTrue:
-		return false, n == 0
-	case c.Is == rule.Null:
-		return nil, n == 0
+	if all := c.Values(); len(all) > 0 {
+		return all[n%len(all)], true
 	}
-	return nil, false
+	switch c.Is {
+	case "text", "set", "not empty":
+		return "some text", true
+	case "empty":
+		return "", true
+	case "not true":
+		return false, n == 0
+	case "not set":
+		return nil, n == 0
+	case "missing":
+		return nil, false
+	}
+	return c.Example()
 }
 
-func unmet(c rule.Condition) any {
+// unmet returns a value that does not meet a condition, and whether there is one.
+func unmet(c rule.Condition) (value any, there bool) {
 	switch c.Is {
-	case rule.Text:
-		return ""
-	case rule.Null, rule.Missing:
-		return "set"
-	case rule.NotNull:
-		return nil
-	case rule.True:
-		return false
-	case rule.NotTrue:
-		return true
+	case "text", "not empty":
+		return "", true
+	case "not set", "missing", "empty":
+		return "set", true
+	case "set":
+		return nil, true
+	case "not true":
+		return true, true
 	}
-	return "anything else"
+	return nil, false // no operator is met by a missing field
+}
+
+// remove removes the value at a path.
+func remove(data map[string]any, path string) {
+	for {
+		part, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			delete(data, part)
+			return
+		}
+		data, _ = data[part].(map[string]any)
+		path = rest
+	}
 }
 
 // put sets the value at a path. A part of the path that ends in [] stands for a list.
@@ -130,86 +173,173 @@ func put(data map[string]any, path string, value any) {
 }
 
 // name returns an id that no other rule's data uses.
-func (d *declared) name(id string) string { return d.Group() + "-" + id }
+func (d *declared) name(id string) string { return d.Name() + "-" + id }
 
-// keep adds a document that another one keeps, and that other one.
-func (d *declared) keep(id string, u rule.Unless) {
-	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", d.name(id))
-	for _, field := range u.Fields() {
+// at returns the path of a document of the rule, each in collections of its own where the rule's path has holes.
+func (d *declared) at(id string) string {
+	if d.CollectionGroup != "" {
+		return "somewhere/deep/" + d.CollectionGroup + "/" + id
+	}
+	return holes.ReplaceAllString(d.Collection, "$1-of-"+id) + "/" + id
+}
+
+var holes = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// fill returns a path of a relation of a document.
+func (d *declared) fill(path, at, id string, data map[string]any) string {
+	parts := strings.Split(at, "/")
+	bound := strings.Split(d.Collection, "/")
+	return holes.ReplaceAllStringFunc(path, func(hole string) string {
+		if i := slices.Index(bound, hole); i >= 0 {
+			return parts[i]
+		}
+		switch hole {
+		case "{id}":
+			return id
+		case "{parent}":
+			return strings.Join(parts[:len(parts)-2], "/")
+		}
+		return fmt.Sprint(valueAt(data, strings.Trim(hole, "{}[].*")))
+	})
+}
+
+func valueAt(data map[string]any, path string) any {
+	part, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		return data[part]
+	}
+	inner, _ := data[part].(map[string]any)
+	return valueAt(inner, rest)
+}
+
+// keep adds a document that something keeps, and what keeps it.
+func (d *declared) keep(id string, u rule.Relation) {
+	data := d.fields(0)
+	for _, field := range d.Fields(u) {
 		if d.said(field) {
 			return // the documents that are due have the same keeper
 		}
 		put(data, field, "somebody")
-		keeper = strings.ReplaceAll(keeper, "{"+field+"}", "somebody")
 	}
-	if keeper == u.Document {
+	name := d.name(id)
+	at := d.at(name)
+	related := map[string]any{"name": "hana"}
+	for _, c := range u.Where {
+		if value, there := met(c, 0); there {
+			put(related, c.Field, value)
+		}
+	}
+	if u.Within != nil {
+		put(related, u.Within.Field, u.Within.Value(d.now))
+	}
+	keeper := ""
+	switch {
+	case u.Document != "":
+		keeper = d.fill(u.Document, at, name, data)
+	case u.Account != "":
+		d.sample.Accounts = append(d.sample.Accounts, Account{UID: d.fill(u.Account, at, name, data), Kept: true})
+	case u.Subcollection != "":
+		keeper = at + "/" + u.Subcollection + "/first"
+	default:
+		keeper = u.Collection + u.CollectionGroup + "/for-" + name
+		put(related, strings.ReplaceAll(u.Field, "{id}", name), name)
+	}
+	if keeper == u.Document && keeper != "" {
 		return // one document keeps all
 	}
 	d.add(id, data, false)
-	d.sample.Documents = append(d.sample.Documents, kept(keeper, map[string]any{"name": "hana"}))
+	if keeper != "" {
+		d.sample.Documents = append(d.sample.Documents, kept(keeper, related))
+	}
 }
 
 // add adds a document with all that is deleted with it.
 func (d *declared) add(id string, data map[string]any, due bool) {
 	id = d.name(id)
-	at := d.Collection + "/" + id
-	if d.CollectionGroup != "" {
-		at = "somewhere/deep/" + d.CollectionGroup + "/" + id
-	}
+	at := d.at(id)
+	archived := d.fill(d.Archive, at, id, data)
 	for _, a := range d.With {
-		d.along(a, at, id, data, due)
+		d.along(a, at, id, archived+"/"+id, data, due)
 	}
 	switch {
 	case !due:
 		d.sample.Documents = append(d.sample.Documents, kept(at, data))
 	case !d.Deletes():
 		fields := map[string]any{}
-		for field, value := range d.Set {
-			if fields[field] = value; value == rule.Now {
-				fields[field] = d.now
+		for path, value := range d.Set {
+			switch value {
+			case rule.Now:
+				value = d.now
+			case rule.Delete:
+				continue
 			}
+			put(fields, path, value)
 		}
 		d.sample.Documents = append(d.sample.Documents, marked(at, data, fields))
 	default:
-		d.delete(at, id, data)
+		d.delete(at, archived+"/"+id, data)
 	}
 }
 
-// delete adds a document that is deleted, with its copy in the archive, at the path that it has there.
+// delete adds a document that is deleted, with its copy in the archive.
 func (d *declared) delete(at, archived string, data map[string]any) {
 	d.sample.Documents = append(d.sample.Documents, deleted(at, data))
 	if d.Archive != "" {
-		d.sample.Documents = append(d.sample.Documents, created(d.Archive+"/"+archived, data))
+		d.sample.Documents = append(d.sample.Documents, created(archived, data))
 	}
 }
 
-func (d *declared) along(a rule.Along, at, id string, data map[string]any, due bool) {
-	document := func(path, archived string, data map[string]any) {
+func (d *declared) along(a rule.Relation, at, id, archived string, data map[string]any, due bool) {
+	document := func(place, below string, fields map[string]any) {
+		inner := place[strings.LastIndexByte(place, '/')+1:]
+		for _, w := range a.With {
+			d.along(w, place, inner, below, fields, due)
+		}
 		if due {
-			d.delete(path, archived, data)
+			d.delete(place, below, fields)
 		} else {
-			d.sample.Documents = append(d.sample.Documents, kept(path, data))
+			d.sample.Documents = append(d.sample.Documents, kept(place, fields))
 		}
 	}
 	object := func(name string, due bool) {
 		d.sample.Objects = append(d.sample.Objects, Object{Name: name, Kept: !due})
 	}
+	folder := strings.TrimSuffix(a.Objects, rule.Everything)
 	switch {
+	case a.Subcollection == rule.Everything:
+		document(at+"/parts/first", archived+"/parts/first", map[string]any{"text": "hello"})
+		document(at+"/parts/first/more/first", archived+"/parts/first/more/first", map[string]any{"text": "hello"})
 	case a.Subcollection != "":
-		document(at+"/"+a.Subcollection+"/first", id+"/"+a.Subcollection+"/first", map[string]any{"text": "hello"})
+		document(at+"/"+a.Subcollection+"/first", archived+"/"+a.Subcollection+"/first", map[string]any{"text": "hello"})
+	case a.Document != "":
+		place := d.fill(a.Document, at, id, data)
+		document(place, archived+"/"+path.Base(path.Dir(place))+"/"+path.Base(place), map[string]any{"text": "hello"})
+	case a.Remove:
+		child := map[string]any{"text": "hello"}
+		put(child, strings.ReplaceAll(a.Field, "{id}", id), id)
+		after := maps.Clone(child)
+		if list, isList := strings.CutSuffix(a.Field, "[]"); isList {
+			put(after, list, []any{})
+		} else {
+			after[strings.TrimSuffix(a.Field, ".{id}")] = map[string]any{}
+		}
+		if !due {
+			after = child
+		}
+		d.sample.Documents = append(d.sample.Documents, changed(a.Collection+"/of-"+id, child, after))
 	case a.Collection != "":
 		child := map[string]any{"text": "hello"}
 		put(child, a.Field, id)
 		name := path.Base(a.Collection) // in case another rule uses the same collection
-		document(a.Collection+"/of-"+id, id+"/"+name+"/of-"+id, child)
-	case a.Folder != "":
-		object(strings.ReplaceAll(a.Folder, "{id}", id)+"photo.png", due)
-		object(strings.ReplaceAll(a.Folder, "{id}", id+"x")+"photo.png", false)
-	case a.Object != "":
-		name := strings.ReplaceAll(a.Under, "{id}", id) + id + ".png"
+		document(a.Collection+"/of-"+id, archived+"/"+name+"/of-"+id, child)
+	case a.Objects != "" && a.Field == "":
+		object(strings.ReplaceAll(folder, "{id}", id)+"photo.png", due)
+		object(strings.ReplaceAll(folder, "{id}", id+"x")+"photo.png", false)
+	case a.Objects != "":
+		name := strings.ReplaceAll(folder, "{id}", id) + id + ".png"
 		object(name, due)
-		put(data, a.Object, name)
-	case a.Account:
+		put(data, a.Field, name)
+	case a.Account != "":
 		d.sample.Accounts = append(d.sample.Accounts, Account{UID: id, Kept: !due})
 	}
 }
@@ -223,8 +353,8 @@ func Ahead(e manifest.Entry) time.Duration {
 	if e.Rule == nil || e.Rule.Objects == "" {
 		return WholeAhead
 	}
-	age := *e.Rule.Age
-	return max(WholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
+	now := time.Now()
+	return max(WholeAhead, now.Sub(e.Rule.Age[0].Cutoff(now))+time.Hour)
 }
 
 // Gone is the id of an owner that does not exist, and that objects in a declared rule's data name.
@@ -232,23 +362,27 @@ const Gone = "somebody-else"
 
 // declaredObjects returns data for a rule about objects.
 func declaredObjects(r rule.Rule) (s Sample) {
-	s.Documents = append(s.Documents, kept(r.Owner.Collection+"/somebody", map[string]any{"name": "hana"}))
-	for _, owner := range []string{"somebody", Gone, "some"} {
-		o := Object{Name: r.Objects + owner + "-photo.png", Kept: owner == "somebody"}
-		if r.Owner.Metadata != "" {
-			o.Metadata = map[string]string{r.Owner.Metadata: owner}
-		} else {
-			o.Name = r.Objects
-			for range r.Owner.Segment - strings.Count(r.Objects, "/") - 1 {
-				o.Name += "part/"
-			}
-			if o.Name += owner; r.Owner.Stem {
-				o.Name += ".png"
-			} else {
-				o.Name += "/photo.png"
+	add := func(owner string, kept bool) {
+		o := Object{Kept: kept, Metadata: map[string]string{}}
+		name := strings.ReplaceAll(strings.ReplaceAll(r.Objects, rule.Everything, "photo.png"), ".*", ".png")
+		name = strings.ReplaceAll(name, "*", owner)
+		o.Name = holes.ReplaceAllString(name, owner)
+		if len(r.Gone) > 0 {
+			if _, key, found := strings.Cut(r.Gone[0].Document, "{metadata."); found {
+				key, _, _ = strings.Cut(key, "}")
+				o.Metadata[key], o.Name = owner, strings.Replace(o.Name, "photo", owner+"-photo", 1)
 			}
 		}
 		s.Objects = append(s.Objects, o)
+	}
+	if len(r.Gone) == 0 {
+		add("some", false)
+		add(Gone, false)
+		return s
+	}
+	s.Documents = append(s.Documents, kept(holes.ReplaceAllString(r.Gone[0].Document, "somebody"), map[string]any{"name": "hana"}))
+	for _, owner := range []string{"somebody", Gone, "some"} {
+		add(owner, owner == "somebody")
 	}
 	return s
 }
@@ -269,7 +403,7 @@ func declaredAccounts(r rule.Rule, now time.Time) (s Sample) {
 		s.Accounts = append(s.Accounts, Account{UID: a.UID, Kept: kept, As: &a})
 		return a.UID
 	}
-	cutoff := r.Age.Cutoff(now)
+	cutoff := r.Age[0].Cutoff(now)
 	old := cutoff.Add(-time.Millisecond)
 	add("due-1", old, false, nil)
 	add("due-2", old.Add(-retention.Day), false, nil)
@@ -279,10 +413,9 @@ func declaredAccounts(r rule.Rule, now time.Time) (s Sample) {
 			a.Email, a.EmailVerified, a.Disabled = a.UID+"@example.com", true, false
 		})
 	}
-	for i, u := range r.Unless {
+	for i, u := range r.Related() {
 		uid := add(fmt.Sprintf("kept-%d", i+1), old, true, nil)
-		keeper, _ := u.OfAccount(uid)
-		s.Documents = append(s.Documents, kept(keeper.Path(), map[string]any{"name": "hana"}))
+		s.Documents = append(s.Documents, kept(holes.ReplaceAllString(u.Document, uid), map[string]any{"name": "hana"}))
 	}
 	return s
 }

@@ -16,13 +16,13 @@ func TestDeclaredFields(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 	s := sampledata.Declared(rule.Rule{
-		Collection: "drafts", Age: &rule.Age{Field: "meta.at", Hours: 1},
-		Where:  []rule.Condition{{Field: "meta.kind", Equals: "a"}, {Field: "meta", Is: rule.NotNull}},
-		Unless: []rule.Unless{{Document: "kinds/{meta.kind}"}},
-		With:   []rule.Along{{Object: "photos[].url", Under: "p/"}, {Object: "photos[].small", Under: "q/"}},
+		Collection: "drafts", Age: rule.Ages{{Field: "meta.at", Hours: new(1)}},
+		Where:  []rule.Condition{{Field: "meta.kind", Ops: rule.Ops{"==": "a"}}, {Field: "meta", Is: "set"}},
+		Unless: []rule.Relation{{Document: "kinds/{meta.kind}"}},
+		With:   []rule.Relation{{Objects: "p/**", Field: "photos[].url"}, {Objects: "q/**", Field: "photos[].small"}},
 	}, now)
 	want := map[string]any{
-		"meta":   map[string]any{"kind": "a", "at": now.Add(-time.Hour - time.Microsecond)},
+		"meta":   map[string]any{"kind": "a", "at": now.Add(-time.Hour - time.Millisecond)},
 		"photos": []any{map[string]any{"url": "p/drafts-due-1.png", "small": "q/drafts-due-1.png"}},
 	}
 	if diff := cmp.Diff(want, s.Documents[0].Before); diff != "" {
@@ -33,13 +33,13 @@ func TestDeclaredFields(t *testing.T) {
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]time.Duration{0: 48 * time.Hour, 1: 48 * time.Hour, 30: 30*24*time.Hour + time.Hour} {
-		e := manifest.Entry{Rule: &rule.Rule{Objects: "exports/", Age: &rule.Age{Days: days}}}
+		e := manifest.Entry{Rule: &rule.Rule{Objects: "exports/**", Age: rule.Ages{{Days: &days}}}}
 		if got := sampledata.Ahead(e); got != want {
 			t.Errorf("%d days: %s, want %s", days, got, want)
 		}
 	}
 	if got := sampledata.Ahead(manifest.Entry{Rule: &rule.Rule{Collection: "a",
-		Age: &rule.Age{Field: "at", Months: 9}}}); got != 48*time.Hour {
+		Age: rule.Ages{{Field: "at", Months: new(9)}}}}); got != 48*time.Hour {
 		t.Errorf("documents: %s", got)
 	}
 }

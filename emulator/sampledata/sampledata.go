@@ -65,7 +65,7 @@ func all() (all []part) {
 		case i >= 0:
 			all = append(all, parts[i])
 		case e.Rule != nil:
-			source := e.Rule.Group()
+			source := e.Rule.Name()
 			switch {
 			case e.Rule.Objects != "":
 				source, _, _ = strings.Cut(e.Rule.Objects, "/")

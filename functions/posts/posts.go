@@ -17,11 +17,11 @@ type State struct {
 }
 
 // with is what goes along with a post.
-var with = cascade.With{Collection: "posts", Strict: true, Home: home, What: []rule.Along{
+var with = cascade.With{Strict: true, Home: home, Rule: rule.Rule{Collection: "posts", With: []rule.Relation{
 	{Collection: "comments", Field: "postId"},
 	{Collection: "reactions", Field: "postId"},
-	{Object: "mediaItems[].url", Under: "posts/", Metadata: "postId"},
-}}
+	{Objects: "posts/**", Field: "mediaItems[].url", Metadata: "postId"},
+}}}
 
 // home returns the folder of a post's author. A post must not be able to name a file of somebody else's that names no post.
 func home(post documents.Document) string {

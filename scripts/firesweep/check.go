@@ -217,33 +217,43 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 
 // noteOn returns what else to know of a rule; "" if nothing.
 func noteOn(r rule.Rule) string {
-	switch {
-	case r.Plain() && len(r.Where) == 0:
-		return fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a document "+
-			"expires; on %s, it would delete everything (docs/rules.md)", r.Age.Field)
-	case r.CollectionGroup != "":
-		return fmt.Sprintf("%s is also judged where it is not below a document", r.CollectionGroup)
-	case r.Owner != nil && r.Owner.Metadata == "":
-		return fmt.Sprintf("every object below %s must have its owner's id at that place: one that has something else there goes",
-			r.Objects)
+	var notes []string
+	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" {
+		notes = append(notes, fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a "+
+			"document expires; on %s, it would delete everything (docs/rules.md)", r.Age[0].Field))
 	}
-	return ""
+	if r.CollectionGroup != "" {
+		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,
+			r.CollectionGroup, r.CollectionGroup))
+	}
+	for i, w := range r.Where {
+		if want, said := w.Ops["=="]; said && want == nil {
+			notes = append(notes, fmt.Sprintf(`where[%d]: == null finds no missing field; both: {"is": "not set"}`, i))
+		}
+	}
+	if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
+		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
+			r.Objects))
+	}
+	return strings.Join(notes, ". ")
 }
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
-	case r.Owner != nil:
+	case r.Objects != "" && len(r.Gone) > 0:
+		owners := r.Gone[0].Place().Collection
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
 			"or none of them does and %s is empty",
-			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
-	case r.DuePercent() < 100:
+			config.DefaultMaxMissingPercent, owners, config.DefaultMinLookups, owners))
+	case r.Objects == "" && r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
 		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
 			config.DefaultMinLookups))
 	}
-	for _, u := range r.Unless {
-		if limit := u.Keepers().Collection + " holds no document at all, yet unless names it"; !slices.Contains(limits, limit) {
+	for _, related := range r.Related() {
+		in := related.Place().Collection
+		if limit := in + " holds no document at all, yet the rule looks in it"; r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
 	}
@@ -253,25 +263,35 @@ func limitsOf(r rule.Rule) (limits []string) {
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
 	var judged []string
-	for _, c := range r.Where {
-		if !c.Indexed() && c.Field != r.TextField() {
-			judged = append(judged, c.Words())
-		}
+	for _, c := range r.Asked().Judged {
+		judged = append(judged, c.Words())
 	}
-	for _, u := range r.Unless {
-		judged = append(judged, u.Document+" exists")
+	for _, c := range r.Exceptions() {
+		judged = append(judged, c.Words())
+	}
+	for _, related := range r.Related() {
+		judged = append(judged, related.Exists())
 	}
 	switch {
-	case r.Accounts != "" && len(judged) > 0:
+	case r.Accounts != "" && len(r.Related()) > 0:
 		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
 			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
+	case r.Objects != "":
+		return ""
+	case r.Scans():
+		which := "every document of " + r.Source()
+		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
+			which += " that meets the conditions which an index answers"
+		}
+		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
+			prefixed("; and whether ", strings.Join(judged, ", or whether "))
 	case len(judged) == 0:
 		return ""
 	}
 	which := "each document that is old enough"
-	if len(r.IndexFields()) > 1 {
+	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
 		which += " and is in the index"
 	}
 	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")

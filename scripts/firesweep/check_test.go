@@ -57,7 +57,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			c.Plan.Report.Status, len(c.Plan.Report.Plan), len(c.Next), len(c.Plan.Report.Kept) > 0, c.Declared, c.Does != "",
 			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
-		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where",
+		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "collectionGroup: also top-level notifications",
 			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
@@ -78,10 +78,10 @@ func TestCheckForPeople(t *testing.T) {
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second)
 	rules := rulesFile(t, `{"functions":[
-		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","rule":{"collection":"drafts",
+		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","collection":"drafts",
 			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
-			"age":{"field":"updatedAt","days":90},"with":[{"object":"coverUrl","under":"drafts/"}],"action":"delete draft"}},
-		{"name":"cleanupExports","schedule":"0 3 1 * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"months":2}}}]}`)
+			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}],"action":"delete draft"},
+		{"name":"cleanupExports","schedule":"0 3 1 * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"months":2}}]}`)
 	text := o.well(t, "check", "--rules", rules, "cleanupStaleDrafts")
 	head, plan, _ := strings.Cut(text, "  On data made from the rule")
 	want(t, "what is said", `cleanupStaleDrafts
@@ -117,7 +117,7 @@ func TestCheckForPeople(t *testing.T) {
 
 	o.now = o.now.Add(123456 * time.Microsecond) // finer than Authentication's times
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",
-		"rule":{"accounts":"anonymous","age":{"field":"lastSignIn","days":30},"unless":[{"document":"users/{uid}"}]}}]}`), "--json")).Checks[0]
+		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
 	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
 		t.Errorf("%+v", c.Plan.Report)
 	}
@@ -149,8 +149,8 @@ func TestCheckOfTheProject(t *testing.T) {
 	o := newOperator(t)
 	o.Set(t, "legalHolds/h", map[string]any{"x": 1})
 	o.Set(t, "users/ken/holds/h", map[string]any{"x": 1})
-	rules := rulesFile(t, `{"functions":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"updatedAt","days":90},
-		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}}]}`)
+	rules := rulesFile(t, `{"functions":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"updatedAt","days":90},
+		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}]}`)
 	args := []string{"check", "--no-plan", "--rules", rules, "--project", o.ID}
 	out, _, code := o.run(t, append(args, "--json")...)
 	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty,
@@ -205,21 +205,20 @@ func TestCheckOfAWrongList(t *testing.T) {
 		text string
 		want []string // a line each
 	}{
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`,
-			"functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string",
-			"functions[0], cleanupThings: rule.age.field",
-			"functions[1], cleanupMore: rule.age: say how old it must be",
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
+			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: there is no key "colection"`,
+			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
+			"functions[1], cleanupMore: age: how old?",
 		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
-			"functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","collection":"things","age":{"field":"a b","days":9}},{"name":"cleanupReports","schedule":"0 4 * * *"}]}`, []string{
+			`functions[0], cleanupThings: age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
+			"functions[1], cleanupReports: rule: say what it goes through: give exactly one",
 			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","collection":"things","age":{"field":"at","days":9}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","collection":"others","age":{"field":"at","days":9}}]}`, []string{
 			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
 		}},
-		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json"}},
+		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`, []string{"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json"}},
 		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {
 		rules := rulesFile(t, tt.text)
@@ -245,7 +244,7 @@ func TestCheckWrite(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("no Java")
-	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`
+	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
 	rules := rulesFile(t, text)
 	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
 	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(text)})
@@ -305,8 +304,8 @@ func TestCheckThatFails(t *testing.T) {
 		}
 	}
 	rules := rulesFile(t, `{"functions":[
-		{"name":"cleanupExports","schedule":"0 3 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":2}}},
-		{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`)
+		{"name":"cleanupExports","schedule":"0 3 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":2}},
+		{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`)
 	out, _ := o.ends(t, exitFailed, "check", "--rules", rules)
 	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set",
 		"planned: 2 delete document")

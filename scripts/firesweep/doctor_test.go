@@ -373,8 +373,7 @@ func TestDoctorFinds(t *testing.T) {
 // TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
 func TestDoctorOfACollectionGroup(t *testing.T) {
 	t.Parallel()
-	entries, err := functions.Read(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","rule":
-		{"collectionGroup":"activity","age":{"field":"meta.at","days":30}}}]}`)})
+	entries, err := functions.Read(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"meta.at","days":30}}]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

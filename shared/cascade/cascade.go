@@ -7,7 +7,10 @@ package cascade
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +20,9 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// With says what is deleted along with documents of a collection.
+// With says what is deleted along with documents of a rule's collection.
 type With struct {
-	Collection string
-	What       []rule.Along
-	Archive    string // a collection for copies: of the documents, and below them of those that go along; empty: none
+	rule.Rule // its Collection or CollectionGroup, With and Archive
 	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
 	// do not count.
 	Strict bool
@@ -33,29 +34,60 @@ type With struct {
 // reach returns what a rule can do of whose items these are what goes along.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
+	archive := rule.Rule{Collection: w.Archive}.Items()
 	if w.Archive != "" {
-		r.Writes = []string{w.Archive}
+		r.Writes = []string{archive}
 	}
-	for _, a := range w.What {
-		switch {
-		case a.Account:
-			r.Account = true
-		case a.Folder != "":
-			r.Objects = append(r.Objects, cleanup.Files{Folder: a.Folder, Whole: true})
-		case a.Object != "":
-			r.Objects = append(r.Objects, cleanup.Files{Folder: a.Under, Owner: a.Metadata})
-		default:
-			along := a.Collection
-			if a.Subcollection != "" {
-				along = items + "/*/" + a.Subcollection
-			}
-			r.Deletes = append(r.Deletes, along)
-			if w.Archive != "" {
-				r.Writes = append(r.Writes, w.Archive+"/*/"+path.Base(along))
-			}
-		}
+	for _, a := range w.With {
+		w.reachAlong(&r, a, items, archive)
 	}
 	return r
+}
+
+// reachAlong adds what goes along with documents of a collection, which are copied to another if there is an archive.
+func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) {
+	folder := strings.TrimSuffix(a.Objects, rule.Everything)
+	var along string
+	switch {
+	case a.Account != "":
+		r.Account = true
+		return
+	case a.Objects != "" && a.Field == "":
+		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
+		return
+	case a.Objects != "":
+		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata})
+		return
+	case a.Subcollection != "": // ** is a pattern, too
+		along = at + "/*/" + a.Subcollection
+	case a.Document != "":
+		along = documentsOf(a.Document, at)
+	default:
+		along = a.Collection
+	}
+	if a.Remove {
+		r.Writes = append(r.Writes, along)
+		return
+	}
+	r.Deletes = append(r.Deletes, along)
+	archive += "/*/" + path.Base(along)
+	if w.Archive != "" {
+		r.Writes = append(r.Writes, archive)
+	}
+	for _, below := range a.With {
+		w.reachAlong(r, below, along, archive)
+	}
+}
+
+// documentsOf returns the collection of a document's path with holes, as a pattern. The path is that of what goes along with documents
+// of a collection.
+func documentsOf(document, at string) string {
+	parent := path.Dir(at)
+	if strings.HasPrefix(at, "**/") {
+		parent = "**" // whatever documents it lies below
+	}
+	filled := strings.Replace(document, "{parent}", parent, 1)
+	return rule.Rule{Collection: path.Dir(filled)}.Items()
 }
 
 // Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change; its
@@ -63,7 +95,7 @@ func (w With) reach(items string) cleanup.Reach {
 // that nobody sees a half. Objects and the account follow. If one commit cannot take all documents that go along, earlier
 // commits delete some of them first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
-	return cleanup.Rule[state[S]]{
+	r := cleanup.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
 		Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state[S], error) {
 			judged, err := judging.Load(ctx, src, subjects)
@@ -85,6 +117,15 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 			return with.change(s.item, d, run)
 		},
 	}
+	if slices.ContainsFunc(with.With, deep) {
+		r.Group = 1 // what goes along with one item may fill a commit
+	}
+	return r
+}
+
+// deep reports whether what goes along must be looked for one item after the other.
+func deep(a rule.Relation) bool {
+	return len(a.With) > 0 || a.Subcollection == rule.Everything || a.Remove
 }
 
 // state is what the judging rule loaded for a document, and the document with what goes along.
@@ -96,31 +137,33 @@ type state[S any] struct {
 // item is a document with documents that go along: all of them, or only the first.
 type item struct {
 	cleanup.Subject
-	children []documents.Document
+	children []child
 	whole    bool          // children are all
 	place    documents.Ref // where its copy goes in the archive
 }
 
+// child is a document that goes along.
+type child struct {
+	documents.Document
+	path   string         // of its copy, below that of the item
+	fields map[string]any // what is written instead of deleting it
+}
+
 // gather reads the documents that go along, and finds places in the archive.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
-	for _, a := range w.What {
-		if a.Subcollection == "" && a.Collection == "" {
-			continue
+	for _, a := range w.With {
+		var err error
+		switch {
+		case a.Objects != "" || a.Account != "":
+		case deep(a):
+			err = w.gatherDeep(ctx, src, a, due)
+		case a.Document != "":
+			err = w.gatherDocuments(ctx, src, a, due)
+		default:
+			err = w.gatherChildren(ctx, src, a, due)
 		}
-		parents := make([]string, len(due))
-		for n, i := range due {
-			if parents[n] = i.ID(); a.Subcollection != "" {
-				parents[n] = i.Path
-			}
-		}
-		found, err := src.Children(ctx, w.belonging(a, src), parents)
 		if err != nil {
 			return err
-		}
-		for n, i := range due {
-			of := found[parents[n]]
-			i.children = append(i.children, of.Documents...)
-			i.whole = i.whole && of.Whole
 		}
 	}
 	if w.Archive != "" {
@@ -129,11 +172,175 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 	return nil
 }
 
+// gatherChildren reads the documents below items, or those that name them, of many items at once.
+func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
+	parents := make([]string, len(due))
+	for n, i := range due {
+		if parents[n] = i.ID(); a.Subcollection != "" || w.IsGroup() {
+			parents[n] = i.Path
+		}
+	}
+	found, err := src.Children(ctx, w.belonging(a, src), parents)
+	if err != nil {
+		return err
+	}
+	for n, i := range due {
+		of := found[parents[n]]
+		for _, d := range of.Documents {
+			i.children = append(i.children, child{Document: d, path: below("", a, d)})
+		}
+		i.whole = i.whole && of.Whole
+	}
+	return nil
+}
+
+// below returns where the copy of what goes along is, below the copy of what it goes along with.
+func below(above string, a rule.Relation, d documents.Document) string {
+	ref := d.Ref()
+	return above + "/" + path.Base(ref.Collection) + "/" + ref.ID
+}
+
+// gatherDocuments reads the documents whose paths the items tell.
+func (w With) gatherDocuments(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
+	for _, i := range due {
+		filled, _ := w.ItemOf(i.Document)
+		found, err := w.named(ctx, src, a, filled)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			i.children = append(i.children, child{Document: d, path: below("", a, d)})
+		}
+	}
+	return nil
+}
+
+// named returns the documents that a path names, of those that there are.
+func (w With) named(ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item) (all []documents.Document, err error) {
+	refs, ok := of.Fill(a.Document)
+	if !ok {
+		return nil, nil // it names none, so none goes along
+	}
+	found, err := src.Get(ctx, refs)
+	for _, ref := range refs {
+		if d, there := found[ref]; there {
+			all = append(all, d)
+		}
+	}
+	return all, err
+}
+
+// gatherDeep reads what goes along with one item after the other, as far as the commit has room. A document comes with all that goes
+// along with it, or only some of that comes, and a later commit goes on.
+func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
+	for _, i := range due {
+		t := tree{With: w, src: src, room: i.Room - len(i.children)}
+		filled, _ := w.ItemOf(i.Document)
+		whole, err := t.add(ctx, a, filled, i.Ref(), "")
+		if err != nil {
+			return err
+		}
+		i.children, i.whole = append(i.children, t.children...), i.whole && whole
+	}
+	return nil
+}
+
+// tree collects what goes along with one document.
+type tree struct {
+	With
+	src      cleanup.Source
+	room     int
+	children []child
+}
+
+// add adds what goes along with a document, and reports whether that is all. above is where the document's copy is.
+func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, above string) (whole bool, err error) {
+	if a.Subcollection == rule.Everything {
+		names, err := t.src.Collections(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		for _, name := range names {
+			all := rule.Relation{Subcollection: name, With: []rule.Relation{{Subcollection: rule.Everything}}}
+			if whole, err := t.add(ctx, all, of, ref, above); err != nil || !whole {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	found, whole, err := t.find(ctx, a, of, ref)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range found {
+		c := child{Document: d, path: below(above, a, d)}
+		if a.Remove {
+			c.fields = removed(a, d, ref)
+		}
+		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
+		for _, b := range a.With {
+			if all, err := t.add(ctx, b, inner, d.Ref(), c.path); err != nil || !all {
+				return false, err
+			}
+		}
+		if t.room--; t.room < 0 {
+			return false, nil
+		}
+		t.children = append(t.children, c)
+	}
+	return whole, nil
+}
+
+// find returns the first documents that go along with one, and whether these are all.
+func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref) (found []documents.Document, whole bool, err error) {
+	if a.Document != "" {
+		found, err = t.named(ctx, t.src, a, of)
+		return found, true, err
+	}
+	queries, ok := a.Queries(ref, t.src.Reference, t.src.Run().Now)
+	if !ok { // no query can ask for what names it, so that stays
+		return nil, true, nil
+	}
+	q, limit := queries[0], max(0, t.room)+1
+	q.Select = nil
+	found, err = t.src.First(ctx, q, "", limit)
+	if errors.Is(err, documents.ErrTooMuch) {
+		return found, false, nil
+	}
+	return found, len(found) < limit, err
+}
+
+// removed returns the field of a document that it has without what names another in it.
+func removed(a rule.Relation, d documents.Document, gone documents.Ref) map[string]any {
+	list, isList := strings.CutSuffix(a.Field, "[]")
+	if !isList {
+		field, whole := Changed(d.Data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
+		return map[string]any{field: whole}
+	}
+	elements, _ := valuesAt(d.Data, strings.Split(list, "."))[0].([]any)
+	field, whole := Changed(d.Data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
+		if ref, isReference := documents.ReferenceOf(element); isReference {
+			return ref == gone
+		}
+		id, named := documents.IDOf(element)
+		return named && id == gone.ID
+	}))
+	return map[string]any{field: whole}
+}
+
 // belonging returns the lookup for documents that go along: those below a document, or those that name it.
-func (w With) belonging(a rule.Along, src cleanup.Source) cleanup.Children {
+func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
 		Whole: w.Archive != ""}
 	if c.Subcollection || w.Strict {
+		return c
+	}
+	if w.IsGroup() { // ids repeat, so only references count; a parent is its path
+		c.Names = func(path string) []any { return []any{src.Reference(documents.Document{Path: path}.Ref())} }
+		c.NameOf = func(value any) (string, bool) {
+			ref, ok := documents.ReferenceOf(value)
+			return ref.Path(), ok
+		}
 		return c
 	}
 	c.Names = func(id string) []any {
@@ -158,7 +365,12 @@ func (w With) belonging(a rule.Along, src cleanup.Source) cleanup.Children {
 func (w With) findPlaces(ctx context.Context, src cleanup.Source, due []*item) error {
 	refs := make([]documents.Ref, len(due))
 	for n, i := range due {
-		refs[n] = documents.Ref{Collection: w.Archive, ID: i.ID()}
+		filled, _ := w.ItemOf(i.Document)
+		place, ok := filled.Fill(w.Archive + "/x")
+		if !ok {
+			return fmt.Errorf("%s has no place in %s", i.Path, w.Archive)
+		}
+		refs[n] = documents.Ref{Collection: place[0].Collection, ID: i.ID()}
 	}
 	taken, err := src.Get(ctx, refs)
 	if err != nil {
@@ -178,8 +390,12 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		return cleanup.Change{Again: d.Kind}
 	}
 	for _, child := range i.children {
+		if child.fields != nil {
+			change.Writes = append(change.Writes, documents.Write{Op: documents.Update, Ref: child.Ref(), Data: child.fields})
+			continue
+		}
 		if w.Archive != "" {
-			to := documents.Ref{Collection: i.place.Path() + "/" + path.Base(child.Ref().Collection), ID: child.ID()}
+			to := documents.Document{Path: i.place.Path() + child.path}.Ref()
 			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: to, Data: child.Data})
 		}
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
@@ -192,25 +408,24 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Create, Ref: i.place, Data: i.Data})
 	}
 	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
-	for _, a := range w.What {
+	for _, a := range w.With {
 		w.follow(&change, a, i, run)
 	}
 	return change
 }
 
 // follow adds what is deleted after the commit: objects and the account.
-func (w With) follow(change *cleanup.Change, a rule.Along, i item, run cleanup.Run) {
-	filled := strings.NewReplacer("{id}", i.ID())
+func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanup.Run) {
+	folder := strings.ReplaceAll(strings.TrimSuffix(a.Objects, rule.Everything), "{id}", i.ID())
 	switch {
-	case a.Account:
+	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
-	case a.Folder != "":
-		folder := cleanup.ObjectDeletion{Name: filled.Replace(a.Folder), Folder: true}
-		change.Then = append(change.Then, cleanup.FollowUp{Object: folder, Absent: i.Ref()})
-	case a.Object != "":
+	case a.Objects != "" && a.Field == "":
+		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
+	case a.Objects != "":
 		Objects{
-			Field: a.Object, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
-			Under: objects.Folders{filled.Replace(a.Under)}, Outside: a.Object + " names an object outside " + a.Under,
+			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
+			Under: objects.Folders{folder}, Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)
 	}
 }

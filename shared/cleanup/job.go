@@ -78,8 +78,9 @@ type DeleteObject struct {
 // written: so the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it
 // as well, because others may have been able to write it.
 //
-// A collection is a pattern, in which * stands for one id, and ** at the beginning for any documents above it or none: comments,
-// circles/*/members, **/comments. No pattern means a collection of the bundle's own records.
+// A collection is a pattern, in which * stands for one id, ** at the beginning for any documents above it or none, and ** at the
+// end for any collection below a document: comments, circles/*/members, **/comments, teams/*/**. No pattern means a collection of
+// the bundle's own records.
 type Reach struct {
 	Items   string   // the collection of the rule's items
 	Deletes []string // collections that it deletes documents from; one without a Change deletes its items

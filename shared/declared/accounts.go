@@ -9,7 +9,6 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -24,7 +23,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		all, due = all+page, due+found.Due
 		for collection, l := range found.Lookups {
 			if l.Asked > 0 {
-				keepers.lookedUp(rule.Keepers{Collection: collection}, l.Missing < l.Asked)
+				keepers.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
 			}
 		}
 		return keepers.report(ctx, p)
@@ -68,13 +67,12 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 func (c accountsOf) accountRule() *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Limit: c.Limit,
 		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return c.judge(a, run.Now) }}
-	for _, u := range c.Unless {
-		of, _ := u.OfAccount("x")
-		r.Keepers = append(r.Keepers, cleanup.Keeper{Collection: of.Collection, Reason: u.Document + " exists",
-			ID: func(uid string) string {
-				ref, _ := u.OfAccount(uid)
-				return ref.ID
-			}})
+	for _, related := range c.Related() {
+		of, _ := documentOf(related, "x")
+		r.Keepers = append(r.Keepers, cleanup.Keeper{Collection: of.Collection, Reason: related.Exists(), ID: func(uid string) string {
+			ref, _ := documentOf(related, uid)
+			return ref.ID
+		}})
 	}
 	return r
 }
@@ -86,37 +84,42 @@ func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decisi
 }
 
 func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
-	at, known := a.CreatedAt()
-	if c.Age.Field == rule.LastSignIn {
-		at, known = a.LastActive()
-	}
-	switch {
-	case !c.concerns(a):
+	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
-	case !known:
-		return cleanup.Invalid("its times are missing or unreadable")
-	case !at.Before(c.Age.Cutoff(now)):
-		return cleanup.Keep("not older than " + c.Age.Words())
+	}
+	o := own{fields: fieldsOf(rule.Item{ID: a.UID, Field: rule.FieldsOfAccount(a)}), at: map[string]time.Time{}}
+	if at, known := a.CreatedAt(); known {
+		o.at[rule.CreationTime] = at
+	}
+	if at, known := a.LastActive(); known {
+		o.at[rule.LastActive] = at
+	}
+	r := c.Rule
+	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {
+		r.Because = c.Accounts
+	}
+	d := judgeOwn(r, o, now)
+	switch {
+	case d.Kind == "":
+		return d
 	case !accounts.Deletable(a.UID):
 		return cleanup.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
-	for _, u := range c.Unless {
-		if _, ok := u.OfAccount(a.UID); !ok {
-			return cleanup.Invalid("its uid makes " + u.Document + " an invalid path")
+	for _, related := range c.Related() {
+		if _, ok := documentOf(related, a.UID); !ok {
+			return cleanup.Invalid("its uid makes " + related.Document + " an invalid path")
 		}
 	}
-	reason := "created "
-	if c.Age.Field == rule.LastSignIn {
-		reason = "last active "
+	return d
+}
+
+// documentOf returns the document that is related to an account; ok is false if the uid makes no valid id.
+func documentOf(r rule.Relation, uid string) (ref documents.Ref, ok bool) {
+	refs, ok := rule.Item{ID: uid}.Fill(r.Document)
+	if !ok || !documents.ValidID(refs[0].ID) {
+		return ref, false
 	}
-	because := c.Because
-	if because == "" && c.Accounts != rule.All {
-		because = c.Accounts
-	}
-	if because != "" {
-		because += ", "
-	}
-	return cleanup.Do(c.Kind(), because+reason+retention.Stamp(at)+", older than "+c.Age.Words())
+	return refs[0], true
 }
 
 // concerns reports whether the rule is about an account.

@@ -76,10 +76,10 @@ func TestModelOfAccounts(t *testing.T) {
 	prove := func(rt *rapid.T) {
 		now := model.Now(rt).AddDate(10, 0, 0).Truncate(time.Millisecond) // accounts that the test creates are old
 		kind := rapid.SampledFrom([]string{"anonymous", "unverified", "disabled", "all"}).Draw(rt, "accounts")
-		field := rapid.SampledFrom([]string{"created", "lastSignIn"}).Draw(rt, "field")
-		age, cutoff := fields{"field": field, "hours": 36}, now.Add(-36*time.Hour)
+		field := rapid.SampledFrom([]string{"creationTime", "lastActive"}).Draw(rt, "field")
+		age, cutoff := fields{"by": field, "hours": 36}, now.Add(-36*time.Hour)
 		if rapid.Bool().Draw(rt, "months") {
-			age, cutoff = fields{"field": field, "months": 3}, model.MonthsAgo(now, 3)
+			age, cutoff = fields{"by": field, "months": 3}, model.MonthsAgo(now, 3)
 		}
 		rule := fields{"accounts": kind, "age": age, "maxDuePercent": 100}
 		keeps := rapid.Bool().Draw(rt, "unless")
@@ -145,7 +145,7 @@ func afterAccounts(w model.World, somebody, kind, field string, cutoff time.Time
 	for uid, name := range w.Accounts {
 		p := personOf(name, somebody)
 		at := p.created
-		if field == "lastSignIn" {
+		if field == "lastActive" {
 			at = max(at, p.signedIn)
 		}
 		due := at < cutoff.UnixMilli() && !held["account "+uid]

@@ -1,36 +1,44 @@
 package declared
 
 import (
+	"maps"
+
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
 func (c documentsOf) sweepRule() cleanup.AnyRule {
-	items := c.Collection
-	if c.CollectionGroup != "" {
-		items = "**/" + c.CollectionGroup
-	}
-	r := cleanup.Rule[item]{Name: "document", Reach: cleanup.Reach{Items: items}, Load: c.load, Judge: c.judge}
+	r := cleanup.Rule[item]{Name: "document", Reach: cleanup.Reach{Items: c.Items()}, Load: c.load, Judge: c.judge}
 	switch {
 	case !c.Deletes():
-		r.Reach.Writes = []string{items}
+		r.Reach.Writes = []string{c.Items()}
 		r.Change = func(i item, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
-			return cleanup.Update(i.Ref(), c.fieldsToSet(run))
+			return cleanup.Update(i.Ref(), c.fieldsToSet(i.Document, run))
 		}
 	case !c.Plain():
-		return cascade.Rule(r, cascade.With{Collection: c.Collection, What: c.With, Archive: c.Archive})
+		return cascade.Rule(r, cascade.With{Rule: c.Rule})
 	}
 	return r
 }
 
-func (c documentsOf) fieldsToSet(run cleanup.Run) map[string]any {
-	fields := make(map[string]any, len(c.Set))
-	for field, value := range c.Set {
-		if fields[field] = value; value == rule.Now {
-			fields[field] = run.Now
+// fieldsToSet returns the document's fields that are written, each as a whole.
+func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[string]any {
+	data, fields := maps.Clone(d.Data), map[string]any{}
+	if data == nil {
+		data = map[string]any{}
+	}
+	for path, value := range c.Set {
+		switch value {
+		case rule.Now:
+			value = run.Now
+		case rule.Delete:
+			value = documents.DeleteField
 		}
+		field, whole := cascade.Changed(data, path, value)
+		data[field], fields[field] = whole, whole
 	}
 	return fields
 }

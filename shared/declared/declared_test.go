@@ -2,6 +2,8 @@ package declared_test
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -15,11 +17,16 @@ import (
 // entry returns the entry that declares a rule, in the form of rules.json.
 func entry(t testing.TB, rule any) manifest.Entry {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *",
-		"rule": rule}}})
+	if keys, is := rule.(fields); is && keys["where"] != nil && len(keys["where"].(array)) == 0 {
+		without := maps.Clone(keys)
+		delete(without, "where")
+		rule = without
+	}
+	text, err := json.Marshal(rule)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text = []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{") + `]}`)
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,63 +24,6 @@ func ofDocuments(r rule.Rule) documentsOf { return documentsOf{r, &keepers{}} }
 // PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000
 
-// filters returns the filters for the conditions that an index can answer, without the age. That of the string comes first.
-func (c documentsOf) filters() (filters []documents.Filter) {
-	if text := c.TextField(); text != "" {
-		filters = append(filters, documents.Filter{Field: text, Op: ">", Value: ""})
-	}
-	for _, w := range c.Where {
-		switch alternatives := w.Alternatives(); {
-		case w.Is == rule.True:
-			filters = append(filters, documents.Filter{Field: w.Field, Op: "==", Value: true})
-		case len(alternatives) == 1:
-			filters = append(filters, documents.Filter{Field: w.Field, Op: "==", Value: alternatives[0]})
-		case len(alternatives) > 1:
-			filters = append(filters, documents.Filter{Field: w.Field, Op: "in", Value: alternatives})
-		}
-	}
-	return filters
-}
-
-// indexed reports whether all documents that the query finds are due.
-func (c documentsOf) indexed() bool {
-	text := c.TextField()
-	for _, w := range c.Where {
-		if !w.Indexed() && w.Field != text {
-			return false
-		}
-	}
-	return len(c.Unless) == 0
-}
-
-// query returns the query for the documents that may be due. If a condition asks for a string, the query goes through the
-// strings: then documents without one cost nothing, however many there are.
-func (c documentsOf) query(run cleanup.Run) documents.Query {
-	q := documents.Query{
-		Collection: c.Source(), Group: c.CollectionGroup != "",
-		Where:  append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
-		Select: c.fields(),
-	}
-	if text := c.TextField(); text != "" {
-		q.OrderBy = append(q.OrderBy, text)
-	}
-	q.OrderBy = append(q.OrderBy, c.Age.Field)
-	return q
-}
-
-// fields returns the fields by which a document is judged.
-func (c documentsOf) fields() []string {
-	fields := []string{c.Age.Field}
-	for _, w := range c.Where {
-		fields = append(fields, w.Field)
-	}
-	for _, u := range c.Unless {
-		fields = append(fields, u.Fields()...)
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
-}
-
 // planning is a run of the rule.
 type planning struct {
 	documentsOf
@@ -99,9 +43,9 @@ type page struct {
 // begin reads the first page, and counts what is kept, beside the commit that takes the run's lease.
 func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
 	c.keepers = &keepers{} // of this run alone
-	g := &planning{documentsOf: c, Planner: p, query: c.query(p.Run), rule: c.sweepRule()}
+	g := &planning{documentsOf: c, Planner: p, query: c.Query(p.Now), rule: c.sweepRule()}
 	counting, cancel := context.WithCancel(ctx)
-	if c.Limit == 0 {
+	if c.Limit == 0 && c.counted() {
 		g.count(counting)
 	}
 	first := flow.One(ctx, p.Checkpoint, func(ctx context.Context, checkpoint string) (page, error) {
@@ -128,7 +72,7 @@ func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Read
 
 // read reads a page, when so many actions have been proposed.
 func (g *planning) read(ctx context.Context, from documents.Cursor, planned int) (p page, err error) {
-	n := PageSize
+	n := min(PageSize, g.Judges()-g.seen)
 	if g.Limit > 0 {
 		n = min(n, g.Limit-planned)
 	}
@@ -157,7 +101,7 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		if !p.more {
 			break
 		}
-		if g.Limit > 0 && g.Planned() == g.Limit {
+		if g.Limit > 0 && g.Planned() == g.Limit || g.seen >= g.Judges() {
 			g.later = true
 			g.Continue(func([]documents.Ref) string { return checkpoint })
 			break
@@ -174,19 +118,61 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 			return err
 		}
 	}
-	if g.Limit > 0 {
+	switch {
+	case !g.counted():
+		g.share(ctx)
+	case g.Limit > 0:
 		g.count(ctx)
 	}
 	return nil
+}
+
+// counted reports whether counts tell which documents the query skips, and why each is kept: where its age is a timestamp that
+// an index finds, and its conditions have no alternatives.
+func (c documentsOf) counted() bool {
+	return !c.Scans() && len(c.Age) == 1 && len(c.Age[0].As) == 0 && len(c.Asked().Any) == 0
+}
+
+// share holds what is due against all documents that meet the conditions which the query asks for.
+func (g *planning) share(ctx context.Context) {
+	if g.DuePercent() == 100 {
+		return
+	}
+	all := g.query
+	if all.Select = nil; !g.Scans() {
+		asked := g.Asked()
+		all.Where, all.Any = asked.Filters, asked.Any
+	}
+	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
+		g.Share("documents of "+g.Source(), g.seen, g.Planned(), g.DuePercent())
+		return
+	}
+	n, err := g.Documents.Count(ctx, all)
+	if err != nil {
+		g.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
+			"if there are too many for Firestore to count, set maxDuePercent to 100: %w", g.Source(), g.DuePercent(), err))
+		return
+	}
+	due := g.Planned()
+	if g.later { // the share that is due is taken to be the same among the documents that were not read
+		found, err := g.Documents.Count(ctx, documents.Query{Collection: g.query.Collection, Group: g.query.Group, Where: g.query.Where,
+			Any: g.query.Any, OrderBy: g.query.OrderBy})
+		if err != nil {
+			g.Unknown(fmt.Errorf("what is due in %s could not be counted: %w", g.Source(), err))
+			return
+		}
+		due = due * found / max(1, g.seen)
+	}
+	g.Share("documents of "+g.Source(), max(n, due), due, g.DuePercent())
 }
 
 // count counts what the query skips, while the run plans.
 func (g *planning) count(ctx context.Context) {
 	k := g.kept(g.Planner, g.query)
 	if g.later {
-		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", g.Limit)
+		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", cmp.Or(g.Limit, g.Judges()))
 	}
-	if !g.indexed() {
+	if !g.Finds() {
 		// The share that is due is taken to be the same among the documents that were not read.
 		k.Planned = func(due int) int { return g.Planned() * due / max(1, g.seen) }
 	}
@@ -196,41 +182,56 @@ func (g *planning) count(ctx context.Context) {
 // countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes
 // them due.
 func (c documentsOf) countFields(p *cleanup.Planner, q documents.Query, found []documents.Document) {
+	var fields []string
 	for _, w := range c.Where {
-		if w.Is != rule.NotTrue && w.Is != rule.Null && w.Is != rule.Missing {
-			continue
+		for _, one := range append(slices.Clone(w.Any), w) {
+			if one.Absence() {
+				fields = append(fields, one.Field)
+			}
 		}
+	}
+	for _, a := range c.Age {
+		if a.Optional {
+			fields = append(fields, a.Field)
+		}
+	}
+	for _, field := range fields {
 		written := 0
 		for _, d := range found {
-			if _, has := d.Lookup(w.Field); has {
+			if _, has := d.Lookup(field); has {
 				written++
 			}
 		}
-		p.FieldSeen(q, w.Field, len(found), written)
+		p.FieldSeen(q, field, len(found), written)
 	}
 }
 
 // kept describes the documents that the query skips, so that they can be counted.
 func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCount {
+	age, asked := c.Age[0], c.Asked()
 	k := cleanup.KeptCount{
-		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
-		KeptYoung: c.keptYoung(), KeptUnset: c.keptUnset(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
+		Due: q, Eligible: asked.Filters, Young: documents.Filter{Field: age.Field, Op: ">=", Value: age.Cutoff(p.Now)},
+		KeptYoung: age.Young(), KeptUnset: age.Unset(), KeptUndated: age.Undated(), MaxDuePercent: c.DuePercent(),
 	}
-	text := c.TextField()
-	if k.Only = text != "" && len(k.Eligible) > 1 || c.CollectionGroup != ""; k.Only {
+	if k.Only = len(asked.Ranged) > 0 && (len(asked.Filters) > 1 || !c.isText(asked.Ranged[0])) || c.IsGroup(); k.Only {
 		return k
 	}
-	if text != "" {
-		k.Among, k.Invalid = []documents.Filter{{Field: text, Op: "!=", Value: nil}}, true
+	if len(asked.Ranged) > 0 {
+		k.Among, k.Invalid = []documents.Filter{{Field: asked.Ranged[0], Op: "!=", Value: nil}}, true
 	}
 	var unmet []string
 	for _, w := range c.Where {
-		if w.Indexed() || w.Field == text {
+		if !slices.ContainsFunc(asked.Judged, func(j rule.Condition) bool { return j.Field == w.Field }) {
 			unmet = append(unmet, w.Unmet())
 		}
 	}
 	k.KeptOther = strings.Join(unmet, ", or ")
 	return k
+}
+
+// isText reports whether the condition on a field asks for any string.
+func (c documentsOf) isText(field string) bool {
+	return slices.ContainsFunc(c.Where, func(w rule.Condition) bool { return w.Field == field && w.Is == "text" })
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
@@ -240,13 +241,13 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, l
 	if len(found) == 0 {
 		return last, nil
 	}
-	if c.TextField() == "" {
+	if len(c.Asked().Ranged) == 0 {
 		cursor, err := q.After(found[len(found)-1])
 		return string(cursor), err
 	}
 	for _, d := range slices.Backward(found) {
 		if c.judgeFields(d, run).Kind == "" {
-			if c.CollectionGroup != "" {
+			if c.IsGroup() {
 				return d.Path, nil
 			}
 			return d.ID(), nil
@@ -258,12 +259,11 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, l
 // cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
 // beginning.
 func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
-	text := c.TextField()
-	if checkpoint == "" || text == "" {
+	if checkpoint == "" || len(c.Asked().Ranged) == 0 {
 		return documents.Cursor(checkpoint), nil
 	}
 	path := c.Collection + "/" + checkpoint
-	if c.CollectionGroup != "" {
+	if c.IsGroup() {
 		path = checkpoint
 	}
 	if _, err := documents.RefOf(path); err != nil {
@@ -273,8 +273,12 @@ func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documen
 	if err != nil {
 		return "", err
 	}
-	value, _ := d.Text(text)
-	if _, dated := d.Time(c.Age.Field); !found || value == "" || !dated {
+	for _, field := range q.OrderBy {
+		if value := d.Value(field); !found || value == nil || value == "" {
+			return "", nil
+		}
+	}
+	if _, dated := c.Age[0].At(d.Value(c.Age[0].Field)); c.Age[0].Indexed() && !dated {
 		return "", nil
 	}
 	return q.Past(d)

@@ -16,8 +16,8 @@ import (
 )
 
 var signups = rule.Rule{
-	Collection: "signups", Age: &rule.Age{Field: "createdAt", Days: 7}, Action: "delete signup",
-	Where: []rule.Condition{{Field: "confirmedAt", Is: rule.Null}},
+	Collection: "signups", Age: rule.Ages{{Field: "createdAt", Days: new(7)}}, Action: "delete signup",
+	Where: []rule.Condition{{Field: "confirmedAt", Is: "not set"}},
 }
 
 // The job of a rule runs like any other.

@@ -162,8 +162,8 @@ func TestManyThatGoAlong(t *testing.T) {
 // TestFieldsOfAnotherForm: a value names an object only at the path that the rule says.
 func TestFieldsOfAnotherForm(t *testing.T) {
 	f := start(t, drafts(fields{"with": array{
-		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"},
-		fields{"object": "more[]", "under": "images/"},
+		fields{"objects": "images/**", "field": "photos[].url"}, fields{"objects": "images/**", "field": "cover.url"},
+		fields{"objects": "images/**", "field": "more[]"},
 	}}))
 	const name, theirs = "images/a.png", "images/b.png"
 	for _, object := range []string{name, theirs} {
@@ -212,8 +212,8 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		written any // by a young document
 		aborted bool
 	}{
-		{"not true", 20, nil, true}, {"not true", 19, nil, false}, {"missing", 20, nil, true}, {"null", 20, nil, true},
-		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"null", 20, "x", false},
+		{"not true", 20, nil, true}, {"not true", 19, nil, false}, {"missing", 20, nil, true}, {"not set", 20, nil, true},
+		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"not set", 20, "x", false},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			f := start(t, drafts(fields{"where": array{fields{"field": "state.published", "is": tt.is}}, "maxDuePercent": 100}))

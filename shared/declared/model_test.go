@@ -43,14 +43,12 @@ func holds(condition fields, document fields) bool {
 	switch condition["is"] {
 	case "text":
 		return isText && text != ""
-	case "null":
+	case "not set":
 		return value == nil
-	case "not null":
+	case "set":
 		return value != nil
 	case "missing":
 		return !there
-	case "true":
-		return value == true
 	case "not true":
 		return value == false || value == nil
 	}
@@ -74,7 +72,7 @@ func drawConditions(t *rapid.T) (all array) {
 		case "in":
 			condition["in"] = rapid.SampledFrom([]array{{"a", "b"}, {"a", int64(1)}, {true, "", int64(-7)}, {"b"}}).Draw(t, "values")
 		case "is":
-			states := []string{"null", "not null", "missing", "true", "not true"}
+			states := []string{"not set", "set", "missing", "not true"}
 			if !strings.Contains(field, ".") {
 				states = append(states, "text", "text")
 			}
@@ -113,8 +111,8 @@ func TestModel(t *testing.T) {
 		draw := func(name string) bool { return rapid.Bool().Draw(rt, name) }
 		var with array
 		for _, along := range []fields{
-			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"folder": "boxes/{id}/"},
-			{"object": "photos[].url", "under": "photos/"}, {"account": true},
+			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"objects": "boxes/{id}/**"},
+			{"objects": "photos/**", "field": "photos[].url"}, {"account": "{id}"},
 		} {
 			if draw("along") && (!group || along["field"] == nil) {
 				with = append(with, along)
@@ -234,11 +232,11 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 				move(other, id+"/notes/"+note)
 			}
 		}
-		if chosen("account", true) {
+		if chosen("account", "{id}") {
 			delete(want.Accounts, id)
 		}
 		for name := range w.Objects {
-			if strings.HasPrefix(name, "boxes/"+id+"/") && chosen("folder", "boxes/{id}/") {
+			if strings.HasPrefix(name, "boxes/"+id+"/") && chosen("objects", "boxes/{id}/**") {
 				delete(want.Objects, name)
 			}
 		}
@@ -247,7 +245,7 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 			photo, _ := photos[0].(fields)
 			link, _ = photo["url"].(string)
 		}
-		if name := strings.TrimPrefix(link, "gs://"+bucket+"/"); strings.HasPrefix(name, "photos/") && chosen("under", "photos/") {
+		if name := strings.TrimPrefix(link, "gs://"+bucket+"/"); strings.HasPrefix(name, "photos/") && chosen("objects", "photos/**") {
 			delete(want.Objects, name)
 		}
 	}

@@ -1,60 +1,63 @@
 package declared
 
 import (
-	"path"
 	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// objectsOf returns the pass of a rule about objects. It deletes those that are old enough and whose owner does not exist.
+// objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not exist, if
+// they must have one.
 func objectsOf(r rule.Rule) orphans.Objects {
+	binds := r.Binds()
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
-		id, named := ownerOf(o, *r.Owner)
-		var d cleanup.Decision
-		switch {
-		case !named && r.Owner.Metadata != "":
-			d = cleanup.Keep("no " + r.Owner.Metadata + " in its metadata")
-		case !named:
-			d = cleanup.Invalid("not at a path that names its owner")
-		case o.Created.IsZero():
-			d = cleanup.Invalid("its upload time is unknown")
-		case !o.Created.Before(r.Age.Cutoff(now)):
-			d = cleanup.Keep("not older than " + r.Age.Words())
-		default:
-			d = cleanup.Do(r.Kind(), "")
+		v := orphans.Verdict{Uploaded: o.Created, Owner: orphans.Nobody}
+		bound, ok := binds(o.Name)
+		if !ok {
+			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
+			return v
 		}
-		return orphans.Verdict{Decision: d, Owner: documents.Ref{Collection: r.Owner.Collection, ID: id}, Uploaded: o.Created}
+		i := rule.Item{ID: o.Name, Bound: bound, Field: rule.FieldsOfObject(o)}
+		v.Decision = judgeOwn(r, own{fields: fieldsOf(i), at: map[string]time.Time{rule.TimeCreated: o.Created}}, now)
+		if v.Kind != "" {
+			v.Decision.Reason = ""
+		}
+		if len(r.Gone) == 0 || v.Kind == "" {
+			return v
+		}
+		owners, ok := i.Fill(r.Gone[0].Document)
+		if ok && len(owners) == 1 {
+			v.Owner = owners[0]
+			return v
+		}
+		v.Decision = cleanup.Invalid(r.Gone[0].Nameless())
+		if _, named := i.Field(metadataOf(r.Gone[0])); !named {
+			v.Decision = cleanup.Keep("no owner in its metadata")
+		}
+		return v
 	}
 	reason := func(why string, uploaded time.Time) string {
-		why += ", uploaded " + retention.Stamp(uploaded) + ", older than " + r.Age.Words()
-		if r.Because != "" {
-			why = r.Because + ": " + why
+		because := r.Age[0].Reason(uploaded)
+		if why != "" {
+			because = why + ", " + because
 		}
-		return why
+		if r.Because != "" {
+			because = r.Because + ": " + because
+		}
+		return because
 	}
-	return orphans.Objects{Folder: r.Objects, Judge: judge, Reason: reason}
+	return orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
 }
 
-// ownerOf returns the id of the document that an object belongs to; named is false if the object names none.
-func ownerOf(o objects.Object, owner rule.Owner) (id string, named bool) {
-	if owner.Metadata != "" {
-		id, named = o.Metadata[owner.Metadata]
-		return id, named
+// metadataOf returns the field of an object that a relation names its owner by: a key of its metadata, or else its name.
+func metadataOf(r rule.Relation) string {
+	if _, key, found := strings.Cut(r.Document, "{metadata."); found {
+		key, _, _ = strings.Cut(key, "}")
+		return "metadata." + key
 	}
-	parts := strings.Split(o.Name, "/")
-	if len(parts) < owner.Segment || len(parts) == owner.Segment && !owner.Stem {
-		return "", false
-	}
-	id = parts[owner.Segment-1]
-	if owner.Stem {
-		id = strings.TrimSuffix(id, path.Ext(id))
-	}
-	return id, id != ""
+	return "name"
 }

@@ -243,6 +243,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()
 		r.applier.Accounts.Written = r.DeletedAccounts
+		r.decider.People = r.applier.Accounts.Reader
 	}
 	if c.tasks != nil {
 		r.applier.Tasks = c.tasks.Writer()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -16,20 +18,32 @@ var defaults = map[string]any{
 	"memory": "512Mi", "cpu": "1", "retryCount": json.Number("3"),
 }
 
-// withDefaults fills in what an entry without a package leaves out.
-func withDefaults(object map[string]any) {
+// prepared moves what an entry without a package says in run into the entry, fills in what it leaves out, and returns what is wrong
+// with where it says something.
+func prepared(object map[string]any) (problems []problem) {
 	functions, _ := object["functions"].([]any)
-	for _, one := range functions {
+	for i, one := range functions {
 		entry, _ := one.(map[string]any)
-		if entry == nil || entry["package"] != nil && entry["rule"] == nil {
+		if entry == nil || entry["package"] != nil {
 			continue
 		}
+		for run := range reflect.TypeFor[Run]().Fields() {
+			if _, said := entry[keyOf(run)]; said {
+				at := fmt.Sprintf("functions[%d].%s", i, keyOf(run))
+				problems = append(problems, problem{at, fmt.Sprintf(`it belongs into run: "run": {%q: …}`, keyOf(run)), true})
+				delete(entry, keyOf(run))
+			}
+		}
+		run, _ := entry["run"].(map[string]any)
+		delete(entry, "run")
+		maps.Copy(entry, run)
 		for key, value := range defaults {
 			if _, said := entry[key]; !said {
 				entry[key] = value
 			}
 		}
 	}
+	return problems
 }
 
 // notDeclared returns the keys of an entry that it must not have with a rule, because they follow from the rule.
@@ -53,10 +67,10 @@ func archives(entries []Entry) (problems []error) {
 		if e.Rule == nil {
 			continue
 		}
-		for _, archive := range e.Rule.Archives() {
+		for _, archive := range e.Archives() {
 			for _, other := range entries {
 				if place := other.reads(archive); place != "" {
-					problems = append(problems, fmt.Errorf("%s: rule.archive: %s reads %s, and must not find copies in %s: "+
+					problems = append(problems, fmt.Errorf("%s: archive: %s reads %s, and must not find copies in %s: "+
 						"choose a collection that no rule and no job reads", e.Name, other.Name, place, archive))
 				}
 			}
@@ -109,28 +123,31 @@ func (e *Entry) derive() {
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
 	}
-	if r.UsesAuth() {
+	if r.DeletesAccounts() {
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
 	}
-	if r.Accounts != "" { // accounts are listed and looked up
+	if r.ReadsAccounts() {
 		e.Roles[config.Auth] = append(e.Roles[config.Auth], "firesweepAccountReader")
 	}
-	scope := "COLLECTION"
-	if r.CollectionGroup != "" {
-		scope = "COLLECTION_GROUP"
-	}
-	switch fields := r.IndexFields(); {
-	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic indexes, so it lists them
-		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{
-			CollectionGroup: r.CollectionGroup, FieldPath: fields[0],
-			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: scope, Order: "ASCENDING"}),
-		})
-	case len(fields) > 1:
-		index := Index{CollectionGroup: r.Group(), QueryScope: scope}
-		for _, field := range fields {
-			index.Fields = append(index.Fields, IndexField{FieldPath: field, Order: "ASCENDING"})
+	for _, i := range r.Indexes() {
+		index := Index{CollectionGroup: i.Collection, QueryScope: "COLLECTION"}
+		if i.Group {
+			index.QueryScope = "COLLECTION_GROUP"
 		}
-		e.Indexes = []Index{index}
+		for _, field := range i.Fields {
+			f := IndexField{FieldPath: field.Path, Order: "ASCENDING"}
+			if field.Contains {
+				f.Order, f.ArrayConfig = "", "CONTAINS"
+			}
+			index.Fields = append(index.Fields, f)
+		}
+		if len(i.Fields) > 1 {
+			e.Indexes = append(e.Indexes, index)
+			continue
+		}
+		only := index.Fields[0] // an override replaces the automatic indexes, so it lists them
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: i.Collection, FieldPath: only.FieldPath,
+			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: index.QueryScope, Order: only.Order, ArrayConfig: only.ArrayConfig})})
 	}
 	bare := func(group, field string) {
 		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: group, FieldPath: field, Indexes: []OverrideIndex{}})

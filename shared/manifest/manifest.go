@@ -53,8 +53,19 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does. It then has no package, and its roles, indexes and collections follow from the rule.
-	Rule *rule.Rule `json:"rule,omitempty"`
+	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles, indexes and
+	// collections follow from the rule.
+	*rule.Rule
+	Run *Run `json:"run,omitempty"` // of an entry with a rule, as it is written; what is read has these keys in the entry itself
+}
+
+// Run is how the function of a rule runs.
+type Run struct {
+	TimeoutSeconds int     `json:"timeoutSeconds,omitempty"`
+	Memory         string  `json:"memory,omitempty"`
+	CPU            *string `json:"cpu,omitempty"`
+	RetryCount     *int    `json:"retryCount,omitempty"`
+	Shards         int     `json:"shards,omitempty"`
 }
 
 // Queue is how Cloud Tasks calls a worker.
@@ -180,7 +191,7 @@ type parsing struct {
 
 func (p *parsing) read(s source) {
 	var l list
-	wrong := strictly(s.plain, withDefaults, &l)
+	wrong := strictly(s.plain, prepared, &l)
 	refuse := func(path, format string, args ...any) {
 		p.problems = append(p.problems, s.problem(path, fmt.Sprintf(format, args...)))
 	}
@@ -213,7 +224,8 @@ func (p *parsing) read(s source) {
 		for _, text := range texts {
 			key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
 			follows := func(p problem) bool {
-				return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
+				sourceless := key == "rule" && strings.HasPrefix(p.at, here+".") // perhaps what it goes through has a wrong type
+				return p.hides(here+"."+key) || p.hidden && (p.at == here || sourceless)
 			}
 			if !slices.ContainsFunc(wrong, follows) {
 				refuse(here+"."+key, "%s, %s: %s", here, e.Name, text)

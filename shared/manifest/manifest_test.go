@@ -30,9 +30,9 @@ func TestParse(t *testing.T) {
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "functions[5], cleanExpiredComped: name is taken by functions[4], cleanExpiredComped of manifest.json"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
-		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are name,`},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are timeoutSeconds,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: timeoutSeconds: it must be a whole number, not a string"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: run.timeoutSeconds: it must be a whole number, not a string"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: it must be from 60 to 1740"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
@@ -194,8 +194,8 @@ func FuzzParse(f *testing.F) {
 // TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
 func TestProblemsOfAListTogether(t *testing.T) {
 	const two = `{"functions":[
-		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","rule":{"collection":"drafts","age":{"field":"at","days":90}}},
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":90}}}
+		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","collection":"drafts","age":{"field":"at","days":90}},
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":90}}
 	]}`
 	_, err := Parse(File{"rules.json", []byte(two)})
 	if err == nil {
@@ -214,7 +214,7 @@ func TestProblemsOfAListTogether(t *testing.T) {
 // TestArchives: a copy of what clients wrote must not get to where it decides what is deleted, or who may do what.
 func TestArchives(t *testing.T) {
 	entry := func(name, rule string) string {
-		return `{"name":"` + name + `","schedule":"0 4 * * *","rule":{"age":{"field":"at","days":9},` + rule + `}}`
+		return `{"name":"` + name + `","schedule":"0 4 * * *","age":{"field":"at","days":9},` + rule + `}`
 	}
 	for _, tt := range []struct{ archive, with, other, reads string }{ // reads is what the error names; empty: no error
 		{"old", `[{"subcollection":"parts"},{"collection":"notes","field":"of"}]`, `"collection":"more"`, ""},
@@ -237,7 +237,7 @@ func TestArchives(t *testing.T) {
 			t.Errorf("%s: %v", tt.archive, err)
 		}
 		if said := fmt.Sprint(err); tt.reads != "" {
-			for _, part := range []string{tt.reads + ",", "cleanupThings: rule.archive: "} {
+			for _, part := range []string{tt.reads + ",", "cleanupThings: archive: "} {
 				if !strings.Contains(said, part) {
 					t.Errorf("%s: %s, want an error that says %q", tt.archive, said, part)
 				}
@@ -254,17 +254,17 @@ func TestArchives(t *testing.T) {
 // is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {
 	_, err := Parse(File{"rules.json", []byte(`{"functions":[
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"at","days":"90"}}},
-		{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things/","age":{"field":"at"}}}
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":"90"}},
+		{"name":"cleanupThings","schedule":"0 4 * *","collection":"things/","age":{"field":"at"}}
 	]}`)})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json:2: functions[0], cleanupDrafts: rule.age.days: it must be a whole number, not a string",
-		"rules.json:3: functions[1], cleanupThings: rule.age: give one of hours, days and months",
-		"rules.json:3: functions[1], cleanupThings: rule.collection: ",
+		"rules.json:2: functions[0], cleanupDrafts: age.days: it must be a whole number, not a string",
+		"rules.json:3: functions[1], cleanupThings: collection: ",
+		"rules.json:3: functions[1], cleanupThings: age: give one of hours, days and months",
 		"rules.json:3: functions[1], cleanupThings: ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], want) {

@@ -14,7 +14,7 @@ import (
 // TestWhatNoFunctionCanStartWith: Google, or the start of every function, would refuse these after the deployment has begun. Each
 // problem names the entry, its key and what would be right, and all are said together.
 func TestWhatNoFunctionCanStartWith(t *testing.T) {
-	const rule = `"rule":{"collection":"drafts","age":{"field":"at","days":90}}`
+	const rule = `"collection":"drafts","age":{"field":"at","days":90}`
 	for _, tt := range []struct {
 		entry string
 		want  []string // the lines of the error, without the name of the list; none: no error
@@ -32,20 +32,20 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
 			"functions[1], cleanupdrafts: name is taken by functions[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
 		}},
-		{`{"name":"drafts-x","schedule":"0 4 * * *","rule":{"collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}}`, []string{
+		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
 			`functions[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
-			`functions[0], drafts-x: rule.where[0].is: "false" is not one of: text, null, not null, true, not true, missing`,
+			`functions[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","timeZone":"Berlin","memory":"512MB","timeoutSeconds":3600,"retryCount":9,` + rule + `}`, []string{
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
 			`functions[0], cleanupDrafts: memory is "512MB": it must be a number and Mi or Gi, such as 512Mi or 1Gi`,
 			`functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
 			"functions[0], cleanupDrafts: timeoutSeconds is 3600: it must be from 60 to 1740",
 			"functions[0], cleanupDrafts: retryCount is 9: it must be from 0 to 5",
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"256Mi",` + rule + `}`, []string{
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"256Mi"},` + rule + `}`, []string{
 			`functions[0], cleanupDrafts: memory is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","timeoutSeconds":59,"retryCount":-1,` + rule + `}`, []string{
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"timeoutSeconds":59,"retryCount":-1},` + rule + `}`, []string{
 			"functions[0], cleanupDrafts: timeoutSeconds is 59: it must be from 60 to 1740",
 			"functions[0], cleanupDrafts: retryCount is -1: it must be from 0 to 5",
 		}},
@@ -59,14 +59,13 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
-			"functions[0], cleanupDrafts: rule is missing: it says what the function does",
+			"functions[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts",
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","collectionGroup":"drafts","rule":{"collection":"drafts","age":{"field":"at","hours":1},"days":90,"shards":4,"where":[{"field":"a","==":1,"limit":3}]}}`, []string{
-			`functions[0], cleanupDrafts: there is no key "collectionGroup": it belongs into rule`,
-			`functions[0], cleanupDrafts: rule: there is no key "days": it belongs into age`,
-			`functions[0], cleanupDrafts: rule: there is no key "shards": it belongs beside rule, not into it`,
-			`functions[0], cleanupDrafts: rule.where[0]: there is no key "limit": it belongs beside rule.where, not into it`,
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","shards":4,"collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
+			`functions[0], cleanupDrafts: shards: it belongs into run: "run": {"shards": …}`,
+			`functions[0], cleanupDrafts: there is no key "days": it belongs into age`,
+			`functions[0], cleanupDrafts: where[0]: there is no key "limit": it belongs beside where, not into it`,
 		}},
 	} {
 		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"functions":[` + tt.entry + `]}`)})
@@ -139,9 +138,9 @@ func lockOf(t *testing.T, manifest, rules string) (lock struct {
 // Terraform takes a key that is there for an answer.
 func TestLock(t *testing.T) {
 	const rules = `{"functions":[
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}}},
-		{"name":"cleanupAvatars","schedule":"0 3 * * 1","timeZone":"Europe/Berlin","memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0,
-			"description":"Avatars","rule":{"objects":"avatars/","owner":{"collection":"users","segment":2},"age":{"hours":24}}}]}`
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}},
+		{"name":"cleanupAvatars","schedule":"0 3 * * 1","run":{"memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0},"timeZone":"Europe/Berlin",
+			"description":"Avatars","objects":"avatars/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"hours":24}}]}`
 	lock := lockOf(t, read(t), rules)
 	drafts := map[string]any{
 		"name": "cleanupDrafts", "package": "", "description": "A declared rule", "trigger": "schedule", "schedule": "0 4 * * *", "timeZone": "UTC",
@@ -190,7 +189,7 @@ func TestLock(t *testing.T) {
 }
 
 func TestNoLockOfWrongRules(t *testing.T) {
-	const wrong = `{"functions":[{"name":"cleanupReports","schedule":"0 4 * *","rule":{"collection":"a","age":{"field":"at","days":9}}}]}`
+	const wrong = `{"functions":[{"name":"cleanupReports","schedule":"0 4 * *","collection":"a","age":{"field":"at","days":9}}]}`
 	text, err := Lock(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(wrong)})
 	if text != nil {
 		t.Errorf("a lock of wrong rules: %s", text)

@@ -19,10 +19,21 @@ import (
 // schema returns the JSON schema of functions/rules.json for editors, made from the types that read it.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	entry, err := jsonschema.For[Entry](nil)
-	if err != nil {
-		t.Fatal(err)
+	related, operators := &jsonschema.Schema{Ref: "#/$defs/relation"}, rule.Operators()
+	condition := &jsonschema.Schema{Ref: "#/$defs/condition"}
+	types := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[rule.Condition](): condition, reflect.TypeFor[rule.Relation](): related,
+		reflect.TypeFor[rule.Ages](): {}, reflect.TypeFor[rule.Gone](): {},
 	}
+	made := func(of reflect.Type) *jsonschema.Schema {
+		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: types})
+		if err != nil {
+			t.Fatal(err)
+		}
+		withoutNull(s)
+		return s
+	}
+	entry := made(reflect.TypeFor[Entry]())
 	var none Entry
 	none.Package, none.Worker, none.Queue = "x", "x", &Queue{}
 	none.Roles, none.Indexes, none.FieldOverrides = map[config.Backend][]string{}, []Index{}, []FieldOverride{}
@@ -30,44 +41,64 @@ func schema(t *testing.T) *jsonschema.Schema {
 	for _, key := range append(none.notDeclared(), "trigger", "stopAfterSeconds") {
 		delete(entry.Properties, key)
 	}
-	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "rule"}
+	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "age"}
 	entry.Properties["name"].Pattern = namePattern.String()
-	entry.Properties["memory"].Pattern = memoryPattern.String()
-	between := func(key string, least, most float64) {
-		entry.Properties[key].Minimum, entry.Properties[key].Maximum = &least, &most
+	run := entry.Properties["run"]
+	for key := range run.Properties {
+		delete(entry.Properties, key)
 	}
-	between("timeoutSeconds", minTimeout, maxJobTimeout)
-	between("retryCount", 0, maxRetries)
-	between("shards", 1, config.MaxShards)
-	withoutNull(entry)
-	is := entry.Properties["rule"]
-	is.Required = []string{"age"}
-	least := 1.0
+	run.Properties["memory"].Pattern = memoryPattern.String()
+	between := func(of *jsonschema.Schema, key string, least, most float64) {
+		of.Properties[key].Minimum, of.Properties[key].Maximum = &least, &most
+	}
+	between(run, "timeoutSeconds", minTimeout, maxJobTimeout)
+	between(run, "retryCount", 0, maxRetries)
+	between(run, "shards", 1, config.MaxShards)
 	for field := range reflect.TypeFor[rule.Rule]().Fields() {
 		if _, most, found := strings.Cut(field.Tag.Get("range"), "-"); found {
 			highest, err := strconv.ParseFloat(most, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			is.Properties[keyOf(field)].Minimum, is.Properties[keyOf(field)].Maximum = &least, &highest
+			between(entry, keyOf(field), 1, highest)
 		}
 	}
-	for _, key := range []string{"hours", "days", "months"} {
-		is.Properties["age"].Properties[key].Minimum = &least
+	entry.Properties["accounts"].Enum = anys(rule.AccountKinds())
+	age := made(reflect.TypeFor[rule.Age]())
+	between(age, "hours", 0, 24*36500)
+	between(age, "days", 0, 36500)
+	between(age, "months", 0, 1200)
+	form := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: anys(rule.Forms())} }
+	age.Properties["as"] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{form(), {Type: "array", Items: form()}}}
+	word := func(key, word, ref string) {
+		all := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: ref}}
+		s := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{word}}, all}}
+		if field, _ := fieldOf(reflect.TypeFor[rule.Rule](), key); field.Tag.Get("one") != "" {
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Ref: ref})
+		}
+		s.Description = entry.Properties[key].Description
+		entry.Properties[key] = s
 	}
-	is.Properties["owner"].Properties["segment"].Minimum = &least
-	for _, kind := range rule.AccountKinds() {
-		is.Properties["accounts"].Enum = append(is.Properties["accounts"].Enum, kind)
+	word("age", "any", "#/$defs/age")
+	word("gone", "nobody", "#/$defs/relation")
+	type plainCondition rule.Condition
+	type plainRelation rule.Relation
+	defs := map[string]*jsonschema.Schema{"age": age, "condition": made(reflect.TypeFor[plainCondition]()),
+		"relation": made(reflect.TypeFor[plainRelation]())}
+	defs["relation"].Properties["within"] = &jsonschema.Schema{Ref: "#/$defs/age"}
+	scalar := []string{"string", "number", "boolean", "null"}
+	for _, of := range []string{"condition", "relation"} {
+		defs[of].Properties["is"].Enum = anys(rule.States())
+		for _, key := range operators {
+			defs[of].Properties[key] = &jsonschema.Schema{Types: scalar}
+			if strings.HasSuffix(key, "in") || strings.HasSuffix(key, "any") {
+				defs[of].Properties[key] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Types: scalar[:3]}}
+			}
+		}
 	}
-	condition := is.Properties["where"].Items
-	for _, state := range rule.States() {
-		condition.Properties["is"].Enum = append(condition.Properties["is"].Enum, state)
-	}
-	scalar := &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
-	condition.Properties["=="].Types, condition.Properties["in"].Items = scalar.Types, scalar
 	return &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Firesweep: your own cleanups, see docs/rules.md",
-		Type: "object",
+		Type: "object", Defs: defs,
 		Properties: map[string]*jsonschema.Schema{
 			"$schema": {Type: "string"}, "functions": {Type: "array", Items: entry},
 			"enabled": {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
@@ -75,6 +106,13 @@ func schema(t *testing.T) *jsonschema.Schema {
 		Extra:    map[string]any{"allowComments": true, "allowTrailingCommas": true}, // of Visual Studio Code
 		Required: []string{"functions"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
+}
+
+func anys(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	return all
 }
 
 // withoutNull takes null from the types of a schema and of all below it: no key of a list may be null.
@@ -120,28 +158,29 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},
-		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":true}],"set":{"a":null}}}]}`
+	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
+		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":"{id}"}],"set":{"a":null}}]}`
 	ruled := func(more string) string {
-		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},` + more + `}}]}`
+		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},` + more + `}]}`
 	}
 	for text, fits := range map[string]bool{
 		good:               true,
 		ruled(`"limit":1`): true, ruled(`"limit":0`): false, ruled(`"limit":1000001`): false, ruled(`"limit":null`): false,
 		ruled(`"maxDuePercent":100`): true, ruled(`"maxDuePercent":0`): false, ruled(`"maxDuePercent":101`): false,
-		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"owner":null`): false, ruled(`"set":null`): false,
-		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true, ruled(`"age":{"field":"at","days":0}`): false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512Mi","timeoutSeconds":1740,"retryCount":0,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`: true,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512MB","rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                      false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timeoutSeconds":1741,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                 false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","retryCount":6,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                        false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things"}}]}`:                                                                                false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"colection":"things","age":{"field":"at","days":1}}}]}`:                                                   false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":"1"}}}]}`:                                                                  false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}}]}`:                                 false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"rule":{"collection":"t","age":{"days":1}}}]}`:                                                         false,
-		`{"functions":[{"name":"cleanupThings","rule":{"collection":"t","age":{"days":1}}}]}`:                                                                                           false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}}]}`:                                   false,
+		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"set":null`): false,
+		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true,
+		ruled(`"gone":[{"account":"{id}"}]`): true, ruled(`"where":[{"field":"a","==":null}]`): true,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512Mi","timeoutSeconds":1740,"retryCount":0},"collection":"t","age":{"field":"at","days":1}}]}`: true,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512MB"},"collection":"t","age":{"field":"at","days":1}}]}`:                                      false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"timeoutSeconds":1741},"collection":"t","age":{"field":"at","days":1}}]}`:                                 false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"retryCount":6},"collection":"t","age":{"field":"at","days":1}}]}`:                                        false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things"}]}`:                                                                                        false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","colection":"things","age":{"field":"at","days":1}}]}`:                                                           false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":"1"}}]}`:                                                                          false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}]}`:                                         false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"collection":"t","age":{"days":1}}]}`:                                                                 false,
+		`{"functions":[{"name":"cleanupThings","collection":"t","age":{"days":1}}]}`:                                                                                                   false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                           false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {

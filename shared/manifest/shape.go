@@ -36,8 +36,6 @@ func (s *shape) fit(value any, e expected) any {
 	}
 	is := reflect.TypeOf(value)
 	switch wants := e.of.Kind(); {
-	case value == nil && wants == reflect.Interface:
-		return s.refuse(e, `it is null: give a string, a number, true or false; for null write "is": "null"`)
 	case value == nil:
 		return s.refuse(e, "it is null: give a value, or leave it out")
 	case wants == reflect.Interface:
@@ -48,7 +46,17 @@ func (s *shape) fit(value any, e expected) any {
 		}
 		return s.refuse(e, "it must be an object"+e.example(", such as %s"))
 	case wants == reflect.Slice:
+		word := e.tag.Get("word")
+		if word != "" && value == word {
+			return []any{}
+		}
 		list, ok := value.([]any)
+		if !ok && e.tag.Get("one") != "" && (e.of.Elem().Kind() == reflect.Struct) == (jsonType(is) == words[reflect.Map]) {
+			return []any{s.fit(value, expected{e.at, e.of.Elem(), e.around, e.tag})}
+		}
+		if ok && word != "" && len(list) == 0 {
+			return s.refuse(e, fmt.Sprintf("it is empty: leave it out, or write %q", word))
+		}
 		if !ok {
 			return s.refuse(e, "it must be a list, not "+jsonType(is)+e.example("; for example [%s]"))
 		}
@@ -82,6 +90,9 @@ func (s *shape) object(object map[string]any, e expected) map[string]any {
 				continue // its values are data, in which null has a meaning
 			}
 		} else {
+			if slices.Contains(dataOf(e.of), key) {
+				continue
+			}
 			field, known := fieldOf(e.of, key)
 			if !known {
 				delete(object, key)
@@ -138,12 +149,33 @@ func keyOf(f reflect.StructField) string {
 
 // fieldOf returns the field of a struct that has a key in JSON.
 func fieldOf(of reflect.Type, key string) (reflect.StructField, bool) {
-	for field := range of.Fields() {
+	for _, field := range fieldsOf(of) {
 		if keyOf(field) == key {
 			return field, true
 		}
 	}
 	return reflect.StructField{}, false
+}
+
+// fieldsOf returns the fields of a struct that JSON has, with those of structs that are embedded in it.
+func fieldsOf(of reflect.Type) (all []reflect.StructField) {
+	for field := range of.Fields() {
+		switch {
+		case field.Anonymous && field.Type.Kind() == reflect.Pointer:
+			all = append(all, fieldsOf(field.Type.Elem())...)
+		case keyOf(field) != "-":
+			all = append(all, field)
+		}
+	}
+	return all
+}
+
+// dataOf returns the keys of a struct that stand for data, of any type.
+func dataOf(of reflect.Type) []string {
+	if data, has := reflect.Zero(of).Interface().(interface{ Data() []string }); has {
+		return data.Data()
+	}
+	return nil
 }
 
 var position = regexp.MustCompile(`\[\d+\]`)
@@ -157,13 +189,18 @@ func instead(key string, of, around reflect.Type, path string) string {
 		}
 	}
 	var names []string
-	for field := range of.Fields() {
+	for _, field := range fieldsOf(of) {
 		names = append(names, keyOf(field))
-		if field.Type.Kind() == reflect.Pointer && field.Type.Elem().Kind() == reflect.Struct {
-			if _, within := fieldOf(field.Type.Elem(), key); within {
-				return fmt.Sprintf(": it belongs into %s", keyOf(field))
-			}
+		inner := field.Type
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && field.Tag.Get("one") != "" {
+			inner = inner.Elem()
+		}
+		if inner.Kind() != reflect.Struct {
+			continue
+		}
+		if _, within := fieldOf(inner, key); within {
+			return fmt.Sprintf(": it belongs into %s", keyOf(field))
 		}
 	}
-	return "; the keys are " + strings.Join(names, ", ")
+	return "; the keys are " + strings.Join(append(names, dataOf(of)...), ", ")
 }

@@ -42,12 +42,13 @@ func (p problem) hides(key string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
 		return ok && (outer == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
-	return p.at == key || p.hidden && (within(key, p.at) || within(p.at, key))
+	at := strings.Replace(p.at, ".run.", ".", 1) // its keys are the entry's own in what is read
+	return at == key || p.hidden && (within(key, at) || within(at, key))
 }
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
 // occur once, and none may be null. It returns all problems. What has one is missing from out.
-func strictly(text []byte, prepare func(object map[string]any), out any) []problem {
+func strictly(text []byte, prepare func(object map[string]any) []problem, out any) []problem {
 	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return whole(err.Error())
@@ -63,7 +64,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) []probl
 	if !isObject {
 		return s.problems
 	}
-	prepare(object)
+	s.problems = append(s.problems, prepare(object)...)
 	fitting, err := json.Marshal(object)
 	if err == nil {
 		err = decode(fitting, out)

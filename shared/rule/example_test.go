@@ -10,28 +10,28 @@ import (
 // A rule is an entry of functions/rules.json. It can say in words what it does.
 func ExampleRule_Words() {
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions": [
-		{"name": "cleanupStaleDrafts", "schedule": "0 4 * * *", "rule": {
+		{"name": "cleanupStaleDrafts", "schedule": "0 4 * * *",
 			"collection": "drafts",
 			"where": [{"field": "published", "is": "not true"}],
-			"age": {"field": "updatedAt", "days": 90}}}]}`)})
+			"age": {"field": "updatedAt", "days": 90}}]}`)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(entries[0].Rule.Words())
 	// Output:
-	// deletes documents of drafts whose published is not true, and whose updatedAt is more than 90 days ago
+	// deletes documents of drafts whose published is not true and whose updatedAt is more than 90 days ago
 }
 
 // All problems of a rule are reported at once. Parsing a list of functions checks all of its rules.
 func ExampleRule_Problems() {
-	r := rule.Rule{Collection: "cleanupRuns", Age: &rule.Age{Field: "updatedAt"},
-		With: []rule.Along{{Object: "coverUrl", Under: "drafts"}}}
+	r := rule.Rule{Collection: "cleanupRuns", Age: rule.Ages{{Field: "updatedAt"}},
+		With: []rule.Relation{{Objects: "drafts", Field: "coverUrl"}}}
 	for _, problem := range r.Problems() {
 		fmt.Println(problem)
 	}
 	// Output:
-	// rule.age: give one of hours, days and months, e.g. {"field": "createdAt", "days": 90}
-	// rule.collection: cleanupRuns belongs to Firesweep itself
-	// rule.with[0].under: "drafts" is not a folder: write it like drafts/, with a slash at the end and none at the beginning
+	// collection: cleanupRuns belongs to Firesweep itself
+	// age: give one of hours, days and months, e.g. {"field":"createdAt","days":90}, or "any"
+	// with[0].objects: "drafts" is not a folder: write it like drafts/{id}/**
 }

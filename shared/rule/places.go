@@ -1,36 +1,67 @@
 package rule
 
 import (
-	"cmp"
 	"path"
+	"slices"
 	"strings"
 )
 
 // anywhere begins the place of a collection group: all collections whose path ends with what follows.
 const anywhere = "…/"
 
+// everywhere ends the place of all collections below a document.
+const everywhere = "/…"
+
 // Reads returns the places of the documents that the rule judges, deletes or looks for: collections, whose path may have holes.
 func (r Rule) Reads() (places []string) {
-	at := r.Collection
-	if r.CollectionGroup != "" {
-		at = anywhere + r.CollectionGroup
-	}
+	at := r.at()
 	if at != "" {
 		places = append(places, at)
 	}
-	if r.Owner != nil {
-		places = append(places, r.Owner.Collection)
+	for _, related := range r.Related() {
+		places = append(places, related.reads(at)...)
 	}
-	for _, u := range r.Unless {
-		places = append(places, u.Keepers().Collection)
+	for _, w := range r.With {
+		places = append(places, w.reads(at)...)
 	}
-	for _, a := range r.With {
-		switch {
-		case a.Subcollection != "":
-			places = append(places, at+"/{id}/"+a.Subcollection)
-		case a.Collection != "":
-			places = append(places, a.Collection)
-		}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// at returns the place of the rule's documents.
+func (r Rule) at() string {
+	if r.CollectionGroup != "" {
+		return anywhere + r.CollectionGroup
+	}
+	return r.Collection
+}
+
+// reads returns the places of a relation to the documents of a place.
+func (r Relation) reads(at string) (places []string) {
+	var own string
+	switch {
+	case r.Document == "{"+parentHole+"}":
+		own, _ = cutLast(at)
+		own, _ = cutLast(own)
+	case strings.HasPrefix(r.Document, "{"+parentHole+"}/"):
+		below, _ := cutLast(r.Document)
+		own = anywhere + below[strings.LastIndexByte(below, '/')+1:]
+	case r.Document != "":
+		own, _ = cutLast(r.Document)
+	case r.Subcollection == Everything:
+		own = at + "/{id}" + everywhere
+	case r.Subcollection != "":
+		own = at + "/{id}/" + r.Subcollection
+	case r.CollectionGroup != "":
+		own = anywhere + r.CollectionGroup
+	default:
+		own = r.Collection
+	}
+	if own != "" {
+		places = append(places, own)
+	}
+	for _, w := range r.With {
+		places = append(places, w.reads(own)...)
 	}
 	return places
 }
@@ -40,17 +71,38 @@ func (r Rule) Archives() (places []string) {
 	if r.Archive == "" {
 		return nil
 	}
-	places = []string{r.Archive}
-	for _, a := range r.With {
-		if name := cmp.Or(a.Subcollection, a.Collection); name != "" {
-			places = append(places, r.Archive+"/{id}/"+path.Base(name))
+	return append([]string{r.Archive}, archives(r.Archive, r.With)...)
+}
+
+func archives(at string, with []Relation) (places []string) {
+	for _, w := range with {
+		if name := w.archived(); name != "" {
+			below := at + "/{id}/" + name
+			places = append(append(places, below), archives(below, w.With)...)
 		}
 	}
 	return places
 }
 
+// archived returns the name of the collection in the archive for what goes along; empty if it is not copied.
+func (r Relation) archived() string {
+	switch {
+	case r.Remove || r.Objects != "" || r.Account != "":
+		return ""
+	case r.Document != "":
+		collection, _ := cutLast(r.Document)
+		return path.Base(collection)
+	}
+	return path.Base(r.Subcollection + r.Collection + r.CollectionGroup)
+}
+
 // Same reports whether two places may be the same collection: a hole stands for any id.
 func Same(a, b string) bool {
+	for _, pair := range [][2]string{{a, b}, {b, a}} {
+		if above, all := strings.CutSuffix(pair[0], everywhere); all {
+			return below(above, pair[1])
+		}
+	}
 	endA, groupA := strings.CutPrefix(a, anywhere)
 	endB, groupB := strings.CutPrefix(b, anywhere)
 	partsA, partsB := strings.Split(endA, "/"), strings.Split(endB, "/")
@@ -59,10 +111,22 @@ func Same(a, b string) bool {
 		return false
 	}
 	for i := 1; i <= n; i++ {
-		x, y := partsA[len(partsA)-i], partsB[len(partsB)-i]
-		if x != y && !strings.Contains(x, "{") && !strings.Contains(y, "{") {
+		if !samePart(partsA[len(partsA)-i], partsB[len(partsB)-i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// below reports whether a place may be below a document.
+func below(document, place string) bool {
+	parts, of := strings.Split(place, "/"), strings.Split(document, "/")
+	if strings.HasPrefix(place, anywhere) || strings.HasPrefix(document, anywhere) {
+		return true
+	}
+	return len(parts) > len(of) && Same(strings.Join(parts[:len(of)], "/"), document)
+}
+
+func samePart(x, y string) bool {
+	return x == y || strings.Contains(x, "{") || strings.Contains(y, "{")
 }

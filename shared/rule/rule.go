@@ -1,158 +1,244 @@
-// Package rule holds cleanups that are declared instead of written: which documents, objects or accounts a cleanup deletes,
-// and what goes along with them. This package reads a rule, checks it and puts it into words; shared/declared makes a job of
-// it.
+// Package rule holds cleanups that are declared instead of written: which documents, objects or accounts a cleanup deletes or
+// changes, and what goes along with them. It reads a rule, checks it, puts it into words, and judges items by their own
+// attributes; shared/declared makes a job of it.
 //
-// rule.go is the format of a rule. check.go says what is wrong with one, index.go which index it needs, and words.go what it
-// does, in a sentence.
+// rule.go is the format of a rule. Four tables say what its keys mean: conditions.go has the operators and states of fields,
+// times.go the forms of ages, relations.go how something else belongs to an item, and kinds.go what accounts and objects have.
+// paths.go fills paths with what an item holds. From these, check.go says what is wrong with a rule, query.go what it asks
+// Firestore for and which indexes that needs, and words.go what it does, in a sentence.
 package rule
 
 import (
+	"bytes"
+	"encoding/json"
+	"slices"
 	"strings"
-	"time"
-
-	"github.com/firesweep/firesweep/shared/retention"
 )
 
 // Rule is a declared cleanup. Exactly one of Collection, CollectionGroup, Objects and Accounts is set: it says what the
 // cleanup goes through.
 type Rule struct {
-	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection, e.g. drafts or teams/main/drafts"`
-	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name"`
-	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket below this folder, which ends with a slash; they need an owner"`
+	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection, e.g. drafts or chats/{chat}/users, in which {chat} stands for any id"`
+	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name, at the top level too"`
+	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. avatars/{uid}.* or chats/{chat}/images/**: {x} stands for a part of the name, .* for any extension, * for any part, ** for the rest"`
 	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
-	Where   []Condition    `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on a document's fields, all of which must hold"`
-	Age     *Age           `json:"age,omitempty" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; required"`
-	Unless  []Unless       `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps a document or an account"`
-	Owner   *Owner         `json:"owner,omitempty" example:"{\"collection\": \"users\", \"segment\": 2}" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
-	With    []Along        `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what is deleted along with a document"`
+	Where   []Condition    `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
+	Age     Ages           `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
+	Gone    Gone           `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
+	Unless  []Relation     `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
+	With    []Relation     `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
 	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
-	Set     map[string]any `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting; the string {now} stands for the time of the run"`
+	Set     map[string]any `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
 
 	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
+	MaxReads      int    `json:"maxReads,omitempty" range:"1-100000000" jsonschema:"how many documents one run judges at most, 1000000 unless set; the next run continues"`
 	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call the action, e.g. delete draft"`
 	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
 }
 
-// Condition is a condition on one field. Exactly one of Equals, In and Is is set.
-type Condition struct {
-	Field  string `json:"field" jsonschema:"the field's name, with dots for fields of maps"`
-	Equals any    `json:"==,omitempty" jsonschema:"a string, a number, true or false"`
-	In     []any  `json:"in,omitempty" jsonschema:"any of these strings, numbers, true and false; at most 30"`
-	Is     string `json:"is,omitempty" jsonschema:"text: a string that is not empty. null: null or missing. not null: anything else. missing: not even null. true. not true: false, null or missing"`
-}
+// Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
+type Ages []Age
 
-// The values of [Condition.Is].
-const (
-	Text    = "text"     // a string that is not empty
-	Null    = "null"     // null or missing
-	NotNull = "not null" // anything but null and missing
-	True    = "true"
-	NotTrue = "not true" // false, null or missing; anything else cannot be judged
-	Missing = "missing"  // the document does not have the field
-)
+// Gone are relations all of which must be absent. None of them, but not nil, says that nothing is looked for.
+type Gone []Relation
 
-// States returns the values of [Condition.Is].
-func States() []string { return []string{Text, Null, NotNull, True, NotTrue, Missing} }
+// MarshalJSON writes the word for no ages.
+func (a Ages) MarshalJSON() ([]byte, error) { return orWord("any", a) }
 
-// The values of [Rule.Accounts].
-const (
-	Anonymous  = "anonymous"
-	Unverified = "unverified"
-	Disabled   = "disabled"
-	All        = "all"
-)
+// MarshalJSON writes the word for no relations.
+func (g Gone) MarshalJSON() ([]byte, error) { return orWord("nobody", g) }
 
-// AccountKinds returns the values of [Rule.Accounts].
-func AccountKinds() []string { return []string{Anonymous, Unverified, Disabled, All} }
-
-// The values of [Age.Field] in a rule about accounts.
-const (
-	LastSignIn = "lastSignIn" // the latest of its last sign-in, its last token and its creation
-	Created    = "created"
-)
-
-// Age is the age that something must exceed to be deleted. Exactly one of Hours, Days and Months is set.
-type Age struct {
-	Field  string `json:"field,omitempty" jsonschema:"of a document: the field that holds the timestamp; of an account: lastSignIn (the latest of its last sign-in, its last token and its creation) or created. An object's age counts from its upload"`
-	Hours  int    `json:"hours,omitempty"`
-	Days   int    `json:"days,omitempty" jsonschema:"of 24 hours"`
-	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
-}
-
-// Cutoff returns the time that something must be before to exceed the age.
-func (a Age) Cutoff(now time.Time) time.Time {
-	if a.Months > 0 {
-		return retention.MonthsBefore(now, a.Months)
+func orWord[S ~[]E, E any](word string, all S) ([]byte, error) {
+	if len(all) == 0 {
+		return json.Marshal(word)
 	}
-	return now.Add(-time.Duration(a.Days)*retention.Day - time.Duration(a.Hours)*time.Hour)
+	return json.Marshal([]E(all))
 }
 
-// Unless is a document that keeps an item while it exists.
-type Unless struct {
-	Document string `json:"document" jsonschema:"its path: {id} stands for the id of the item, {uid} for that of an account, {field} for what a field holds, e.g. users/{authorId}"`
+// Condition is a condition on one field, or a choice of conditions. It has Field with Is or with operators, or else Any.
+type Condition struct {
+	Field string      `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
+	Is    string      `json:"is,omitempty" jsonschema:"the state of the field"`
+	Any   []Condition `json:"any,omitempty" jsonschema:"conditions one of which must hold"`
+	Ops   `json:"-"`
 }
 
-// Owner is the document that an object belongs to. Exactly one of Segment and Metadata says where its id is.
-type Owner struct {
-	Collection string `json:"collection" jsonschema:"where the owner is"`
-	Segment    int    `json:"segment,omitempty" jsonschema:"which part of the object's name is the owner's id: 2 in avatars/{id}/photo.png"`
-	Stem       bool   `json:"stem,omitempty" jsonschema:"leave out what follows the last dot, as in avatars/{id}.png"`
-	Metadata   string `json:"metadata,omitempty" jsonschema:"the key of the custom metadata that holds the owner's id; objects without it are kept"`
+// Ops are Firestore's operators on a field, by their key, all of which must hold. A value is a string, an int64, a float64, a
+// truth value or nil, or a list of them.
+type Ops map[string]any
+
+// Relation is how something belongs to an item. Exactly one of the keys in [Relations] says what it is. In unless, it may also
+// be a condition on the item itself.
+type Relation struct {
+	Document        string `json:"document,omitempty" jsonschema:"a document's path: {id} is the item's id, {field} what its field holds, {parent} the path of the document that it lies below, {x} what the rule's path binds"`
+	Account         string `json:"account,omitempty" jsonschema:"an account of Firebase Authentication by its uid, e.g. {ownerId}"`
+	Subcollection   string `json:"subcollection,omitempty" jsonschema:"documents of this collection below the item; in with, ** are all documents below it"`
+	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection whose field names the item"`
+	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field names the item"`
+	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it names"`
+
+	Field    string      `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
+	Where    []Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
+	Within   *Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
+	Remove   bool        `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
+	Metadata string      `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
+	With     []Relation  `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
+
+	Is  string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
+	Ops `json:"-"`
 }
 
-// Along is something that is deleted along with a document. Exactly one of Subcollection, Collection, Object, Folder and
-// Account is set.
-type Along struct {
-	Subcollection string `json:"subcollection,omitempty" jsonschema:"the documents of this collection below the document"`
-	Collection    string `json:"collection,omitempty" jsonschema:"the documents of this collection whose field names the document, by its id or as a reference"`
-	Field         string `json:"field,omitempty" jsonschema:"that field"`
-	Object        string `json:"object,omitempty" jsonschema:"the objects that this field names, by a URL or by their name; [] stands for each element of a list: photos[].url"`
-	Under         string `json:"under,omitempty" jsonschema:"the folder that they must lie below; {id} stands for the document's id"`
-	Metadata      string `json:"metadata,omitempty" jsonschema:"a key of custom metadata: an object is kept if it holds another id than the document's"`
-	Folder        string `json:"folder,omitempty" jsonschema:"all objects below this folder, in which {id} stands for the document's id"`
-	Account       bool   `json:"account,omitempty" jsonschema:"the account of Firebase Authentication with the document's id"`
+// Condition returns the condition on the item itself that an entry of unless may be.
+func (r Relation) Condition() Condition { return Condition{Field: r.Field, Is: r.Is, Ops: r.Ops} }
+
+// Data returns the keys whose values are data: null has a meaning in them.
+func (Condition) Data() []string { return Operators() }
+
+// Data is [Condition.Data] for conditions in unless.
+func (Relation) Data() []string { return Operators() }
+
+// UnmarshalJSON reads a condition.
+func (c *Condition) UnmarshalJSON(text []byte) error {
+	type plain Condition
+	return readOps(text, (*plain)(c), &c.Ops)
 }
 
-// Now is the value that stands for the time of the run in [Rule.Set].
-const Now = "{now}"
+// MarshalJSON writes a condition.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	type plain Condition
+	return writeOps(plain(c), c.Ops)
+}
 
-// DefaultMaxDuePercent is [Rule.MaxDuePercent] if it is not set.
-const DefaultMaxDuePercent = 50
+// UnmarshalJSON reads a relation.
+func (r *Relation) UnmarshalJSON(text []byte) error {
+	type plain Relation
+	return readOps(text, (*plain)(r), &r.Ops)
+}
 
-// Source returns what the rule goes through: a collection, a collection group or a folder.
+// MarshalJSON writes a relation.
+func (r Relation) MarshalJSON() ([]byte, error) {
+	type plain Relation
+	return writeOps(plain(r), r.Ops)
+}
+
+func readOps(text []byte, plain any, ops *Ops) error {
+	if err := json.Unmarshal(text, plain); err != nil {
+		return err
+	}
+	all := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return err
+	}
+	*ops = nil
+	for key, value := range all {
+		if slices.Contains(Operators(), key) {
+			if *ops == nil {
+				*ops = Ops{}
+			}
+			(*ops)[key] = value
+		}
+	}
+	return nil
+}
+
+func writeOps(plain any, ops Ops) ([]byte, error) {
+	text, err := json.Marshal(plain)
+	if err != nil || len(ops) == 0 {
+		return text, err
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for key, value := range ops {
+		all[key] = value
+	}
+	return json.Marshal(all)
+}
+
+// Values of [Rule.Set] that stand for something else.
+const (
+	Now    = "{now}"    // the time of the run
+	Delete = "{delete}" // no value: the field is removed
+)
+
+// Defaults of keys that are not set.
+const (
+	DefaultMaxDuePercent = 50
+	DefaultMaxReads      = 1_000_000
+)
+
+// Source returns what the rule goes through: a collection, a collection group or a pattern of objects.
 func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
 
-// Group returns the name of the collection or collection group, without the path.
-func (r Rule) Group() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
+// Name returns the name of the collection or collection group, without the path.
+func (r Rule) Name() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
+
+// IsGroup reports whether the rule's query goes through a collection group.
+func (r Rule) IsGroup() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "{") }
+
+// OfDocuments reports whether the rule is about documents.
+func (r Rule) OfDocuments() bool { return r.Collection != "" || r.CollectionGroup != "" }
+
+// Items returns the collection of the rule's items as a pattern of [engine.Reach].
+func (r Rule) Items() string {
+	if r.CollectionGroup != "" {
+		return "**/" + r.CollectionGroup
+	}
+	return holePattern.ReplaceAllLiteralString(r.Collection, "*")
+}
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
 func (r Rule) Deletes() bool { return len(r.Set) == 0 }
 
 // Plain reports whether the rule only deletes documents, and judges them only by their own fields.
 func (r Rule) Plain() bool {
-	return r.Objects == "" && r.Accounts == "" && len(r.With) == 0 && len(r.Unless) == 0 && r.Archive == "" && r.Deletes()
+	return r.OfDocuments() && len(r.With) == 0 && len(r.Related()) == 0 && r.Archive == "" && r.Deletes()
+}
+
+// Related returns the relations that decide whether an item goes.
+func (r Rule) Related() (all []Relation) {
+	all = slices.Clone(r.Gone)
+	for _, u := range r.Unless {
+		if u.kind() != nil {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// Exceptions returns the conditions on the item itself any of which keeps it.
+func (r Rule) Exceptions() (all []Condition) {
+	for _, u := range r.Unless {
+		if u.kind() == nil {
+			all = append(all, u.Condition())
+		}
+	}
+	return all
 }
 
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
-	for _, a := range r.With {
-		if a.Object != "" || a.Folder != "" {
-			return true
-		}
-	}
-	return r.Objects != ""
+	return r.Objects != "" || anyOf(r.With, func(w Relation) bool { return w.Objects != "" })
 }
 
-// UsesAuth reports whether the rule deletes accounts.
-func (r Rule) UsesAuth() bool {
-	for _, a := range r.With {
-		if a.Account {
-			return true
-		}
-	}
-	return r.Accounts != ""
+// DeletesAccounts reports whether the rule deletes accounts.
+func (r Rule) DeletesAccounts() bool {
+	return r.Accounts != "" || anyOf(r.With, func(w Relation) bool { return w.Account != "" })
+}
+
+// ReadsAccounts reports whether the rule looks for accounts.
+func (r Rule) ReadsAccounts() bool {
+	return r.Accounts != "" || anyOf(r.Related(), func(w Relation) bool { return w.Account != "" })
+}
+
+// anyOf reports whether something is true of a relation, or of one that goes along with it.
+func anyOf(all []Relation, is func(Relation) bool) bool {
+	return slices.ContainsFunc(all, func(w Relation) bool { return is(w) || anyOf(w.With, is) })
 }
 
 // DuePercent returns the percentage of a collection, or of all accounts, that may be due.
@@ -161,6 +247,14 @@ func (r Rule) DuePercent() int {
 		return DefaultMaxDuePercent
 	}
 	return r.MaxDuePercent
+}
+
+// Judges returns how many documents one run judges at most.
+func (r Rule) Judges() int {
+	if r.MaxReads == 0 {
+		return DefaultMaxReads
+	}
+	return r.MaxReads
 }
 
 // Kind returns the name of the action in the report.

@@ -8,36 +8,29 @@ import (
 // Words returns what the rule does, as a sentence without a subject and a period.
 func (r Rule) Words() string {
 	var s strings.Builder
-	if r.Objects != "" {
-		fmt.Fprintf(&s, "deletes objects below %s that were uploaded more than %s ago and whose owner in %s does not exist (%s)",
-			r.Objects, r.Age.Words(), r.Owner.Collection, r.Owner.words(r.Objects))
-		return s.String()
-	}
-	if r.Accounts != "" {
-		return r.accountWords()
-	}
-	if r.Deletes() {
-		s.WriteString("deletes documents of ")
-	} else {
-		fmt.Fprintf(&s, "sets %s in documents of ", list(sorted(r.Set), "and"))
-	}
-	if r.CollectionGroup != "" {
-		s.WriteString("every collection ")
-	}
-	s.WriteString(r.Source() + " ")
+	s.WriteString(r.verb())
+	var whose []string
 	for _, c := range r.Where {
-		s.WriteString("whose " + c.Words() + ", and ")
+		whose = append(whose, "whose "+c.Words())
 	}
-	fmt.Fprintf(&s, "whose %s is more than %s ago", r.Age.Field, r.Age.Words())
+	for _, a := range r.Age {
+		whose = append(whose, a.sentence())
+	}
+	if len(r.Age) == 0 {
+		whose = append(whose, "of any age")
+	}
+	for _, g := range r.Gone {
+		whose = append(whose, "for which no "+g.noun()+" exists")
+	}
+	if r.Objects != "" && len(r.Gone) == 0 {
+		whose = append(whose, "whoever they belong to")
+	}
+	s.WriteString(" " + list(whose, "and"))
 	for _, u := range r.Unless {
-		fmt.Fprintf(&s, ", unless %s exists", u.Document)
+		s.WriteString(", unless " + u.unless())
 	}
 	if len(r.With) > 0 {
-		var along []string
-		for _, a := range r.With {
-			along = append(along, a.words())
-		}
-		s.WriteString("; each takes along " + list(along, "and"))
+		s.WriteString("; with each go " + along(r.With))
 	}
 	if r.Archive != "" {
 		fmt.Fprintf(&s, "; each is copied to %s first", r.Archive)
@@ -48,117 +41,75 @@ func (r Rule) Words() string {
 	return s.String()
 }
 
-// kindWords says what each kind of accounts is called.
-var kindWords = map[string]string{
-	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
-	Unverified: "accounts with an unverified e-mail address and no other way to sign in than a password",
-}
-
-func (r Rule) accountWords() string {
-	var s strings.Builder
-	what := "that were created"
-	if r.Age.Field == LastSignIn {
-		what = "whose last sign-in, last token and creation are all"
-	}
-	fmt.Fprintf(&s, "deletes %s %s more than %s ago", kindWords[r.Accounts], what, r.Age.Words())
-	for _, u := range r.Unless {
-		fmt.Fprintf(&s, ", unless %s exists", u.Document)
-	}
-	if r.Limit > 0 {
-		fmt.Fprintf(&s, "; %d a run at most", r.Limit)
-	}
-	return s.String()
-}
-
-// stateWords says what each state of a field is called, and what its opposite is called.
-var stateWords = map[string]struct{ met, unmet string }{
-	Text: {"a non-empty string", "empty or not a string"}, Null: {"null or missing", "set"}, NotNull: {"set", "not set"},
-	True: {"true", "not true"}, NotTrue: {"not true", "true"}, Missing: {"missing", "not missing"},
-}
-
-// Words returns the condition in words, e.g. "status is reviewed or dismissed".
-func (c Condition) Words() string {
-	if c.Is != "" {
-		return c.Field + " is " + stateWords[c.Is].met
-	}
-	return c.Field + " is " + list(c.values(), "or")
-}
-
-// Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
-func (c Condition) Unmet() string {
-	values := c.values()
+// verb returns what the rule does to which items.
+func (r Rule) verb() string {
 	switch {
-	case c.Is != "":
-		return c.Field + " is " + stateWords[c.Is].unmet
-	case len(values) == 1:
-		return c.Field + " is not " + values[0]
-	case len(values) == 2:
-		return fmt.Sprintf("%s is neither %s nor %s", c.Field, values[0], values[1])
-	}
-	return fmt.Sprintf("%s is none of %s", c.Field, list(values, "and"))
-}
-
-// Alternatives returns the values any of which meets the condition.
-func (c Condition) Alternatives() []any {
-	if c.Equals != nil {
-		return []any{c.Equals}
-	}
-	return c.In
-}
-
-func (c Condition) values() (texts []string) {
-	for _, v := range c.Alternatives() {
-		text := fmt.Sprint(v)
-		if strings.Join(strings.Fields(text), " ") != text || text == "" { // quotes show which white space it has
-			text = fmt.Sprintf("%q", text)
+	case r.Objects != "":
+		return "deletes objects " + r.Objects
+	case r.Accounts != "":
+		return "deletes " + kindWords[r.Accounts]
+	case !r.Deletes():
+		var sets []string
+		for _, field := range sorted(r.Set) {
+			switch value := r.Set[field]; value {
+			case Now:
+				sets = append(sets, field+" to the time of the run")
+			case Delete:
+				sets = append(sets, field+" to nothing")
+			default:
+				sets = append(sets, field+" to "+shown(value)[0])
+			}
 		}
-		texts = append(texts, text)
+		return "sets " + list(sets, "and") + " in documents of " + r.which()
 	}
-	return texts
+	return "deletes documents of " + r.which()
 }
 
-// Words returns the age in words, e.g. "90 days".
-func (a Age) Words() string {
-	n, unit := a.Hours, "hour"
+// which returns the rule's collection in words.
+func (r Rule) which() string {
+	if r.CollectionGroup != "" {
+		return "every collection " + r.CollectionGroup
+	}
+	above, name := cutLast(r.Collection)
+	if strings.Contains(above, "{") {
+		return name + " below " + above
+	}
+	return r.Collection
+}
+
+// noun returns what is related, e.g. "account {id}".
+func (r Relation) noun() string {
+	noun := r.kind().noun(r)
+	for _, c := range r.Where {
+		noun += " and whose " + c.Words()
+	}
+	return noun
+}
+
+// unless returns what keeps an item, e.g. "users/{authorId} exists".
+func (r Relation) unless() string {
 	switch {
-	case a.Days > 0:
-		n, unit = a.Days, "day"
-	case a.Months > 0:
-		n, unit = a.Months, "month"
+	case r.kind() == nil:
+		return "its " + r.Condition().Words()
+	case r.Within != nil:
+		return fmt.Sprintf("a %s exists whose %s is within %s", r.noun(), r.Within.Field, r.Within.Words())
+	case r.Document != "" || r.Account != "":
+		return r.noun() + " exists"
 	}
-	if n != 1 {
-		unit += "s"
-	}
-	return fmt.Sprintf("%d %s", n, unit)
+	return "a " + r.noun() + " exists"
 }
 
-func (o Owner) words(folder string) string {
-	if o.Metadata != "" {
-		return "the metadata's " + o.Metadata + " is its id"
+// along returns what goes along, each with what goes along with it.
+func along(with []Relation) string {
+	var all []string
+	for _, w := range with {
+		text := w.kind().plural(w)
+		if len(w.With) > 0 {
+			text += " (with each " + along(w.With) + ")"
+		}
+		all = append(all, text)
 	}
-	parts := strings.Split(strings.TrimSuffix(folder, "/"), "/")
-	for len(parts) < o.Segment-1 {
-		parts = append(parts, "…")
-	}
-	name := strings.Join(append(parts, "{id}"), "/")
-	if o.Stem {
-		return name + ".…"
-	}
-	return name + "/…"
-}
-
-func (a Along) words() string {
-	switch {
-	case a.Subcollection != "":
-		return "its documents in " + a.Subcollection
-	case a.Collection != "":
-		return fmt.Sprintf("the documents of %s whose %s names it", a.Collection, a.Field)
-	case a.Object != "":
-		return fmt.Sprintf("the objects below %s that %s names", a.Under, a.Object)
-	case a.Folder != "":
-		return "all objects below " + a.Folder
-	}
-	return "its account"
+	return list(all, "and")
 }
 
 // list joins texts, e.g. "a, b and c".

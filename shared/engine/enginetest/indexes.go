@@ -80,13 +80,13 @@ const documentName = "__name__"
 // requiredIndex returns the composite index that Firestore requires for a query. It is nil if the automatic single-field
 // indexes are enough: if only one field besides the name takes part, or if all conditions are equalities and the order is by
 // name, which Firestore answers by merging.
-func requiredIndex(q *firestorepb.StructuredQuery) *need {
+func requiredIndex(q *firestorepb.StructuredQuery, where ...filter) *need {
 	n := &need{collection: q.GetFrom()[0].GetCollectionId(), scope: "COLLECTION"}
 	if q.GetFrom()[0].GetAllDescendants() {
 		n.scope = "COLLECTION_GROUP"
 	}
 	var unequal []string
-	conditions(q.GetWhere(), func(field string, equality bool) {
+	conditions(where, func(field string, equality bool) {
 		switch {
 		case field == documentName:
 		case equality && !slices.Contains(n.equal, field):
@@ -120,21 +120,45 @@ func requiredIndex(q *firestorepb.StructuredQuery) *need {
 	return n
 }
 
-// conditions calls f for every condition of a filter.
-func conditions(filter *firestorepb.StructuredQuery_Filter, f func(field string, equality bool)) {
-	switch {
-	case filter.GetCompositeFilter() != nil:
-		for _, part := range filter.GetCompositeFilter().GetFilters() {
-			conditions(part, f)
+type filter = *firestorepb.StructuredQuery_Filter
+
+// alternatives returns the conditions of each alternative of a filter: Firestore needs an index for each.
+func alternatives(where filter) [][]filter {
+	composite := where.GetCompositeFilter()
+	if composite == nil {
+		return [][]filter{{where}}
+	}
+	var any [][]filter
+	all := [][]filter{nil}
+	for _, part := range composite.GetFilters() {
+		var longer [][]filter
+		for _, one := range alternatives(part) {
+			any = append(any, one)
+			for _, before := range all {
+				longer = append(longer, append(slices.Clone(before), one...))
+			}
 		}
-	case filter.GetFieldFilter() != nil:
-		op := filter.GetFieldFilter().GetOp()
-		f(unquote(filter.GetFieldFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_FieldFilter_EQUAL ||
-			op == firestorepb.StructuredQuery_FieldFilter_IN || op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS)
-	case filter.GetUnaryFilter() != nil:
-		op := filter.GetUnaryFilter().GetOp()
-		f(unquote(filter.GetUnaryFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_UnaryFilter_IS_NULL ||
-			op == firestorepb.StructuredQuery_UnaryFilter_IS_NAN)
+		all = longer
+	}
+	if composite.GetOp() == firestorepb.StructuredQuery_CompositeFilter_OR {
+		return any
+	}
+	return all
+}
+
+// conditions calls f for every condition.
+func conditions(all []filter, f func(field string, equality bool)) {
+	for _, filter := range all {
+		switch {
+		case filter.GetFieldFilter() != nil:
+			op := filter.GetFieldFilter().GetOp()
+			f(unquote(filter.GetFieldFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_FieldFilter_EQUAL ||
+				op == firestorepb.StructuredQuery_FieldFilter_IN || op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS)
+		case filter.GetUnaryFilter() != nil:
+			op := filter.GetUnaryFilter().GetOp()
+			f(unquote(filter.GetUnaryFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_UnaryFilter_IS_NULL ||
+				op == firestorepb.StructuredQuery_UnaryFilter_IS_NAN)
+		}
 	}
 }
 

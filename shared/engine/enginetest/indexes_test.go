@@ -55,7 +55,7 @@ func TestRequiredIndex(t *testing.T) {
 			if err := proto.Unmarshal(serialized, &req); err != nil {
 				t.Fatal(err)
 			}
-			got := requiredIndex(req.GetStructuredQuery())
+			got := requiredIndex(req.GetStructuredQuery(), alternatives(req.GetStructuredQuery().GetWhere())[0]...)
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(need{})); diff != "" {
 				t.Errorf("requiredIndex (-want +got):\n%s", diff)
 			}

@@ -112,9 +112,12 @@ func (r *Recorder) uncovered(t testing.TB, more []index) []string {
 	indexes := slices.Concat(declaredIndexes(t), more)
 	var missing []string
 	for _, q := range r.queries {
-		if need := requiredIndex(q); need != nil && !need.coveredBy(indexes) && !slices.Contains(missing, need.String()) {
-			missing = append(missing, need.String())
+		for _, where := range alternatives(q.GetWhere()) {
+			if need := requiredIndex(q, where...); need != nil && !need.coveredBy(indexes) && !slices.Contains(missing, need.String()) {
+				missing = append(missing, need.String())
+			}
 		}
+
 	}
 	return missing
 }

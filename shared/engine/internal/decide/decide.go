@@ -25,8 +25,9 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
-	Pins      undo.Pins // what every job keeps
-	Saves     bool      // what the run deletes is saved for undo
+	People    accounts.Reader // of no use in a function that does not use Authentication
+	Pins      undo.Pins       // what every job keeps
+	Saves     bool            // what the run deletes is saved for undo
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied

@@ -25,6 +25,9 @@ func in(pattern, collection string) bool {
 		want = want[1:]
 		parts = parts[max(0, len(parts)-len(want)):]
 	}
+	if last := len(want) - 1; last > 0 && want[last] == "**" && len(parts) > last {
+		want, parts = want[:last], parts[:last]
+	}
 	if len(want) != len(parts) || strings.Count(collection, "/")%2 != 0 || collections.IsRecord(collection) {
 		return false
 	}

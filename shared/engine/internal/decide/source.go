@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -75,13 +76,30 @@ func (g *gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]doc
 // FromReader reads from the database; its reader has the rest of [Source].
 type FromReader struct {
 	documents.Reader
+	people
 	run    cleanup.Run
 	gotten *gotten
 }
 
 // Source returns what rules read from while planning.
 func (d *Decider) Source() *FromReader {
-	return &FromReader{Reader: d.Documents, run: d.Run, gotten: newGotten()}
+	return &FromReader{Reader: d.Documents, people: people{d.People}, run: d.Run, gotten: newGotten()}
+}
+
+// people has the accounts of [cleanup.Source].
+type people struct{ accounts accounts.Reader }
+
+// Accounts implements [cleanup.Source].
+func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
+	found, err := p.accounts.Get(ctx, uids)
+	if err != nil {
+		return nil, err
+	}
+	exist := make(map[string]bool, len(found))
+	for _, a := range found {
+		exist[a.UID] = true
+	}
+	return exist, nil
 }
 
 // Run implements [Source].
@@ -121,6 +139,7 @@ func (s *FromReader) Seen(ref documents.Ref) *documents.Document { return s.gott
 
 // fromTransaction reads in a commit's transaction.
 type fromTransaction struct {
+	people
 	tx     *documents.Transaction
 	reader documents.Reader // for what is not read
 	run    cleanup.Run
@@ -131,7 +150,9 @@ type fromTransaction struct {
 
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) cleanup.Source {
-	return fromTransaction{tx: tx, reader: d.Documents, run: d.Run, gotten: newGotten(), left: &children, whole: d.Saves}
+	return fromTransaction{
+		people: people{d.People}, tx: tx, reader: d.Documents, run: d.Run, gotten: newGotten(), left: &children, whole: d.Saves,
+	}
 }
 
 // Run implements [Source].
@@ -145,6 +166,11 @@ func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[docum
 		return nil, err
 	}
 	return s.gotten.answer(refs, asked, found), nil
+}
+
+// Collections implements [Source].
+func (s fromTransaction) Collections(ctx context.Context, document documents.Ref) ([]string, error) {
+	return s.reader.Collections(ctx, document)
 }
 
 // First implements [Source].

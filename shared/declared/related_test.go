@@ -48,7 +48,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			}
 			enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
 			enginetest.Want(t, "left", 3, len(f.Documents(t, "drafts")))
-			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.empty+", which unless names, holds no document") {
+			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.empty+", which the rule looks in, holds no document") {
 				t.Errorf("the log does not say that %s is empty", tt.empty)
 			}
 		})

@@ -1,0 +1,198 @@
+package declared_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// world is data of an application, by path, and what is left of it.
+type world struct {
+	rule      string // without name and schedule
+	documents map[string]fields
+	changed   map[string]fields // documents that stay, with other fields
+	gone      []string          // documents and objects that go
+	objects   []string
+	accounts  []string
+	goneUIDs  []string
+	old       bool // the run is two years after the data was written, by whose own times the rule goes
+}
+
+var (
+	far    = now.AddDate(-3, 0, 0)
+	recent = now.AddDate(0, 0, -1)
+)
+
+// TestApplications runs the cleanups that owners of real applications want on data as those applications write it.
+func TestApplications(t *testing.T) {
+	t.Parallel()
+	iso := func(at time.Time) string { return at.Format(time.RFC3339) }
+	with := `"with":[{"subcollection":"prefs"},{"document":"deletionQueue/{id}"},{"document":"duplicateTeams/{id}"},
+		{"collection":"teams","field":"owners.{id}","remove":true},{"collection":"templates","field":"owners.{id}","remove":true},{"account":"{id}"}]`
+	scout := map[string]fields{
+		"users/guest": {"email": nil, "phoneNumber": nil, "lastLogin": far}, "users/guest/prefs/p": {"a": true},
+		"users/hana": {"email": "hana@example.com", "phoneNumber": nil, "lastLogin": far}, "users/hana/prefs/p": {"a": true},
+		"users/young": {"email": nil, "phoneNumber": nil, "lastLogin": recent}, "users/odd": {"phoneNumber": nil, "lastLogin": far},
+		"deletionQueue/guest": {"x": int64(1)}, "deletionQueue/hana": {"x": int64(1)},
+		"teams/shared": {"owners": fields{"guest": far, "hana": far}}, "teams/other": {"owners": fields{"hana": far, "guestx": far}},
+	}
+	for name, tt := range map[string]world{
+		"1 guests, with what they share": {rule: `"collection":"users","where":[{"field":"email","==":null},{"field":"phoneNumber","==":null}],
+			"age":{"field":"lastLogin","days":45},` + with, documents: scout,
+			gone:     []string{"users/guest", "users/guest/prefs/p", "deletionQueue/guest"},
+			changed:  map[string]fields{"teams/shared": {"owners": fields{"hana": far}}},
+			accounts: []string{"guest", "hana"}, goneUIDs: []string{"guest"}},
+		"1 teams of nobody, with all below": {rule: `"collection":"teams","where":[{"field":"owners","is":"empty"}],
+			"age":{"by":"updateTime","days":1},"with":[{"subcollection":"**"}]`, old: true,
+			documents: map[string]fields{
+				"teams/nobodys": {"owners": fields{}}, "teams/nobodys/scouts/s": {"n": int64(1)}, "teams/nobodys/scouts/s/metrics/m": {"n": int64(1)},
+				"teams/nobodys/notes/n": {"n": int64(1)}, "teams/hanas": {"owners": fields{"hana": far}}, "teams/hanas/scouts/s": {"n": int64(1)},
+				"teams/odd": {"owners": int64(0)}, "teams/none": {"x": true},
+			},
+			gone: []string{"teams/nobodys", "teams/nobodys/scouts/s", "teams/nobodys/scouts/s/metrics/m", "teams/nobodys/notes/n"}},
+		"2 users away for a year": {rule: `"collection":"users","age":{"field":"lastLogin","days":365},"maxDuePercent":100,` + with, documents: scout,
+			gone: []string{"users/guest", "users/guest/prefs/p", "deletionQueue/guest", "users/hana", "users/hana/prefs/p", "deletionQueue/hana",
+				"users/odd"},
+			changed:  map[string]fields{"teams/shared": {"owners": fields{}}, "teams/other": {"owners": fields{"guestx": far}}},
+			accounts: []string{"guest", "hana", "ken"}, goneUIDs: []string{"guest", "hana"}},
+		"4 plays unfinished": {rule: `"collection":"p","where":[{"field":"f","==":false}],"age":{"field":"ua","months":12}`,
+			documents: map[string]fields{"p/a": {"f": false, "ua": far}, "p/b": {"f": true, "ua": far}, "p/c": {"f": false, "ua": recent}, "p/d": {"ua": far}},
+			gone:      []string{"p/a"}},
+		"5 puzzles, plays and same id": {rule: `"collection":"c","where":[{"field":"del","==":true}],"age":{"by":"updateTime","days":7},
+			"with":[{"collection":"p","field":"c"},{"document":"s/{id}"}]`, old: true,
+			documents: map[string]fields{"c/x": {"del": true}, "c/y": {"del": false}, "p/x-u": {"c": "x"}, "p/y-u": {"c": "y"}, "s/x": {"n": int64(1)}, "s/y": {"n": int64(1)}},
+			gone:      []string{"c/x", "p/x-u", "s/x"}},
+		"6 prefs whose account is gone": {rule: `"collection":"prefs","age":{"by":"updateTime","days":1},"gone":[{"account":"{id}"}]`, old: true,
+			documents: map[string]fields{"prefs/hana": {"x": true}, "prefs/ken": {"x": true}}, accounts: []string{"hana"}, gone: []string{"prefs/ken"}},
+		"7 invites unanswered": {rule: `"collection":"projects-invites","where":[{"field":"status","==":"new"}],"age":{"by":"createTime","days":30}`, old: true,
+			documents: map[string]fields{"projects-invites/a": {"status": "new"}, "projects-invites/b": {"status": "completed"}}, gone: []string{"projects-invites/a"}},
+		"8 votes lose their voter": {rule: `"collection":"projects/{p}/userVotes","where":[{"field":"userId","is":"set"}],
+			"age":{"field":"updatedAt","months":13},"set":{"userId":null},"maxDuePercent":100`,
+			documents: map[string]fields{"projects/a/userVotes/v": {"userId": "hana", "updatedAt": far}, "projects/a/userVotes/w": {"userId": nil, "updatedAt": far},
+				"projects/a/userVotes/y": {"userId": "hana", "updatedAt": recent}, "userVotes/v": {"userId": "hana", "updatedAt": far}},
+			changed: map[string]fields{"projects/a/userVotes/v": {"userId": nil, "updatedAt": far}}},
+		"9 events not used": {rule: `"collection":"projects","age":[{"by":"updateTime","months":1},
+			{"field":"apiKeyLastUsedAt","as":["timestamp","text"],"months":24,"optional":true}],
+			"unless":[{"subcollection":"userVotes","within":{"field":"updatedAt","months":24}}],"with":[{"subcollection":"**"}]`, old: true,
+			documents: map[string]fields{
+				"projects/unused": {"name": "a"}, "projects/unused/talks/t": {"x": true}, "projects/unused/userVotes/v": {"updatedAt": far},
+				"projects/key-text": {"apiKeyLastUsedAt": iso(now.AddDate(1, 11, 0))}, "projects/old-text": {"apiKeyLastUsedAt": iso(far)},
+				"projects/key-time": {"apiKeyLastUsedAt": now.AddDate(1, 0, 0)}, "projects/odd": {"apiKeyLastUsedAt": true},
+				"projects/voted": {"name": "b"}, "projects/voted/userVotes/v": {"updatedAt": now.AddDate(1, 0, 0)},
+				"projects/odd-vote": {"name": "c"}, "projects/odd-vote/userVotes/v": {"updatedAt": int64(5)},
+			},
+			gone: []string{"projects/unused", "projects/unused/talks/t", "projects/unused/userVotes/v", "projects/old-text"}},
+		"10 the feed": {rule: `"collection":"users/{uid}/userNotificationFeed","age":{"field":"createdAt","days":60}`,
+			documents: map[string]fields{"users/a/userNotificationFeed/x": {"createdAt": far}, "users/a/userNotificationFeed/y": {"createdAt": recent},
+				"userNotificationFeed/x": {"createdAt": far}, "teams/t/userNotificationFeed/x": {"createdAt": far}},
+			gone: []string{"users/a/userNotificationFeed/x"}},
+		"11 events": {rule: `"collection":"notificationEvents","age":{"field":"createdAt","days":60}`,
+			documents: map[string]fields{"notificationEvents/x": {"createdAt": far}, "notificationEvents/y": {"createdAt": nil}}, gone: []string{"notificationEvents/x"}},
+		"12 sent mail": {rule: `"collection":"emails","where":[{"field":"delivery.state","==":"SUCCESS"}],"age":{"field":"createdAt","days":60}`,
+			documents: map[string]fields{"emails/x": {"delivery": fields{"state": "SUCCESS"}, "createdAt": far}, "emails/y": {"delivery": fields{"state": "ERROR"}, "createdAt": far}},
+			gone:      []string{"emails/x"}},
+		"15 baskets": {rule: `"collection":"users","where":[{"field":"basket","is":"not empty"}],"age":{"by":"updateTime","days":90},"set":{"basket":[]}`, old: true,
+			documents: map[string]fields{"users/a": {"basket": array{"x"}}, "users/b": {"basket": array{}}, "users/c": {"name": "c"}},
+			changed:   map[string]fields{"users/a": {"basket": array{}}}},
+		"19 media of chats": {rule: `"objects":"chats/{chat}/images/**","age":{"days":180},"gone":"nobody"`, old: true,
+			objects: []string{"chats/a/images/x.png", "chats/a/icon.png", "chats/a/images/2/y.png"}, gone: []string{"chats/a/images/x.png", "chats/a/images/2/y.png"}},
+		"20 members who left": {rule: `"collection":"chats/{chat}/users","where":[{"field":"membership_status","in":["left","removed"]}],
+			"age":{"field":"membership_status_timestamp","days":90}`,
+			documents: map[string]fields{"chats/a/users/x": {"membership_status": "left", "membership_status_timestamp": far},
+				"chats/a/users/y": {"membership_status": "member", "membership_status_timestamp": far},
+				"users/x":         {"membership_status": "left", "membership_status_timestamp": far}},
+			gone: []string{"chats/a/users/x"}},
+		"21 chats silent for a year": {rule: `"collection":"chats","age":{"by":"createTime","months":12},
+			"unless":[{"subcollection":"messages","within":{"field":"createAt","months":12}}],
+			"with":[{"subcollection":"messages"},{"subcollection":"users","with":[{"document":"user_chats/{id}/{parent}"}]},{"objects":"chats/{id}/**"}]`, old: true,
+			documents: map[string]fields{
+				"chats/a": {"n": int64(1)}, "chats/a/messages/m": {"createAt": far}, "chats/a/users/hana": {"x": true}, "user_chats/hana/chats/a": {"x": true},
+				"user_chats/hana/chats/b": {"x": true}, "chats/b": {"n": int64(1)}, "chats/b/messages/m": {"createAt": now.AddDate(1, 6, 0)}, "chats/b/users/hana": {"x": true},
+				"chats/c": {"n": int64(1)}, "chats/c/messages/m": {"createAt": "yesterday"},
+			},
+			objects: []string{"chats/a/x.png", "chats/b/x.png"},
+			gone:    []string{"chats/a", "chats/a/messages/m", "chats/a/users/hana", "user_chats/hana/chats/a", "chats/a/x.png"}},
+		"22 unanswered requests": {rule: `"collection":"notifications","where":[{"field":"action","==":null},{"field":"type","startsWith":"request_"}],"age":{"field":"createdAt","days":30}`,
+			documents: map[string]fields{"notifications/a": {"action": nil, "type": "request_team", "createdAt": far}, "notifications/b": {"action": "ok", "type": "request_team", "createdAt": far},
+				"notifications/c": {"type": "request_team", "createdAt": far}, "notifications/d": {"action": nil, "type": "requests", "createdAt": far},
+				"notifications/e": {"action": nil, "type": "request_team", "createdAt": recent}},
+			gone: []string{"notifications/a"}},
+		"23 teams without members": {rule: `"collection":"teams","age":{"field":"createdAt","days":7},"gone":[{"subcollection":"members"}]`,
+			documents: map[string]fields{"teams/a": {"createdAt": far}, "teams/b": {"createdAt": far}, "teams/b/members/m": {"x": true}, "teams/c": {"createdAt": recent}},
+			gone:      []string{"teams/a"}},
+		"24 matches past": {rule: `"collection":"matches","age":{"field":"matchDate","as":"text","days":30}`,
+			documents: map[string]fields{"matches/a": {"matchDate": iso(now.AddDate(0, 0, -31))}, "matches/b": {"matchDate": iso(now.AddDate(0, 0, -29))},
+				"matches/exact": {"matchDate": iso(now.AddDate(0, 0, -30))}, "matches/day": {"matchDate": now.AddDate(0, 0, -31).Format(time.DateOnly)},
+				"matches/odd": {"matchDate": "Monday"}, "matches/number": {"matchDate": int64(5)}, "matches/time": {"matchDate": far},
+				"matches/past-day": {"matchDate": now.AddDate(0, 0, -33).Format(time.DateOnly)}},
+			gone: []string{"matches/a", "matches/past-day"}},
+		"milliseconds and seconds": {rule: `"collection":"rides","age":{"field":"at","as":["milliseconds","text"],"days":30}`,
+			documents: map[string]fields{"rides/a": {"at": now.AddDate(0, 0, -31).UnixMilli()}, "rides/b": {"at": now.AddDate(0, 0, -29).UnixMilli()},
+				"rides/seconds": {"at": far.Unix()}, "rides/float": {"at": float64(far.UnixMilli()) + 0.5}, "rides/text": {"at": iso(far)}, "rides/time": {"at": far}},
+			gone: []string{"rides/a", "rides/float", "rides/text"}},
+		"any of some, past, with an exception": {rule: `"collection":"jobs","where":[{"any":[{"field":"s","==":"a"},{"field":"k","in":["b",1]}]}],
+			"age":{"field":"until","days":0},"unless":[{"field":"hold","==":true}]`,
+			documents: map[string]fields{"jobs/a": {"s": "a", "until": recent}, "jobs/b": {"k": int64(1), "until": recent}, "jobs/c": {"s": "b", "until": recent},
+				"jobs/d": {"s": "a", "until": now.AddDate(0, 0, 1)}, "jobs/held": {"s": "a", "until": recent, "hold": true}, "jobs/odd": {"s": "a", "until": recent, "hold": "yes"},
+				"jobs/free": {"s": "a", "until": recent, "hold": false}},
+			gone: []string{"jobs/a", "jobs/b", "jobs/free"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rule fields
+			if err := json.Unmarshal([]byte("{"+tt.rule+"}"), &rule); err != nil {
+				t.Fatal(err)
+			}
+			f := start(t, rule)
+			if f.Now = now; tt.old {
+				f.Now = time.Now().AddDate(2, 0, 0)
+				f.Clock = func() time.Time { return f.Now }
+			}
+			for path, data := range tt.documents {
+				f.Set(t, path, data)
+			}
+			for _, object := range tt.objects {
+				f.Put(t, object, nil, nil)
+			}
+			for _, uid := range tt.accounts {
+				f.Import(t, new(auth.UserToImport).UID(uid))
+			}
+			if rep := f.Run(t, ""); rep.Status != report.Completed {
+				t.Fatalf("%s %+v", rep.Status, rep)
+			}
+			want := maps.Clone(tt.documents)
+			for path, data := range tt.changed {
+				want[path] = data
+			}
+			for _, path := range tt.gone {
+				delete(want, path)
+			}
+			got := map[string]fields{}
+			for path := range tt.documents {
+				collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
+				if data, there := f.Documents(t, collection)[id]; there {
+					got[path] = data
+				}
+			}
+			if len(want) > 0 {
+				enginetest.Want(t, "documents", want, got)
+			}
+			left := slices.DeleteFunc(slices.Clone(tt.objects), func(o string) bool { return slices.Contains(tt.gone, o) })
+			slices.Sort(left)
+			if len(tt.objects) > 0 {
+				enginetest.Want(t, "objects", left, f.Objects(t))
+			}
+			if len(tt.accounts) > 0 {
+				uids := slices.DeleteFunc(slices.Clone(tt.accounts), func(uid string) bool { return slices.Contains(tt.goneUIDs, uid) })
+				enginetest.Want(t, "accounts", uids, f.Accounts(t))
+			}
+		})
+	}
+}

@@ -1,0 +1,471 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Answer says whether a field meets a condition.
+type Answer int
+
+// The answers.
+const (
+	Unmet Answer = iota
+	Met
+	Unclear // the field has a type that cannot be judged: it keeps the item, in where as in unless
+)
+
+func answer(met bool) Answer {
+	if met {
+		return Met
+	}
+	return Unmet
+}
+
+// operator is one of Firestore's operators on fields.
+type operator struct {
+	key          string
+	list         bool // its value is a list
+	texts        bool // its value is a string
+	orders       bool // its value is a string or a number
+	words, unmet string
+	// holds judges a value that is not null; the null of == and != is judged before.
+	holds func(value, want any) Answer
+	// filters are what a query asks for; nil: documents are judged one by one.
+	filters func(field string, want any) []documents.Filter
+	ranged  bool // the query goes through the field's values, so it is ordered by the field
+}
+
+// operators are all of them, in the order in which problems name them.
+var operators = []operator{
+	{key: "==", words: "is %s", unmet: "is not %s", holds: equals, filters: asked("==")},
+	// A query for != finds values of every type, some of which a cursor cannot hold.
+	{key: "!=", words: "is not %s", unmet: "is %s", holds: func(v, want any) Answer { return not(equals(v, want)) }},
+	{key: "<", orders: true, words: "is less than %s", unmet: "is not less than %s", ranged: true, filters: asked("<"), holds: ordered(
+		func(n int) bool { return n < 0 })},
+	{key: "<=", orders: true, words: "is at most %s", unmet: "is more than %s", ranged: true, filters: asked("<="), holds: ordered(
+		func(n int) bool { return n <= 0 })},
+	{key: ">", orders: true, words: "is more than %s", unmet: "is not more than %s", ranged: true, filters: asked(">"), holds: ordered(
+		func(n int) bool { return n > 0 })},
+	{key: ">=", orders: true, words: "is at least %s", unmet: "is less than %s", ranged: true, filters: asked(">="), holds: ordered(
+		func(n int) bool { return n >= 0 })},
+	{key: "in", list: true, words: "is %s", unmet: "is not %s", holds: oneOf, filters: asked("in")},
+	{key: "not-in", list: true, words: "is not %s", unmet: "is %s", holds: func(v, want any) Answer { return not(oneOf(v, want)) }},
+	{key: "array-contains", words: "contains %s", unmet: "does not contain %s", holds: contains, filters: asked("array-contains")},
+	{key: "array-contains-any", list: true, words: "contains %s", unmet: "does not contain %s", holds: contains,
+		filters: asked("array-contains-any")},
+	{key: "startsWith", texts: true, words: "begins with %s", unmet: "does not begin with %s", ranged: true, filters: beginning,
+		holds: text(strings.HasPrefix)},
+	{key: "endsWith", texts: true, words: "ends with %s", unmet: "does not end with %s", holds: text(strings.HasSuffix)},
+}
+
+// Operators returns the keys of the operators.
+func Operators() (keys []string) {
+	for _, o := range operators {
+		keys = append(keys, o.key)
+	}
+	return keys
+}
+
+// state is a state of a field, a value of is.
+type state struct {
+	is         string
+	met, unmet string // how a field is described that has it, and one that has not
+	absence    bool   // a missing field has it
+	invalid    bool   // what has it not cannot be judged, so a person should look at it
+	unclear    string // the same of a value of another type; empty: it is only counted
+	holds      func(value any, there bool) Answer
+	filters    []documents.Filter // without the field; nil: documents are judged one by one
+	ranged     bool
+}
+
+// states are all of them, in the order in which problems name them.
+var states = []state{
+	{is: "text", met: "a non-empty string", unmet: "empty or not a string", invalid: true, ranged: true,
+		filters: []documents.Filter{{Op: ">", Value: ""}}, holds: func(v any, _ bool) Answer {
+			if _, isText := v.(string); v != nil && !isText {
+				return Unclear
+			}
+			return answer(v != nil && v != "")
+		}},
+	{is: "empty", met: "empty", unmet: "not empty", filters: []documents.Filter{{Op: "in", Value: empties}}, holds: empty},
+	{is: "not empty", met: "not empty", unmet: "empty", holds: func(v any, there bool) Answer {
+		if v == nil {
+			return Unmet
+		}
+		return not(empty(v, there))
+	}},
+	{is: "set", met: "set", unmet: "not set", holds: func(v any, _ bool) Answer { return answer(v != nil) }},
+	{is: "not set", met: "null or missing", unmet: "set", absence: true, holds: func(v any, _ bool) Answer { return answer(v == nil) }},
+	{is: "missing", met: "missing", unmet: "not missing", absence: true, holds: func(_ any, there bool) Answer { return answer(!there) }},
+	{is: "not true", met: "not true", unmet: "true", absence: true, unclear: "neither true, false nor null", holds: func(v any, _ bool) Answer {
+		if _, isBool := v.(bool); v != nil && !isBool {
+			return Unclear
+		}
+		return answer(v != true)
+	}},
+}
+
+// States returns the values of [Condition.Is].
+func States() (all []string) {
+	for _, s := range states {
+		all = append(all, s.is)
+	}
+	return all
+}
+
+// empties are the values that are empty.
+var empties = []any{"", []any{}, map[string]any{}}
+
+func empty(v any, _ bool) Answer {
+	switch v := v.(type) {
+	case nil:
+		return Unmet
+	case string:
+		return answer(v == "")
+	case []any:
+		return answer(len(v) == 0)
+	case map[string]any:
+		return answer(len(v) == 0)
+	}
+	return Unclear
+}
+
+func not(a Answer) Answer {
+	switch a {
+	case Met:
+		return Unmet
+	case Unmet:
+		return Met
+	}
+	return Unclear
+}
+
+// equals compares as Firestore does, for which 1 and 1.0 are equal.
+func equals(value, want any) Answer {
+	if n, alike := compare(value, want); alike {
+		return answer(n == 0)
+	}
+	a, isBool := value.(bool)
+	b, wantBool := want.(bool)
+	if isBool && wantBool {
+		return answer(a == b)
+	}
+	return Unclear
+}
+
+// compare orders two strings or two numbers; alike is false of anything else, and of a number that is none or infinite.
+func compare(a, b any) (n int, alike bool) {
+	if x, isText := a.(string); isText {
+		y, alike := b.(string)
+		return strings.Compare(x, y), alike
+	}
+	whole, isWhole := a.(int64)
+	other, otherWhole := b.(int64)
+	if isWhole && otherWhole {
+		switch {
+		case whole < other:
+			return -1, true
+		case whole > other:
+			return 1, true
+		}
+		return 0, true
+	}
+	x, isX := number(a)
+	y, isY := number(b)
+	switch {
+	case !isX || !isY:
+		return 0, false
+	case x < y:
+		return -1, true
+	case x > y:
+		return 1, true
+	case isWhole && int64(y) != whole, otherWhole && int64(x) != other: // too large for a floating-point number to tell
+		return 1, true
+	}
+	return 0, true
+}
+
+func number(v any) (n float64, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	}
+	return 0, false
+}
+
+func ordered(is func(n int) bool) func(value, want any) Answer {
+	return func(value, want any) Answer {
+		n, alike := compare(value, want)
+		if !alike {
+			return Unclear
+		}
+		return answer(is(n))
+	}
+}
+
+// oneOf reports whether a value is one of a list. It is unclear if the list has no value of its type.
+func oneOf(value, want any) Answer {
+	all := Unclear
+	for _, one := range listOf(want) {
+		if a := equals(value, one); a != Unclear {
+			all = max(Unmet, a)
+			if a == Met {
+				return Met
+			}
+		}
+	}
+	return all
+}
+
+func contains(value, want any) Answer {
+	elements, isList := value.([]any)
+	if !isList {
+		return Unclear
+	}
+	return answer(slices.ContainsFunc(elements, func(element any) bool { return element != nil && oneOf(element, want) == Met }))
+}
+
+func text(is func(text, want string) bool) func(value, want any) Answer {
+	return func(value, want any) Answer {
+		text, isText := value.(string)
+		if !isText {
+			return Unclear
+		}
+		return answer(is(text, want.(string)))
+	}
+}
+
+// listOf returns the values of an operator's value.
+func listOf(want any) []any {
+	if all, isList := want.([]any); isList {
+		return all
+	}
+	return []any{want}
+}
+
+// asked returns what makes a filter of an operator. A query for a range of numbers leaves out those that no cursor can hold.
+func asked(op string) func(field string, want any) []documents.Filter {
+	return func(field string, want any) []documents.Filter {
+		if all, isList := want.([]any); isList && op == "in" && len(all) == 1 {
+			return []documents.Filter{{Field: field, Op: "==", Value: all[0]}}
+		}
+		filters := []documents.Filter{{Field: field, Op: op, Value: want}}
+		if _, isNumber := number(want); isNumber && op[0] == '<' {
+			filters = append(filters, documents.Filter{Field: field, Op: ">=", Value: -math.MaxFloat64})
+		} else if isNumber && op[0] == '>' {
+			filters = append(filters, documents.Filter{Field: field, Op: "<=", Value: math.MaxFloat64})
+		}
+		return filters
+	}
+}
+
+// beginning asks for the strings that begin with another: those from it on, before the first that does not.
+func beginning(field string, want any) []documents.Filter {
+	first := want.(string)
+	filters := []documents.Filter{{Field: field, Op: ">=", Value: first}}
+	for begin := first; begin != ""; {
+		last, size := utf8.DecodeLastRuneInString(begin)
+		begin = begin[:len(begin)-size]
+		if last++; last == 0xD800 {
+			last = 0xE000 // those between are no characters
+		}
+		if last <= utf8.MaxRune {
+			return append(filters, documents.Filter{Field: field, Op: "<", Value: begin + string(last)})
+		}
+	}
+	return filters
+}
+
+// operator returns the condition's operators in the order of the table.
+func (c Condition) operators() (all []operator) {
+	for _, o := range operators {
+		if _, given := c.Ops[o.key]; given {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// state returns the state that the condition asks for; the zero value if it asks for none.
+func (c Condition) state() state {
+	for _, s := range states {
+		if s.is == c.Is {
+			return s
+		}
+	}
+	return state{}
+}
+
+// Absence reports whether a missing field meets the condition.
+func (c Condition) Absence() bool { return c.state().absence }
+
+// Lookup returns the value of an item's field, and whether the item has the field.
+type Lookup func(field string) (value any, there bool)
+
+// Holds judges an item by a condition.
+func (c Condition) Holds(of Lookup) Answer {
+	if len(c.Any) > 0 {
+		all := Unmet
+		for _, one := range c.Any {
+			switch one.Holds(of) {
+			case Met:
+				return Met
+			case Unclear:
+				all = Unclear
+			case Unmet:
+			}
+		}
+		return all
+	}
+	value, there := of(c.Field)
+	if c.Is != "" {
+		return c.state().holds(value, there)
+	}
+	all := Met
+	for _, o := range c.operators() {
+		want := c.Ops[o.key]
+		var a Answer
+		switch {
+		case want == nil:
+			a = answer(there && (value == nil) == (o.key == "=="))
+		case value != nil:
+			a = o.holds(value, want)
+		}
+		switch {
+		case a == Unmet:
+			return Unmet
+		case a == Unclear:
+			all = Unclear
+		}
+	}
+	return all
+}
+
+// filters returns what a query asks for if it can ask for the condition, and whether it goes through the field's values.
+func (c Condition) filters() (filters []documents.Filter, ranged, ok bool) {
+	if len(c.Any) > 0 || strings.Contains(c.Field, "{") {
+		return nil, false, false
+	}
+	if c.Is != "" {
+		s := c.state()
+		for _, f := range s.filters {
+			filters = append(filters, documents.Filter{Field: c.Field, Op: f.Op, Value: f.Value})
+		}
+		return filters, s.ranged, len(filters) > 0
+	}
+	for _, o := range c.operators() {
+		if o.filters == nil {
+			return nil, false, false
+		}
+		filters, ranged = append(filters, o.filters(c.Field, c.Ops[o.key])...), ranged || o.ranged
+	}
+	return filters, ranged, len(filters) > 0
+}
+
+// Values returns the values one of which a field must have; none if the condition asks for no particular value.
+func (c Condition) Values() []any {
+	for _, key := range []string{"==", "in"} {
+		if want, given := c.Ops[key]; given {
+			return listOf(want)
+		}
+	}
+	return nil
+}
+
+// Example returns a value that meets the condition's operators, where a simple one does; there is false if none must be there.
+func (c Condition) Example() (value any, there bool) {
+	for _, o := range c.operators() {
+		all := listOf(c.Ops[o.key])
+		for _, one := range append(slices.Clone(all), "x", int64(1), 1.5, false) {
+			candidates := []any{one, []any{one}}
+			if n, isNumber := number(one); isNumber {
+				candidates = append(candidates, n+0.5, n-0.5)
+			}
+			if text, isText := one.(string); isText {
+				candidates = append(candidates, text+"x", "x"+text)
+			}
+			for _, candidate := range candidates {
+				if c.Holds(func(string) (any, bool) { return candidate, true }) == Met {
+					return candidate, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+// Words returns the condition in words, e.g. "status is reviewed or dismissed".
+func (c Condition) Words() string {
+	if len(c.Any) > 0 {
+		var all []string
+		for _, one := range c.Any {
+			all = append(all, one.Words())
+		}
+		return strings.Join(all, " or whose ")
+	}
+	if c.Is != "" {
+		return c.Field + " is " + c.state().met
+	}
+	var all []string
+	for _, o := range c.operators() {
+		all = append(all, fmt.Sprintf(o.words, list(shown(c.Ops[o.key]), "or")))
+	}
+	return c.Field + " " + strings.Join(all, " and ")
+}
+
+// Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
+func (c Condition) Unmet() string {
+	if len(c.Any) > 0 {
+		var all []string
+		for _, one := range c.Any {
+			all = append(all, one.Unmet())
+		}
+		return strings.Join(all, ", and ")
+	}
+	if c.Is != "" {
+		return c.Field + " is " + c.state().unmet
+	}
+	var all []string
+	for _, o := range c.operators() {
+		switch values := shown(c.Ops[o.key]); {
+		case o.key == "in" && len(values) == 2:
+			all = append(all, fmt.Sprintf("is neither %s nor %s", values[0], values[1]))
+		case o.key == "in" && len(values) > 2:
+			all = append(all, "is none of "+list(values, "and"))
+		default:
+			all = append(all, fmt.Sprintf(o.unmet, list(values, "or")))
+		}
+	}
+	return c.Field + " " + strings.Join(all, ", or ")
+}
+
+// Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
+func (c Condition) Kept(a Answer) (reason string, invalid bool) {
+	s := c.state()
+	if a == Unclear && s.unclear != "" {
+		return c.Field + " is " + s.unclear, true
+	}
+	return c.Unmet(), s.invalid
+}
+
+// shown returns values as people read them. Quotes show which white space one has.
+func shown(want any) (texts []string) {
+	for _, v := range listOf(want) {
+		text := fmt.Sprint(v)
+		if v == nil {
+			text = "null"
+		} else if strings.Join(strings.Fields(text), " ") != text || text == "" {
+			text = fmt.Sprintf("%q", text)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

@@ -1,0 +1,121 @@
+package rule
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Kinds of items.
+const (
+	ofDocuments = "documents"
+	ofObjects   = "objects"
+	ofAccounts  = "accounts"
+)
+
+// The values of [Rule.Accounts].
+const (
+	Anonymous  = "anonymous"
+	Unverified = "unverified"
+	Disabled   = "disabled"
+	All        = "all"
+)
+
+// AccountKinds returns the values of [Rule.Accounts].
+func AccountKinds() []string { return []string{Anonymous, Unverified, Disabled, All} }
+
+// kindWords says what each kind of accounts is called.
+var kindWords = map[string]string{
+	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
+	Unverified: "accounts with an unverified e-mail address and only a password",
+}
+
+// accountFields are the fields that conditions on accounts have. Those with a dot at their end lead to a key.
+var accountFields = map[string]func(a accounts.Account) any{
+	"email": func(a accounts.Account) any { return orNil(a.Email) },
+	"providers": func(a accounts.Account) any {
+		all := []any{}
+		for _, p := range a.Providers {
+			all = append(all, p.ID)
+		}
+		if a.Password {
+			all = append(all, "password")
+		}
+		if a.PhoneNumber != "" {
+			all = append(all, "phone")
+		}
+		return all
+	},
+	"lastSignInTime": func(a accounts.Account) any {
+		if a.LastLogin == 0 {
+			return nil
+		}
+		return a.LastLogin
+	},
+	"claims.": func(a accounts.Account) any { return a.Claims },
+}
+
+// objectFields are the fields that conditions on objects have.
+var objectFields = map[string]func(o objects.Object) any{
+	"name": func(o objects.Object) any { return o.Name },
+	"metadata.": func(o objects.Object) any {
+		all := map[string]any{}
+		for key, value := range o.Metadata {
+			all[key] = value
+		}
+		return all
+	},
+}
+
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// FieldsOfAccount returns what looks up an account's fields.
+func FieldsOfAccount(a accounts.Account) Lookup { return lookup(accountFields, a) }
+
+// FieldsOfObject returns what looks up an object's fields.
+func FieldsOfObject(o objects.Object) Lookup { return lookup(objectFields, o) }
+
+func lookup[T any](fields map[string]func(T) any, of T) Lookup {
+	return func(field string) (any, bool) {
+		name, key, deeper := strings.Cut(field, ".")
+		if read := fields[name]; read != nil && !deeper {
+			value := read(of)
+			return value, value != nil
+		}
+		if read := fields[name+"."]; read != nil && deeper {
+			all, _ := read(of).(map[string]any)
+			value, there := all[key]
+			return value, there
+		}
+		return nil, false
+	}
+}
+
+// fieldsOf returns the names of the fields of a kind of items; nil if they may have any.
+func fieldsOf(kind string) []string {
+	switch kind {
+	case ofAccounts:
+		return slices.Sorted(maps.Keys(accountFields))
+	case ofObjects:
+		return slices.Sorted(maps.Keys(objectFields))
+	}
+	return nil
+}
+
+// knows reports whether a kind of items has a field.
+func knows(kind, field string) bool {
+	all := fieldsOf(kind)
+	name, key, deeper := strings.Cut(field, ".")
+	if deeper {
+		return all == nil || slices.Contains(all, name+".") && key != ""
+	}
+	return all == nil || slices.Contains(all, name)
+}

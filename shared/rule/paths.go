@@ -1,0 +1,252 @@
+package rule
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// holePattern matches what is filled in in a path.
+var holePattern = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// The holes that every item fills.
+const (
+	idHole     = "id"     // the item's id
+	uidHole    = "uid"    // the same, of an account
+	parentHole = "parent" // the path of the document that the item lies below
+)
+
+// holes returns what is filled in in a path, each once.
+func holes(path string) (all []string) {
+	for _, hole := range holePattern.FindAllStringSubmatch(path, -1) {
+		if !slices.Contains(all, hole[1]) {
+			all = append(all, hole[1])
+		}
+	}
+	return all
+}
+
+// Item is what fills paths: a document, an object or an account.
+type Item struct {
+	ID       string
+	Parent   string            // the path of the document that it lies below
+	Bound    map[string]string // what the rule's own path binds
+	Field    Lookup
+	Database string // of a document
+}
+
+// ItemOf returns a document as an item. ok is false if it is none of the rule's, but of another collection of the same name.
+func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
+	ref := d.Ref()
+	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database}
+	i.Parent = strings.TrimSuffix(i.Parent, ".")
+	if !strings.Contains(r.Collection, "{") {
+		return i, true
+	}
+	i.Bound, ok = bind(r.Collection, ref.Collection)
+	return i, ok
+}
+
+// bind returns what the holes of a pattern stand for in a path of as many parts.
+func bind(pattern, path string) (bound map[string]string, ok bool) {
+	want, parts := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(parts) {
+		return nil, false
+	}
+	bound = map[string]string{}
+	for n, part := range want {
+		hole, isHole := holeOf(part)
+		switch {
+		case isHole:
+			bound[hole] = parts[n]
+		case part != parts[n]:
+			return nil, false
+		}
+	}
+	return bound, true
+}
+
+// holeOf returns the hole that a whole part of a path is.
+func holeOf(part string) (hole string, ok bool) {
+	hole, begins := strings.CutPrefix(part, "{")
+	hole, ends := strings.CutSuffix(hole, "}")
+	return hole, begins && ends && !strings.ContainsAny(hole, "{}")
+}
+
+// values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if
+// the item has no such field.
+func (i Item) values(hole string) (all []any, ok bool) {
+	if text, bound := i.Bound[hole]; bound {
+		return []any{own(text)}, true
+	}
+	switch hole {
+	case idHole, uidHole:
+		return []any{own(i.ID)}, true
+	case parentHole:
+		return []any{own(i.Parent)}, i.Parent != ""
+	}
+	if list, isList := strings.CutSuffix(hole, "[]"); isList {
+		value, _ := i.Field(list)
+		all, ok = value.([]any)
+		return all, ok
+	}
+	if m, isMap := strings.CutSuffix(hole, ".*"); isMap {
+		value, _ := i.Field(m)
+		fields, ok := value.(map[string]any)
+		for key := range fields {
+			all = append(all, key)
+		}
+		return all, ok
+	}
+	value, there := i.Field(hole)
+	return []any{value}, there
+}
+
+// own is a part of the item's own path, which is valid as it is. What a field holds must be an id.
+type own string
+
+// Fill returns the documents that a path names. ok is false if a hole names none: the item is kept then. A hole that is the whole
+// path takes a reference or a path; others take an id or a reference to a document of the collection that is written before it.
+func (i Item) Fill(path string) (refs []documents.Ref, ok bool) {
+	texts := []string{""}
+	for rest := path; rest != ""; {
+		at := holePattern.FindStringSubmatchIndex(rest)
+		if at == nil {
+			at = []int{len(rest), len(rest), len(rest), len(rest)}
+		}
+		for n := range texts {
+			texts[n] += rest[:at[0]]
+		}
+		if at[0] == len(rest) {
+			break
+		}
+		values, there := i.values(rest[at[2]:at[3]])
+		if !there || len(values) == 0 {
+			return nil, false
+		}
+		var longer []string
+		for _, text := range texts {
+			for _, value := range values {
+				filled, named := i.fill(text, value, at[1]-at[0] == len(path))
+				if !named || strings.Contains(filled, "/") && rest[at[2]:at[3]] != parentHole && at[1]-at[0] != len(path) {
+					return nil, false
+				}
+				longer = append(longer, text+filled)
+			}
+		}
+		texts, rest = longer, rest[at[1]:]
+	}
+	for _, text := range texts {
+		ref, err := documents.RefOf(text)
+		if err != nil || slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return !documents.ValidName(part) }) {
+			return nil, false
+		}
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs, true
+}
+
+// fill returns what a value puts into a path behind what is written before it.
+func (i Item) fill(before string, value any, whole bool) (text string, ok bool) {
+	if text, isOwn := value.(own); isOwn {
+		return string(text), true
+	}
+	if ref, isReference := documents.ReferenceOf(value); isReference {
+		d := documents.Document{Database: i.Database}
+		if whole {
+			id, here := d.IDIn(ref.Collection, value)
+			return ref.Collection + "/" + id, here
+		}
+		return d.IDIn(strings.TrimSuffix(before, "/"), value)
+	}
+	if text, isText := value.(string); whole && isText {
+		return strings.TrimPrefix(text, "/"), strings.Count(text, "/") > 0
+	}
+	return documents.IDOf(value)
+}
+
+// UID returns the uid that a text with holes names; ok is false if it names none.
+func (i Item) UID(text string) (uid string, ok bool) {
+	refs, ok := i.Fill("users/" + text) // a uid is an id of a document, if one may be looked up by it
+	if !ok || len(refs) != 1 {
+		return "", false
+	}
+	return refs[0].ID, true
+}
+
+// pattern is a pattern of objects' names, as a regular expression whose groups are the holes.
+type pattern struct {
+	matches *regexp.Regexp
+	names   []string
+	bare    bool // names are matched without what follows their last dot
+}
+
+// patternOf compiles a pattern of objects' names.
+func patternOf(text string) pattern {
+	var p pattern
+	var expression strings.Builder
+	expression.WriteString("^")
+	for n, part := range strings.Split(text, "/") {
+		if n > 0 {
+			expression.WriteString("/")
+		}
+		if part == "**" {
+			expression.WriteString("(?s:.+)")
+			continue
+		}
+		part, p.bare = strings.CutSuffix(part, ".*")
+		for rest := part; ; {
+			at := holeOrStar.FindStringSubmatchIndex(rest)
+			if at == nil {
+				expression.WriteString(regexp.QuoteMeta(rest))
+				break
+			}
+			expression.WriteString(regexp.QuoteMeta(rest[:at[0]]))
+			if at[2] < 0 {
+				expression.WriteString("[^/]*")
+			} else {
+				p.names = append(p.names, rest[at[2]:at[3]])
+				expression.WriteString("([^/]+?)")
+			}
+			rest = rest[at[1]:]
+		}
+	}
+	p.matches = regexp.MustCompile(expression.String() + "$")
+	return p
+}
+
+var holeOrStar = regexp.MustCompile(`\{([^{}]*)\}|\*`)
+
+// Binds returns what reports whether an object's name is one of the rule's, and what the holes of the rule's pattern stand for in
+// it.
+func (r Rule) Binds() func(name string) (bound map[string]string, ok bool) {
+	p := patternOf(r.Objects)
+	return func(name string) (map[string]string, bool) {
+		if p.bare {
+			name = strings.TrimSuffix(name, path.Ext(name))
+		}
+		m := p.matches.FindStringSubmatch(name)
+		if m == nil {
+			return nil, false
+		}
+		bound := map[string]string{}
+		for n, hole := range p.names {
+			bound[hole] = m[n+1]
+		}
+		return bound, true
+	}
+}
+
+// Folder returns the folder that all objects of a pattern lie below: its literal beginning.
+func Folder(pattern string) string {
+	i := strings.IndexAny(pattern, "{*")
+	if i < 0 {
+		i = len(pattern)
+	}
+	return pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+}

@@ -1,0 +1,248 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxAlternatives is Firestore's limit on the combinations of all alternatives of a query.
+const maxAlternatives = 30
+
+// Asked is what the rule's query asks for, without its age.
+type Asked struct {
+	Filters []documents.Filter
+	Any     [][]documents.Filter // alternatives
+	Ranged  []string             // fields that the query goes through, in the order of the query: a field of strings comes first
+	Judged  []Condition          // conditions that documents are judged by one by one
+}
+
+// Asked returns what the query asks for. It goes through the strings of one field at most, because a cursor can be behind a
+// string that is too long for a query only where strings come first, and not through fields of maps.
+func (r Rule) Asked() (a Asked) {
+	var numbers []string
+	for _, c := range r.Where {
+		filters, ranged, ok := c.filters()
+		ofText := ranged && c.ofText()
+		switch {
+		case !ok && len(a.Any) == 0 && len(r.indexedAges()) < 2:
+			if a.Any = c.alternatives(); a.Any == nil {
+				a.Judged = append(a.Judged, c)
+			}
+		case !ok, ranged && strings.Contains(c.Field, "."), ofText && len(a.Ranged) > 0:
+			a.Judged = append(a.Judged, c)
+		case ofText:
+			a.Filters, a.Ranged = append(filters, a.Filters...), []string{c.Field}
+		default:
+			if a.Filters = append(a.Filters, filters...); ranged {
+				numbers = append(numbers, c.Field)
+			}
+		}
+	}
+	a.Ranged = append(a.Ranged, numbers...)
+	return a
+}
+
+// indexedAges returns the forms of the age that an index finds.
+func (r Rule) indexedAges() []form {
+	if len(r.Age) == 0 || !r.Age[0].Indexed() {
+		return nil
+	}
+	return r.Age[0].forms()
+}
+
+// ofText reports whether the condition goes through strings.
+func (c Condition) ofText() bool {
+	if c.state().ranged {
+		return true
+	}
+	return slices.ContainsFunc(c.operators(), func(o operator) bool {
+		_, isText := c.Ops[o.key].(string)
+		return o.ranged && isText
+	})
+}
+
+// alternatives returns the filters of each condition of any; nil if a query cannot ask for one of them.
+func (c Condition) alternatives() (all [][]documents.Filter) {
+	for _, one := range c.Any {
+		filters, ranged, ok := one.filters()
+		if !ok || ranged {
+			return nil
+		}
+		all = append(all, filters)
+	}
+	return all
+}
+
+// Query returns the query for the documents that may be due, and fetches the fields by which they are judged.
+func (r Rule) Query(now time.Time) documents.Query {
+	a := r.Asked()
+	q := documents.Query{Collection: r.Collection, Group: r.IsGroup(), Where: a.Filters, Any: a.Any, OrderBy: slices.Clone(a.Ranged),
+		Select: r.fields()}
+	if q.Group {
+		q.Collection = r.Name()
+	}
+	if len(r.indexedAges()) > 0 {
+		groups := r.Age[0].filters(now)
+		if q.OrderBy = append(q.OrderBy, r.Age[0].Field); len(groups) == 1 {
+			q.Where = append(slices.Clone(q.Where), groups[0]...)
+		} else {
+			q.Any = groups
+		}
+	}
+	return q
+}
+
+// Scans reports whether the query returns documents whatever their age is.
+func (r Rule) Scans() bool { return r.OfDocuments() && len(r.indexedAges()) == 0 }
+
+// Finds reports whether all documents that the query finds are due.
+func (r Rule) Finds() bool {
+	return len(r.Asked().Judged) == 0 && len(r.Unless) == 0 && len(r.Gone) == 0 && len(r.indexedAges()) > 0 && len(r.Age) == 1 &&
+		!strings.Contains(r.Collection, "{")
+}
+
+// fields returns the fields by which a document is judged.
+func (r Rule) fields() []string {
+	var fields []string
+	add := func(field string) {
+		field, _, _ = strings.Cut(field, "[]")
+		if field = strings.TrimSuffix(field, ".*"); field != "" && !strings.Contains(field, "{") {
+			fields = append(fields, field)
+		}
+	}
+	for _, a := range r.Age {
+		add(a.Field)
+	}
+	for _, c := range append(slices.Clone(r.Where), r.Exceptions()...) {
+		for _, field := range c.Fields() {
+			add(field)
+		}
+	}
+	for _, related := range r.Related() {
+		for _, hole := range r.fieldHoles(related.Document + related.Account) {
+			add(hole)
+		}
+	}
+	if len(fields) == 0 {
+		return documents.NameOnly
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// Fields returns the fields that the condition is about.
+func (c Condition) Fields() (fields []string) {
+	for _, one := range c.Any {
+		fields = append(fields, one.Fields()...)
+	}
+	if c.Field != "" {
+		fields = append(fields, c.Field)
+	}
+	return fields
+}
+
+// Fields returns the fields of the item by which a relation names something.
+func (r Rule) Fields(of Relation) (fields []string) {
+	for _, hole := range r.fieldHoles(of.Document + of.Account) {
+		fields = append(fields, strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*"))
+	}
+	return fields
+}
+
+// fieldHoles returns the fields of the item that fill holes of a path.
+func (r Rule) fieldHoles(path string) (fields []string) {
+	bound := holes(r.Collection + r.Objects)
+	for _, hole := range holes(path) {
+		if hole != idHole && hole != uidHole && hole != parentHole && !slices.Contains(bound, hole) {
+			fields = append(fields, hole)
+		}
+	}
+	return fields
+}
+
+// Index is an index that a query needs.
+type Index struct {
+	Collection string // its name
+	Group      bool
+	Fields     []IndexField
+}
+
+// IndexField is a field of an index.
+type IndexField struct {
+	Path     string
+	Contains bool // of a list, by its elements
+}
+
+// Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field, except in a
+// collection group, and none of equalities alone, which Firestore merges.
+func (r Rule) Indexes() (all []Index) {
+	if !r.OfDocuments() {
+		return nil
+	}
+	add := func(q documents.Query) {
+		for _, i := range indexesOf(q) {
+			if !slices.ContainsFunc(all, func(other Index) bool {
+				return other.Collection == i.Collection && other.Group == i.Group && slices.Equal(other.Fields, i.Fields)
+			}) {
+				all = append(all, i)
+			}
+		}
+	}
+	now := time.Unix(0, 0)
+	add(r.Query(now))
+	self := documents.Ref{Collection: "x", ID: "x"}
+	for _, related := range append(r.Related(), flat(r.With)...) {
+		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
+			continue
+		}
+		queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)
+		for _, q := range queries {
+			if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
+				add(q)
+			}
+		}
+	}
+	return all
+}
+
+// flat returns relations and those that go along with them.
+func flat(all []Relation) (every []Relation) {
+	for _, one := range all {
+		every = append(append(every, one), flat(one.With)...)
+	}
+	return every
+}
+
+func indexesOf(q documents.Query) (all []Index) {
+	groups := q.Any
+	if len(groups) == 0 {
+		groups = [][]documents.Filter{nil}
+	}
+	for _, group := range groups {
+		i := Index{Collection: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], Group: q.Group}
+		for _, f := range append(slices.Clone(q.Where), group...) {
+			field := IndexField{f.Field, strings.HasPrefix(f.Op, "array-contains")}
+			if (f.Op == "==" || f.Op == "in" || field.Contains) && !slices.Contains(i.Fields, field) {
+				i.Fields = append(i.Fields, field)
+			}
+		}
+		equal := len(i.Fields)
+		for _, field := range q.OrderBy {
+			i.Fields = append(i.Fields, IndexField{Path: field})
+		}
+		switch {
+		case len(i.Fields) == 0, len(i.Fields) == 1 && !q.Group, equal == len(i.Fields) && !q.Group:
+			continue
+		case equal == len(i.Fields): // merged, of the indexes of each field in the group
+			for _, field := range i.Fields {
+				all = append(all, Index{i.Collection, true, []IndexField{field}})
+			}
+			continue
+		}
+		all = append(all, i)
+	}
+	return all
+}

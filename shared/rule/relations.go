@@ -1,0 +1,231 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// Roles of relations: keys of a rule.
+const (
+	goneRole   = "gone"
+	unlessRole = "unless"
+	withRole   = "with"
+)
+
+// relation says what one key of a [Relation] means.
+type relation struct {
+	key   string
+	of    func(Relation) string
+	roles []string // where it can stand
+	kinds []string // the kinds of items that it can stand for
+	keys  []string // the keys that can stand beside it
+	field bool     // one of them, field, must
+	noun  func(Relation) string
+	// plural is what goes along.
+	plural func(Relation) string
+	// exists says, of an item, that there is one.
+	exists func(Relation) string
+}
+
+// relations are all of them, in the order in which problems name them.
+var relations = []relation{
+	{key: "document", of: func(r Relation) string { return r.Document }, roles: []string{goneRole, unlessRole, withRole},
+		kinds: []string{ofDocuments, ofObjects, ofAccounts}, keys: []string{"where", "with"},
+		noun: func(r Relation) string { return r.Document }, plural: func(r Relation) string { return r.Document },
+		exists: func(r Relation) string { return r.Document + " exists" }},
+	{key: "account", of: func(r Relation) string { return r.Account }, roles: []string{goneRole, unlessRole, withRole},
+		kinds: []string{ofDocuments}, noun: func(r Relation) string { return "account " + r.Account },
+		plural: func(Relation) string { return "its account" },
+		exists: func(r Relation) string { return "account " + r.Account + " exists" }},
+	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: []string{goneRole, unlessRole, withRole},
+		kinds: []string{ofDocuments}, keys: []string{"where", "within", "with"},
+		noun: func(r Relation) string { return "document in " + r.Subcollection + " below it" },
+		plural: func(r Relation) string {
+			if r.Subcollection == Everything {
+				return "all documents below it"
+			}
+			return "its documents in " + r.Subcollection
+		},
+		exists: func(r Relation) string { return "it has documents in " + r.Subcollection }},
+	named("collection", "", func(r Relation) string { return r.Collection }),
+	named("collectionGroup", "every collection ", func(r Relation) string { return r.CollectionGroup }),
+	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: []string{ofDocuments},
+		keys: []string{"field", "metadata"}, plural: func(r Relation) string {
+			if r.Field != "" {
+				return fmt.Sprintf("the objects %s that %s names", r.Objects, r.Field)
+			}
+			return "the objects " + r.Objects
+		}},
+}
+
+// named is the relation of documents whose field names the item.
+func named(key, which string, of func(Relation) string) relation {
+	whose := func(r Relation) string { return which + of(r) + " whose " + r.Field + " names it" }
+	return relation{
+		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{ofDocuments},
+		keys: []string{"field", "where", "within", "remove", "with"}, field: true,
+		noun: func(r Relation) string { return "document of " + whose(r) },
+		plural: func(r Relation) string {
+			if r.Remove {
+				return "its entry in " + r.Field + " of documents of " + which + of(r)
+			}
+			return "the documents of " + whose(r)
+		},
+		exists: func(r Relation) string { return "a document of " + which + of(r) + " names it in " + r.Field },
+	}
+}
+
+// Everything is the subcollection that stands for all documents below one.
+const Everything = "**"
+
+// kind returns the entry of the table; nil if the relation has none of its keys.
+func (r Relation) kind() *relation {
+	for i := range relations {
+		if relations[i].of(r) != "" {
+			return &relations[i]
+		}
+	}
+	return nil
+}
+
+// keys returns the keys beside that of the table which are set.
+func (r Relation) keys() (all []string) {
+	for _, key := range []struct {
+		name string
+		set  bool
+	}{
+		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"remove", r.Remove},
+		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
+	} {
+		if key.set {
+			all = append(all, key.name)
+		}
+	}
+	for _, o := range r.Condition().operators() {
+		all = append(all, o.key)
+	}
+	return all
+}
+
+// Exists returns why an item is kept that has such a relation.
+func (r Relation) Exists() string {
+	exists := r.kind().exists(r)
+	if r.Within != nil {
+		return exists + ", with " + r.Within.Field + " within " + r.Within.Words()
+	}
+	return exists
+}
+
+// Nameless returns why an item is kept that names nothing by the relation.
+func (r Relation) Nameless() string {
+	switch {
+	case r.Document != "":
+		return r.Document + " names no document"
+	case r.Account != "":
+		return r.Account + " names no account"
+	}
+	return "no query can ask for what names it by " + r.Field
+}
+
+// conditions returns what the relation's conditions ask for.
+func (r Relation) conditions() (filters []documents.Filter) {
+	for _, c := range r.Where {
+		asked, _, _ := c.filters()
+		filters = append(filters, asked...)
+	}
+	return filters
+}
+
+// elementOf returns the list whose elements name the item, and mapOf the map whose keys do.
+func (r Relation) elementOf() (list string, ok bool) { return strings.CutSuffix(r.Field, "[]") }
+func (r Relation) keyOf() (m string, ok bool)        { return strings.CutSuffix(r.Field, ".{"+idHole+"}") }
+
+// plainField is the relation's field without what stands for its elements or keys.
+func (r Relation) plainField() string {
+	list, _ := r.elementOf()
+	m, _ := Relation{Field: list}.keyOf()
+	return m
+}
+
+// Queries returns queries one of which finds a document that is related to an item, if there is any. self is the item's
+// document, and reference returns the value that refers to it. ok is false if no query can ask for it.
+func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+	q := documents.Query{Where: r.conditions(), Select: documents.NameOnly}
+	switch {
+	case r.Subcollection != "":
+		q.Collection = self.Path() + "/" + r.Subcollection
+	default:
+		q.Collection, q.Group = r.Collection+r.CollectionGroup, r.CollectionGroup != ""
+		names := append(documents.NamesOf(self.ID), reference(self))
+		for _, name := range names {
+			if !documents.Queryable(name) {
+				return nil, false
+			}
+		}
+		field := r.plainField()
+		_, isList := r.elementOf()
+		_, isKey := r.keyOf()
+		switch {
+		case isKey && !plainKey(self.ID):
+			return nil, false
+		case isKey: // whatever is there
+			q.OrderBy, q.From = []string{field + "." + self.ID}, []any{nil}
+		case isList:
+			q.Where = append(q.Where, documents.Filter{Field: field, Op: "array-contains-any", Value: names})
+		default:
+			q.Where = append(q.Where, documents.Filter{Field: field, Op: "in", Value: names})
+		}
+	}
+	if r.Within == nil {
+		return []documents.Query{q}, true
+	}
+	// With cursors instead of filters: what is no time keeps the item too.
+	least, from := r.Within.least(), r.Within.Cutoff(now)
+	if _, isText := least.(string); isText { // which may name a local time behind UTC
+		from = from.Add(-retention.Day)
+	}
+	odd := q.Odd(r.Within.Field, least, least)[0]
+	q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
+	return []documents.Query{q, odd}, true
+}
+
+// plainKey reports whether a query can ask for a field of that name in a map.
+func plainKey(key string) bool {
+	return !strings.ContainsAny(key, ".~*/[]`") && documents.Queryable(key)
+}
+
+// Place is where the documents of a relation are.
+type Place struct {
+	Collection string // as the rule writes it
+	Group      string // the collection's name, if it is many collections; empty if it is one
+}
+
+// Place returns where the related documents are; the zero value if they are no documents.
+func (r Relation) Place() Place {
+	switch {
+	case r.Document == "{parent}":
+		return Place{}
+	case r.Document != "":
+		collection, _ := cutLast(r.Document)
+		in := Place{Collection: collection}
+		if strings.Contains(collection, "{") {
+			_, in.Group = cutLast(collection)
+		}
+		return in
+	case r.Subcollection != "":
+		return Place{r.Subcollection, r.Subcollection}
+	case r.CollectionGroup != "":
+		return Place{r.CollectionGroup, r.CollectionGroup}
+	}
+	return Place{Collection: r.Collection}
+}
+
+// cutLast returns the text before the last slash, and the text after it.
+func cutLast(path string) (before, after string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)], path[i+1:]
+}
