@@ -36,6 +36,10 @@ type Job struct {
 	Reach Reach
 	// Accounts says that Plan reads accounts, so planning needs the right to.
 	Accounts bool
+	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
+	// job whose lines are prescribed word for word. A preview logs neither, because they say what was done.
+	FirstLine string
+	LastLine  func(Ending) string
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }

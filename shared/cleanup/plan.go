@@ -87,10 +87,6 @@ type Plan interface {
 	Warn(ctx context.Context, warning string)
 	// Fail says that an item, or a part of the job, could not be planned. The rest continues; the run ends as failed.
 	Fail(ctx context.Context, target, action string, err error)
-	// Announce logs a line of the job's own now, at the beginning of the run, and the line that end returns when the run has ended,
-	// however it ended. It is for a job whose log lines are prescribed word for word; the engine logs its own lines besides. A dry
-	// run logs neither line, because they say what was done; a skipped run never gets here.
-	Announce(ctx context.Context, begun string, end func(Ending) string)
 
 	// Section begins a section of the plan. What comes before it is judged now.
 	Section(ctx context.Context, s Section) error
