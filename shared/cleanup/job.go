@@ -48,7 +48,7 @@ type Job struct {
 // actions twice, or at the same time, has the same result. Its answer and the log say what it did. Any run that is not
 // completed is an error, so that Cloud Tasks tries again.
 type Task struct {
-	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the document that the task is about.
+	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the task's document.
 	Fields     []string
 	Collection string                             // where that document is
 	Rule       AnyRule                            // judges it, whether it exists or not

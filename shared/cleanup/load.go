@@ -47,7 +47,9 @@ func EachWith[S any](
 }
 
 // OneByOne returns the Load of a rule that reads for one item at a time: load returns an item's state.
-func OneByOne[S any](load func(ctx context.Context, src Source, subject Subject) (S, error)) func(context.Context, Source, []Subject) ([]S, error) {
+func OneByOne[S any](
+	load func(ctx context.Context, src Source, subject Subject) (S, error),
+) func(context.Context, Source, []Subject) ([]S, error) {
 	return func(ctx context.Context, src Source, subjects []Subject) ([]S, error) {
 		states := make([]S, len(subjects))
 		for i, subject := range subjects {
