@@ -35,12 +35,12 @@ func NameOf(d documents.Document) string {
 // quote returns what users wrote as a text repeats it. Every text passes it through here, so that none can hold a link.
 func quote(written string) string { return clip.Name(written, maxQuote) }
 
-// choose returns the English text for English and the Japanese one otherwise, Japanese being the default.
+// choose returns the Japanese text for Japanese and the English one otherwise, English being the default.
 func (l Locale) choose(ja, en Text) Text {
-	if l == English {
-		return en
+	if l == Japanese {
+		return ja
 	}
-	return ja
+	return en
 }
 
 // InquiryDeletionWarning announces that a resolved inquiry, which may have no subject, is deleted tomorrow.

@@ -3,6 +3,7 @@ package declared_test
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
+
+var saysWhere = regexp.MustCompile(`^rules\.json:\d+: functions\[0\], cleanupThings: `)
 
 // FuzzRule: a valid rule makes a job and words, and comes back unchanged when it is written and read. On data that is made
 // from the rule, exactly what should be due is due. An invalid rule makes no job.
@@ -62,7 +65,7 @@ func FuzzRule(f *testing.F) {
 				t.Errorf("refused, and yet a rule: %+v", e.Rule)
 			}
 			for line := range strings.Lines(err.Error()) {
-				if !strings.Contains(line, "rules.json: ") {
+				if !saysWhere.MatchString(line) {
 					t.Errorf("the problem %q does not say where", line)
 				}
 			}

@@ -43,6 +43,15 @@ resource "google_monitoring_notification_channel" "mail" {
   depends_on = [google_project_service.monitoring]
 }
 
+locals {
+  rules_file = "${path.module}/../own-rules/rules.json"
+  own        = jsondecode(file(local.rules_file)).functions[*].name
+  nine = [
+    for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions :
+    f.name if try(f.trigger, "schedule") == "schedule"
+  ]
+}
+
 module "firesweep" {
   source = "../.."
 
@@ -50,14 +59,12 @@ module "firesweep" {
   region  = "asia-northeast1"
   bucket  = "${var.project}.firebasestorage.app"
 
-  rules_file = "${path.module}/../own-rules/rules.json"
+  rules_file = local.rules_file
+  enabled    = concat(local.nine, local.own)
 
   # The named jobs delete; all others only plan.
   dry_run = merge(
-    {
-      for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions :
-      f.name => true if try(f.trigger, "schedule") == "schedule"
-    },
+    { for name in local.nine : name => true },
     {
       cleanupOrphanedMedia     = false
       cleanupResolvedInquiries = false

@@ -114,7 +114,9 @@ func (p *Planner) get(ctx context.Context, refs ...documents.Ref) ([]documents.D
 
 // ProposeItems implements [cleanup.Plan].
 func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) error {
-	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool { return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref()) })
+	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool {
+		return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref())
+	})
 	actions, err := p.actionsOf(ctx, rule, due)
 	if err != nil {
 		return err
@@ -134,7 +136,8 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		if !decide.Has(rule, d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}}
+		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -192,7 +195,9 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 }
 
 // ConsiderAccounts implements [cleanup.Plan].
-func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) (c cleanup.Considered, err error) {
+func (p *Planner) ConsiderAccounts(
+	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
+) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
 	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
 	if err != nil {
@@ -213,7 +218,8 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRul
 			c.Left = true
 			continue
 		}
-		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: decide.DeleteAccount{UID: found[i].UID, Rule: rule}}); err != nil {
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
+		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}); err != nil {
 			return c, err
 		}
 		c.Due += p.Size - before // not what is pinned
