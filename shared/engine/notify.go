@@ -15,8 +15,8 @@ import (
 	"github.com/firesweep/firesweep/shared/notify"
 )
 
-// noticeTime is how long telling somebody may take at most, retries included.
-const noticeTime = 20 * time.Second
+// notifyTime is how long telling somebody may take at most, retries included.
+const notifyTime = 20 * time.Second
 
 // notify tells whoever is to be told (NOTIFY) of the runs that this call ended: its own, and one before it that nobody else had
 // ended. It changes nothing of them, and a message that cannot be sent is a line of the log.
@@ -24,7 +24,7 @@ func (r *run) notify(ctx context.Context) {
 	if !r.config.NotifyURL.IsSet() || r.job.Task != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, noticeTime)
+	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
 	for _, of := range []*report.Report{r.overtaken, r.ended()} {
 		if of == nil || of.Status == report.Skipped || of.DryRun && !r.scheduled {
