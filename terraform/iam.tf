@@ -146,7 +146,7 @@ resource "google_service_account_iam_binding" "acts_as_itself" {
 
 # The jobs read the address of the webhook, and no other secret. Others may read it too: it is not Firesweep's alone.
 resource "google_secret_manager_secret_iam_member" "notify" {
-  for_each = var.notify == null ? {} : local.jobs
+  for_each = { for name, f in local.jobs : name => f if var.notify != null }
 
   project   = var.project
   secret_id = var.notify.secret
