@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Message is what is posted to an address that is not a known service's. It holds neither ids of what a run worked on nor the texts
-// of errors, which may name them: the place where people talk is no place for personal data.
+// Message is what is posted to an address that is not a known service's. It holds neither ids of what a run worked on nor the
+// texts of errors, which may name them: the place where people talk is no place for personal data.
 type Message struct {
 	Text    string `json:"text"` // lines for people
 	Project string `json:"project"`
@@ -35,7 +35,7 @@ type Run struct {
 	Kept       map[string]int           `json:"kept"`
 	Problems   []string                 `json:"problems"`            // the safety limits that tripped, and the steps that failed
 	Show       string                   `json:"show"`                // the command that shows all of it
-	Undo       string                   `json:"undo,omitempty"`      // the command that takes it back; none if there is nothing to take back
+	Undo       string                   `json:"undo,omitempty"`      // the command that takes it back; none if nothing is to be
 	UndoUntil  *time.Time               `json:"undoUntil,omitempty"` // as long as that is possible
 }
 
@@ -186,7 +186,8 @@ func OfWeek(project string, runs []*report.Report, undoDays int) Message {
 	for _, status := range slices.Sorted(maps.Keys(statuses)) {
 		how = append(how, fmt.Sprintf("%d %s", statuses[status], status))
 	}
-	lines := []string{fmt.Sprintf("%s in %s, week to %s: %s", last.Job, project, last.StartedAt.UTC().Format(time.DateOnly), strings.Join(how, ", "))}
+	to := last.StartedAt.UTC().Format(time.DateOnly)
+	lines := []string{fmt.Sprintf("%s in %s, week to %s: %s", last.Job, project, to, strings.Join(how, ", "))}
 	if done := counted(sum.Actions, false); done != "" {
 		lines = append(lines, done)
 	}
