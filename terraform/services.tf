@@ -12,7 +12,8 @@ resource "google_project_service" "api" {
     "monitoring.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-  ], anytrue([for f in local.deployed : can(f.roles.auth)]) ? ["identitytoolkit.googleapis.com"] : []))
+    ], anytrue([for f in local.deployed : can(f.roles.auth)]) ? ["identitytoolkit.googleapis.com"] : [],
+  var.notify == null ? [] : ["secretmanager.googleapis.com"]))
 
   project            = var.project
   service            = each.key

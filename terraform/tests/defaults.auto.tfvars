@@ -26,6 +26,7 @@ labels                 = {}
 queue_suffix           = ""
 notification_channels  = []
 notification_locale    = "ja"
+notify                 = null
 placeholder_references = []
 inquiry_folders        = []
 orphans                = []

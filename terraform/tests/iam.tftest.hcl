@@ -156,3 +156,47 @@ run "another_database" {
     error_message = "a job with another database, and its worker, may use that one; all others the default one"
   }
 }
+
+run "only_jobs_read_the_webhook" {
+  command = apply
+  variables {
+    dry_run = { for f in jsondecode(file("../functions/manifest.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" }
+    notify  = { secret = "firesweep-webhook" }
+  }
+
+  assert {
+    condition = keys(google_secret_manager_secret_iam_member.notify) == keys(local.jobs) && alltrue([
+      for name, m in google_secret_manager_secret_iam_member.notify :
+      m.secret_id == "firesweep-webhook" && m.role == "roles/secretmanager.secretAccessor" && m.member == google_service_account.function[name].member
+    ])
+    error_message = "not exactly the jobs may read exactly that secret"
+  }
+  assert {
+    condition = alltrue([
+      for name, f in module.job : f.function.service_config[0].environment_variables.NOTIFY == "failures"
+      && !can(f.function.service_config[0].environment_variables.NOTIFY_URL)
+      && [for s in f.function.service_config[0].secret_environment_variables : "${s.key} ${s.project_id} ${s.secret} ${s.version}"] == ["NOTIFY_URL my-app-1a2b3 firesweep-webhook latest"]
+    ])
+    error_message = "a job does not have the webhook's address as a secret"
+  }
+  assert {
+    condition     = alltrue([for f in module.worker : length(f.function.service_config[0].secret_environment_variables) == 0])
+    error_message = "a worker has a secret"
+  }
+  assert {
+    condition     = contains(keys(google_project_service.api), "secretmanager.googleapis.com")
+    error_message = "the API of Secret Manager is not enabled"
+  }
+}
+
+run "nobody_is_told_unless_asked" {
+  command = plan
+  variables {
+    dry_run = { for f in jsondecode(file("../functions/manifest.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" }
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.notify) == 0 && !contains(keys(google_project_service.api), "secretmanager.googleapis.com")
+    error_message = "something of notify is made without it"
+  }
+}
