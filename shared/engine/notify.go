@@ -71,7 +71,7 @@ func (r *run) ended() *report.Report {
 }
 
 // week returns the reports of the job's runs since the last summary, the oldest first, if a run is to send one: the first of the
-// week that was not killed. The last summary is that of the first such run of the week before, so nothing needs to be stored. Weeks
+// week that was not killed. The last summary is that of the first such run of the week before, so nothing is stored. Weeks
 // begin on Monday, in UTC, and a run is of the week in which it started.
 func (r *run) week(ctx context.Context, ended *report.Report) (since []*report.Report, err error) {
 	if ended.DryRun || ended.Status == report.Killed {
@@ -97,8 +97,8 @@ func (r *run) week(ctx context.Context, ended *report.Report) (since []*report.R
 	return append(since, ended), nil
 }
 
-// reports returns the saved reports of the job's runs from a time to a run, without that one and what was skipped, by time: ids of
-// runs begin with job and time. It reads so many at once.
+// reports returns the saved reports of the job's runs from a time to a run, without that one and what was skipped, by time: ids
+// of runs begin with job and time. It reads so many at once.
 func (r *run) reports(ctx context.Context, from time.Time, to *report.Report, pageSize int) iter.Seq2[*report.Report, error] {
 	db := r.clients.documents.Writer(nil).Reader
 	id := func(name string) any { return db.Ref(collections.Runs + "/" + name) }

@@ -24,7 +24,7 @@ const (
 	maxWait    = 10 * time.Second
 )
 
-// How long texts may be, in bytes, which are no fewer than the characters that services count. Slack cuts at 40,000 characters and
+// How long texts may be, in bytes, which are no fewer than the characters that services count. Slack cuts at 40,000 and
 // recommends 4,000; Teams takes 28 kB with all that is around the text.
 const (
 	maxText    = 4000
