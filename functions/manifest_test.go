@@ -80,7 +80,9 @@ func TestTerraformTakesEveryRoleFromTheManifest(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^ +role += (.+)$`).FindAllStringSubmatch(iam, -1) {
 		name, found := strings.CutPrefix(m[1], "local.manifest.roles.")
 		taken[name] = true
-		if found && list.Roles[name] == "" || !found && m[1] != "local.role_id[each.key]" {
+		// What reads the webhook's address is given on that secret alone, and only where there is one.
+		known := m[1] == "local.role_id[each.key]" || m[1] == `"roles/secretmanager.secretAccessor"`
+		if found && list.Roles[name] == "" || !found && !known {
 			t.Errorf("terraform/iam.tf gives the role %s, which is not from manifest.json", m[1])
 		}
 	}

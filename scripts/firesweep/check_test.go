@@ -85,16 +85,16 @@ func TestCheckForPeople(t *testing.T) {
 	text := o.well(t, "check", "--rules", rules, "cleanupStaleDrafts")
 	head, plan, _ := strings.Cut(text, "  On data made from the rule")
 	want(t, "what is said", `cleanupStaleDrafts
-  Deletes documents of drafts whose state is open, and whose published is not
-  true, and whose updatedAt is more than 90 days ago, unless holds/{id} exists;
-  each takes along the objects below drafts/ that coverUrl names.
+  Deletes documents of drafts whose state is open, whose published is not true
+  and whose updatedAt is more than 90 days ago, unless holds/{id} exists; with
+  each go the objects drafts/** that coverUrl names.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
   dry run   only plans until Terraform's dry_run says
             cleanupStaleDrafts = false
   limits    does nothing if more than 50 % of drafts are due (of 20 or
-            more); if holds holds no document at all, yet unless names it; if
-            more than 100000 are due (MAX_ACTIONS)
+            more); if holds holds no document at all, yet the rule looks in it;
+            if more than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
@@ -122,7 +122,7 @@ func TestCheckForPeople(t *testing.T) {
 		t.Errorf("%+v", c.Plan.Report)
 	}
 	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
-		"users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+		"users holds no document at all, yet the rule looks in it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads",
 		"all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists",

@@ -25,7 +25,7 @@ type ranHere struct{ Runs []ran }
 // dueDrafts puts an application with a rule into a folder, and drafts into its project: n are due, and one is not.
 func (o *operator) dueDrafts(t *testing.T, n int) {
 	t.Helper()
-	rules := strings.Replace(drafts, `"rule": {`, `"rule": { "maxDuePercent": 100,`, 1)
+	rules := strings.Replace(drafts, `"collection":`, `"maxDuePercent": 100, "collection":`, 1)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
 	o.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"editedAt": now.AddDate(-1, 0, 0)}
@@ -234,8 +234,8 @@ func TestRights(t *testing.T) {
 			t.Cleanup(server.Close)
 			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
 			o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
-				{"name":"cleanupGuests","schedule":"0 4 * * *","rule":{"accounts":"anonymous","age":{"field":"created","days":90},"action":"delete account"}},
-				{"name":"cleanupExports","schedule":"0 4 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":90}}}]}`})
+				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
+				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
 			o.google = func(context.Context, string, string) []option.ClientOption {
 				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
 			}

@@ -13,7 +13,7 @@ const drafts = `{
   "functions": [
     {
       "name": "cleanupDrafts", "schedule": "0 4 * * *", /* at night */
-      "rule": { "collection": "drafts", "age": { "field": "editedAt", "days": 90, }, },
+      "collection": "drafts", "age": { "field": "editedAt", "days": 90, },
     },
   ],
 }
@@ -77,7 +77,7 @@ func TestRulesWithProblems(t *testing.T) {
 	o := newOperator(t)
 	o.inApp(t, map[string]string{"sub/x": "x", "firesweep.json": strings.Replace(drafts, `"days": 90`, `"days": "90"`, 1)})
 	for _, command := range []string{"plan", "check", "runs", "run --here", "indexes", "doctor"} {
-		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: functions[0], cleanupDrafts: rule.age.days: it must be a whole number",
+		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: functions[0], cleanupDrafts: age.days: it must be a whole number",
 			strings.Fields(command)...)
 	}
 	o.dir = filepath.Join(o.dir, "sub")

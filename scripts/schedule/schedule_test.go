@@ -76,7 +76,7 @@ func comesWithin(t *testing.T, schedule string, now, until time.Time) {
 	t.Helper()
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(
 		`{"functions":[{"name":"cleanupThings","schedule":"` + schedule + `","timeZone":"Europe/Berlin",` +
-			`"rule":{"collection":"a","age":{"field":"at","days":1}}}]}`)})
+			`"collection":"a","age":{"field":"at","days":1}}]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

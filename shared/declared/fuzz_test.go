@@ -103,7 +103,7 @@ func FuzzRule(f *testing.F) {
 func entryOf(rule []byte) (manifest.Entry, error) {
 	inner, isObject := strings.CutPrefix(strings.TrimSpace(string(rule)), "{")
 	if inner = strings.TrimSpace(strings.TrimSuffix(inner, "}")); !isObject {
-		return manifest.Entry{}, errors.New("rules.json: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
 	} else if inner != "" {
 		inner = "," + inner
 	}
@@ -113,7 +113,7 @@ func entryOf(rule []byte) (manifest.Entry, error) {
 		return manifest.Entry{}, err
 	}
 	if entries[0].Rule == nil { // null
-		return manifest.Entry{}, errors.New("rules.json: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
 	}
 	return entries[0], nil
 }

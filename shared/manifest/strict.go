@@ -12,7 +12,7 @@ import (
 
 // problem is what is wrong with one value.
 type problem struct {
-	at     string // the value, e.g. functions[0].rule.age; empty for the text as a whole
+	at     string // the value, e.g. functions[0].age; empty for the text as a whole
 	says   string
 	hidden bool // out does not have the value as it was given, so what out says about it would be wrong
 }
