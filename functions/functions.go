@@ -62,6 +62,7 @@ func New(job cleanup.Job) *engine.Function {
 				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
 			}
 			f := engine.NewFunction(job, timeout, e.Uses())
+			f.Entry = e.Digest()
 			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}

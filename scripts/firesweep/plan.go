@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -40,6 +41,7 @@ type planFlags struct {
 	force, writes, json bool
 	lift                []string
 	at                  string // --now
+	out                 string // the plan file to write
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -58,6 +60,7 @@ are called with {"dryRun":true}.`,
 		Example: `  firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
+  firesweep plan --out plan.json cleanupReports    # for run --plan
   firesweep plan --json | jq '.plans[].report.plan[].target'
   firesweep plan --local                     # of go run ./emulator --sample`,
 		ValidArgsFunction: completeJobs,
@@ -69,6 +72,7 @@ are called with {"dryRun":true}.`,
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.Flags().StringVar(&f.out, "out", "", "write the plan to `FILE`, for 'firesweep run --plan'")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
 	return c
 }
@@ -79,6 +83,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	}
 	if err := checkLift(f.lift); err != nil {
 		return err
+	}
+	if f.out != "" && f.local {
+		return wrongUse("--out needs a plan that this process makes: leave out --local, and set the variables that the emulator prints")
 	}
 	jobs, err := jobsNamed(names)
 	if err != nil {
@@ -106,7 +113,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
+			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter, Versions: f.out != ""})
 		}
 	}
 	return a.planAll(c.Context(), f, jobs, getenv, plan)
@@ -187,6 +194,11 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 		failed = failed || !p.well()
 		if all = append(all, p); !f.json {
 			a.printer().planned(p, f.writes)
+		}
+	}
+	if f.out != "" {
+		if err := writePlan(f.out, getenv("GOOGLE_CLOUD_PROJECT"), all); err != nil {
+			return errors.Join(a.show(f.json, map[string]any{"plans": all}, shown, false), err)
 		}
 	}
 	return a.show(f.json, map[string]any{"plans": all}, shown, failed)

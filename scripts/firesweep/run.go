@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -25,6 +26,9 @@ type runFlags struct {
 	force, dryRun, yes, json bool
 	lift                     []string
 	location                 *string
+	plan, oldest             string // a plan file, and how old it may be
+	approved                 planFile
+	approvals                map[string]*engine.Approval // by job, of the file
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -40,10 +44,15 @@ delete such jobs, to act as the account firesweep-scheduler, and to read logs.
 A job that is deployed with dry_run only plans. With --dry-run any job only
 plans; without names, all deployed jobs do. --force and --lift show the whole
 plan first, and ask you. With --local the functions that 'go run ./emulator'
-serves are called.`,
+serves are called.
+
+With --plan a run does at most what the file says, which 'firesweep plan --out'
+wrote: each item only if it is still due, and still what it was. Without names,
+it runs the jobs that are in the file.`,
 		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
   firesweep run --location asia-northeast1 --force cleanupReports
+  firesweep run --location asia-northeast1 --plan plan.json
   firesweep run --local cleanupReports`,
 		ValidArgsFunction: completeJobs,
 	}
@@ -55,7 +64,13 @@ serves are called.`,
 	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
+	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		names, err := f.approve(getenv, names, a.clock())
+		if err != nil {
+			return err
+		}
 		jobs, err := f.checkRun(c, a.screen, names)
 		if err != nil {
 			return err
@@ -131,6 +146,8 @@ type ran struct {
 	Job    string         `json:"job"`
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
+
+	FellAway []fellAway `json:"fellAway,omitempty"` // items of the plan file that were not done
 }
 
 // runAll runs jobs one after the other.
@@ -148,7 +165,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		if ctx.Err() != nil {
 			return cmp.Or(err, context.Cause(ctx))
 		}
-		if r.Report = rep; err != nil {
+		if r.Report, r.FellAway = rep, f.approved.fellAway(job.Name, rep); err != nil {
 			r.Error = err.Error()
 		}
 		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
@@ -161,7 +178,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
 func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*report.Report, error) {
-	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift}
+	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approvals[job]}
 	if !f.lifts() {
 		return c.call(ctx, job, o)
 	}
@@ -200,6 +217,7 @@ func (a *app) printRan(r ran) {
 		p.planned(planned{Job: r.Job, Report: r.Report, Error: r.Error}, false)
 	default:
 		p.report(r.Report)
+		p.fellAway(r.Report.Approved, r.FellAway)
 		p.Line("")
 	}
 	if r.Report != nil && r.Error != "" {

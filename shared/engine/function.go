@@ -62,6 +62,7 @@ type Function struct {
 	Timeout   time.Duration    // after which the platform gives the run up
 	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
+	Entry     string           // a digest of its entry in the lists, to which plans are bound
 
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -166,6 +167,11 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
+	approved, err := f.approved(req.plan, cfg)
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
 	wall := f.Clock()
 	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
@@ -181,7 +187,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
-	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
+	req.scheduled, req.continues, req.url, req.approved = scheduled, earlier, addressOf(r, cfg), approved
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
 	respond(w, rep.HTTPStatus(), rep)
@@ -235,7 +241,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		logTo:     log,
 	}
 	r.Logger = log.With(logging.Labels(r.labels()...))
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: req.approved}
 	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()

@@ -21,10 +21,12 @@ const planTime = 7 * 24 * time.Hour
 
 // PlanOptions say how [Function.Plan] plans.
 type PlanOptions struct {
-	Now   time.Time    // the plan's now, past or future; zero is the clock's
-	Force bool         // no safety limit on numbers and shares holds
-	Lift  []string     // protections lifted by name, as [CheckLift] takes them
-	Meter *usage.Meter // counts what is read, for whoever waits; nil: nobody does
+	Now   time.Time // the plan's now, past or future; zero is the clock's
+	Force bool      // no safety limit on numbers and shares holds
+	Lift  []string  // protections lifted by name, as [CheckLift] takes them
+	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
+	Versions bool
+	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
@@ -66,7 +68,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
-	r.listsAll = true
+	r.listsAll, r.versions = true, o.Versions
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}

@@ -44,6 +44,7 @@ type run struct {
 	continues *state.Task // what the call continues; nil: it begins a run
 	url       string      // the function's own
 	listsAll  bool        // a preview lists its plan whole
+	versions  bool        // and the versions of what it lists
 	ownStop   bool        // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
@@ -100,6 +101,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		}
 		if r.mayApply(ctx, p, err) {
 			r.applyAll(ctx, p)
+			r.decider.Approved.Report(r.Report, r.through && r.beganAt == "")
 		}
 	}
 	r.release(ctx)
@@ -135,7 +137,7 @@ func (r *run) mayPlan() bool {
 func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Apply: r.applyWindow,
+		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 

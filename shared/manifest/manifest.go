@@ -2,6 +2,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -186,4 +187,13 @@ func Parse(files ...File) ([]Entry, error) {
 		return nil, errors.Join(problems...)
 	}
 	return all, nil
+}
+
+// Digest stands for all that the list says of the function.
+func (e Entry) Digest() string {
+	text, err := json.Marshal(e)
+	if err != nil { // it was read from JSON
+		panic(err)
+	}
+	return digest(text)
 }

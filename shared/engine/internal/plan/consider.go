@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -130,11 +131,15 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 // actionsOf returns the actions for items, in a preview with what they would write.
 func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
 	actions := make([]decide.Action, len(due))
+	versions, err := p.versionsOf(ctx, due)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range due {
 		if !decide.Has(rule, d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed, Version: versions(i)}}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -148,6 +153,27 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		}
 	}
 	return actions, nil
+}
+
+// versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is known.
+func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (version func(i int) *time.Time, err error) {
+	if !p.version {
+		return func(int) *time.Time { return nil }, nil
+	}
+	var unread []documents.Ref
+	for _, d := range due {
+		if d.UpdateTime.IsZero() {
+			unread = append(unread, d.Ref())
+		}
+	}
+	found, err := p.decider.Source().Get(ctx, unread)
+	return func(i int) *time.Time {
+		at := due[i].UpdateTime
+		if at.IsZero() {
+			at = found[due[i].Ref()].UpdateTime
+		}
+		return &at
+	}, err
 }
 
 // wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
@@ -213,7 +239,8 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRul
 			c.Left = true
 			continue
 		}
-		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: decide.DeleteAccount{UID: found[i].UID, Rule: rule}}); err != nil {
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule, Version: decide.AccountVersion(found[i])}
+		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}); err != nil {
 			return c, err
 		}
 		c.Due += p.Size - before // not what is pinned

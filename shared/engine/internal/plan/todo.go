@@ -60,8 +60,10 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		}
 	}
 	a.Effect = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}
-	p.left += 1 + a.Also
-	return p.propose(ctx, a)
+	before := p.Size
+	err = p.propose(ctx, a)
+	p.left += p.Size - before
+	return err
 }
 
 // countTodo returns as how many actions more than one a todo counts. It looks into folders, no further than a safety limit
