@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -374,4 +377,35 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	f.Set(t, "owners/back", map[string]any{"n": 1})
 	f.Run(t, body(t, a))
 	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
+}
+
+// TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before.
+func TestAnApprovedPlanOfAccounts(t *testing.T) {
+	t.Parallel()
+	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") }}
+	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Reach: cleanup.Reach{Account: true},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
+			for page, err := range p.Accounts.Pages(ctx, "") {
+				if err != nil {
+					return err
+				}
+				if _, err := p.ConsiderAccounts(ctx, rule, page.Accounts); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	f.Uses = append(f.Uses, config.Auth)
+	for _, uid := range []string{"gone", "used", "used-meanwhile"} {
+		f.Import(t, (&auth.UserToImport{}).UID(uid))
+	}
+	a := approvalOf(t, f)
+	f.Import(t, (&auth.UserToImport{}).UID("new"))
+	use := func(uid string) func() {
+		return func() { f.SetAccount(t, uid, map[string]any{"lastLoginAt": "1767225600000"}) }
+	}
+	use("used")()
+	f.Hooks.BeforeApply = use("used-meanwhile")
+	f.Run(t, body(t, a))
+	enginetest.Want(t, "left", []string{"new", "used", "used-meanwhile"}, f.Accounts(t))
 }

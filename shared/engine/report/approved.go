@@ -8,10 +8,10 @@ import (
 
 // Approved says what became of the items of a plan that somebody approved.
 type Approved struct {
-	Items     int    `json:"items"`              // of the plan
-	FellAway  int    `json:"fellAway,omitempty"` // of them: nothing was done
-	Which     []Fell `json:"which,omitempty"`    // the first of these
-	Truncated bool   `json:"truncated,omitempty"`
+	Items     int    `json:"items" firestore:"items"`                           // of the plan
+	FellAway  int    `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: nothing was done
+	Which     []Fell `json:"which,omitempty" firestore:"-"`                     // the first of these
+	Truncated bool   `json:"truncated,omitempty" firestore:"-"`
 }
 
 // Fell is an item of an approved plan that fell away.

@@ -99,7 +99,7 @@ type Report struct {
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
 	// Approved says what became of a plan that somebody approved; nil of a run that is not restricted to one.
-	Approved *Approved `json:"approved,omitempty" firestore:"-"`
+	Approved *Approved `json:"approved,omitempty" firestore:"approved,omitempty"`
 	// Read is when a preview began to read, by Firestore's clock.
 	Read time.Time `json:"-" firestore:"-"`
 	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
@@ -252,6 +252,7 @@ func (r *Report) Add(other *Report) {
 	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
 	r.Failures = failures[:min(maxFailures, len(failures))]
 	r.Usage = r.Usage.Plus(other.Usage)
+	r.Approved = cmp.Or(other.Approved, r.Approved)
 }
 
 // union returns a list with what another one has besides.
