@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -37,13 +39,28 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
-	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
+	r, closeAll, err := f.reading(ctx, o, uses)
 	if err != nil {
 		return nil, err
 	}
+	defer closeAll()
+	ctx = usage.NewContext(ctx, r.meter)
+	r.perform(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
+	}
+	return r.Report, nil
+}
+
+// reading returns a run that only plans, and what closes its connections, which refuse whatever writes.
+func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend, dial ...grpc.DialOption) (*run, func(), error) {
+	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
+	if err != nil {
+		return nil, nil, err
+	}
 	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
 		forOperator: true}
-	reading.Hooks.Dial = append(documents.ReadOnly(), f.Hooks.Dial...)
+	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial, dial)
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {
 			base = f.Hooks.Transport(base)
@@ -58,10 +75,8 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	}
 	c, err := reading.open(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer c.close()
-
 	wall, dryRun := f.Clock(), true
 	if o.Now.IsZero() {
 		o.Now = wall
@@ -72,11 +87,6 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}
-	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
-	r.perform(ctx)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
-	}
-	return r.Report, nil
+	return r, c.close, nil
 }

@@ -50,6 +50,7 @@ type Effect any
 // DeleteDocument deletes a document if it is still as it was when it was read.
 type DeleteDocument struct {
 	documents.Deletion
+	Rule     cleanup.AnyRule
 	Original []byte // see [documents.Document]; nil: it is to be read for the undo log
 }
 

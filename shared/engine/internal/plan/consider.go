@@ -143,11 +143,11 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
-				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Original: d.Original,
+				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Rule: rule, Original: d.Original,
 			}
 		}
 	}
-	if p.Report.DryRun {
+	if p.Report.DryRun && p.listed == nil {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}

@@ -1,4 +1,5 @@
-package documents
+// Package past reads a database as it was at an earlier time.
+package past
 
 import (
 	"context"
@@ -13,10 +14,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// AsOf returns dial options for [Open] with which each request reads the database as it was at t, and nothing is written.
+// At returns dial options for [documents.Open] with which each request reads the database as it was at t, and nothing is written.
 // Firestore answers FailedPrecondition where t is older than what it keeps: an hour, or seven days where point-in-time
 // recovery is on. In the latter case t must be a whole minute if it is older than an hour.
-func AsOf(t time.Time) []grpc.DialOption {
+func At(t time.Time) []grpc.DialOption {
 	at := timestamppb.New(t)
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(

@@ -1,4 +1,4 @@
-package documents_test
+package past_test
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/past"
 )
 
-// TestAsOf: every way to read shows what was there at that time, and nothing can be written.
-func TestAsOf(t *testing.T) {
+// TestAt: every way to read shows what was there at that time, and nothing can be written.
+func TestAt(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	open := func(dial ...grpc.DialOption) *documents.Client {
@@ -40,7 +41,7 @@ func TestAsOf(t *testing.T) {
 	p.Set(t, "reports/created", map[string]any{"status": "after"})
 	p.Delete(t, "reports/deleted")
 
-	past := open(documents.AsOf(between)...)
+	past := open(past.At(between)...)
 	r, all := past.Reader(), documents.Query{Collection: "reports"}
 	if d, _, err := r.Get(t.Context(), "reports/changed"); err != nil || d.Data["status"] != "before" {
 		t.Errorf("get: %v, %v", d.Data, err)

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// backtested is the result of a backtest. docs/command.md documents it as JSON.
+type backtested struct {
+	Job     string    `json:"job"`
+	At      time.Time `json:"at"`
+	Skipped string    `json:"skipped,omitempty"` // why the job cannot be planned as of an earlier time
+	Error   string    `json:"error,omitempty"`   // why the figures are not complete
+	Planned int       `json:"planned"`           // items
+	Kept    int       `json:"kept"`              // of them: would be kept today
+	Written int       `json:"written"`           // of them: written since, and due all the same
+	Gone    int       `json:"gone"`              // of them: not there any more
+	Percent float64   `json:"percent"`           // kept, of those planned
+	Reads   int64     `json:"reads"`             // documents
+	Items   []missed  `json:"items"`             // that would be kept
+
+	kinds []string
+}
+
+// missed is an item that would be kept today.
+type missed struct {
+	Target string   `json:"target"`
+	Action string   `json:"action"`
+	Reason string   `json:"reason"`           // why it was due
+	Kept   string   `json:"kept"`             // why it would be kept
+	Fields []string `json:"fields,omitempty"` // of the first items: the fields that changed
+}
+
+type backtestFlags struct {
+	days      int
+	at        string
+	maxReads  int64
+	json, all bool
+}
+
+func (a *app) backtestCommand() *cobra.Command {
+	var f backtestFlags
+	c := &cobra.Command{
+		Use:   "backtest [JOB...]",
+		Short: "Show what jobs would have deleted a week ago that is in use today",
+		Long: `Show what jobs would have done a week ago, and what became of it: what somebody
+changed since, so that it would be kept today, is what they would have missed.
+All jobs that delete documents, or only those that are named. It writes nothing.
+
+Firestore keeps what was there for seven days where point-in-time recovery is
+on, and else for an hour: --at -50m shows that hour. It reads as much as a plan
+does, and each document that was due once more. It needs roles/datastore.viewer.`,
+		Example: `  firesweep backtest --project my-project
+  firesweep backtest --days 3 cleanupReports
+  firesweep backtest --at -50m --json`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().IntVar(&f.days, "days", 7, "how many `DAYS` ago")
+	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
+	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
+	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if f.at != "" && c.Flags().Changed("days") {
+			return wrongUse("--days and --at contradict each other: leave one out")
+		}
+		return a.backtest(c.Context(), f, getenv, names)
+	}
+	return c
+}
+
+// keptFor is for how long Firestore keeps what was there if nobody asked it to, before it takes whole minutes alone.
+const keptFor = time.Hour
+
+// then returns the time to plan as of.
+func (f backtestFlags) then(now time.Time) (time.Time, error) {
+	if f.days < 1 || f.maxReads < 0 {
+		return time.Time{}, wrongUse("--days must be 1 or more, and --max-reads not negative")
+	}
+	at, err := moment("at", f.at, now)
+	switch {
+	case err != nil:
+		return at, err
+	case at.IsZero():
+		at = now.AddDate(0, 0, -f.days)
+	case !at.Before(now):
+		return at, wrongUse("--at is %s UTC, which is not in the past", when(at))
+	}
+	if now.Sub(at) > keptFor {
+		return at.UTC().Truncate(time.Minute), nil
+	}
+	return at.UTC().Truncate(time.Microsecond), nil
+}
+
+func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string) string, names []string) error {
+	at, err := f.then(a.clock())
+	if err != nil {
+		return err
+	}
+	jobs, err := jobsNamed(names)
+	if err != nil {
+		return err
+	}
+	registered, databases := functions.Registered(), map[string]string{}
+	for _, job := range jobs {
+		if why := engine.NoBacktest(registered[job.Name]); why != "" {
+			if len(jobs) == 1 {
+				return wrongUse("%s has no backtest: %s", job.Name, why)
+			}
+			continue
+		}
+		cfg, err := settings(job, getenv, config.Firestore)
+		if err != nil {
+			return err
+		}
+		databases[job.Name] = cfg.Database
+	}
+	failed, reached := false, false
+	var unreached error
+	all := []backtested{}
+	for _, job := range jobs {
+		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(registered[job.Name]), Items: []missed{}}
+		if b.Skipped == "" {
+			err := a.backtestOne(ctx, f, job, getenv, &b)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, engine.ErrNoHistory):
+				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
+					"and else an hour, which --at -50m looks at. To turn it on: gcloud firestore databases update --project=%s "+
+					"--database='%s' --enable-pitr", when(at), err, getenv("GOOGLE_CLOUD_PROJECT"), databases[job.Name])
+				err = unreached
+			case err == nil:
+				reached = true
+			}
+			if err != nil {
+				b.Error, failed = err.Error(), true
+			}
+			if unreached != nil && !reached { // most likely no other database keeps more
+				return usageError{unreached}
+			}
+		}
+		if all = append(all, b); !f.json {
+			a.printer().backtested(b, f.all)
+		}
+	}
+	return a.show(f.json, map[string]any{"backtests": all}, shown, failed)
+}
+
+// backtestOne backtests a job. What it will read is said first.
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, b *backtested) error {
+	will := "about as much as a plan does"
+	if n := readsOfLastRun(ctx, job, getenv); n > 0 {
+		will = grouped("some %d documents, as its last run did", n)
+	}
+	most := ""
+	if f.maxReads > 0 {
+		most = grouped("; %d at most (--max-reads)", f.maxReads)
+	}
+	fmt.Fprintf(a.errs, "%s: reads %s, and each one that was due once more%s\n", job.Name, will, most)
+	at := planning{text: job.Name}
+	stop := a.progress(ctx, at.now)
+	var log warnings
+	function := functions.New(functions.Registered()[job.Name])
+	function.Getenv, function.Clock, function.Log = getenv, a.clock, &log
+	result, err := function.Backtest(ctx, engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &at.meter})
+	stop()
+	if result == nil {
+		return err
+	}
+	b.Planned, b.Kept, b.Written, b.Gone, b.Reads = result.Planned, len(result.Missed), result.Written, result.Gone, result.Reads
+	b.kinds = result.Kinds
+	if b.Planned > 0 {
+		b.Percent = 100 * float64(b.Kept) / float64(b.Planned)
+	}
+	for _, m := range result.Missed {
+		b.Items = append(b.Items, missed(m))
+	}
+	return err
+}
+
+// grouped formats numbers with a comma after each three digits.
+func grouped(format string, args ...any) string {
+	return message.NewPrinter(language.English).Sprintf(format, args...)
+}
+
+// backtested prints a backtest for people.
+func (p *printer) backtested(b backtested, all bool) {
+	p.Line(p.Style(screen.Bold, b.Job))
+	switch {
+	case b.Skipped != "":
+		p.Say("", 2, 2, "no backtest: %s", b.Skipped)
+	case b.Error != "":
+		p.Say(screen.Red, 2, 2, "nothing can be said: %s", b.Error)
+	case b.Planned == 0:
+		p.Say("", 2, 2, "Nothing was due on %s.", b.At.Format("2 January 2006"))
+	default:
+		p.Say("", 2, 2, "%s", b.sentence())
+		if b.Written > 0 {
+			p.Say("", 2, 2, "%s", grouped("written since, and due all the same: %d", b.Written))
+		}
+		if b.Gone > 0 {
+			p.Say("", 2, 2, "%s", grouped("gone since, so nobody can tell whether they were missed: %d", b.Gone))
+		}
+		p.missed(b.Items, all)
+	}
+	p.Line("")
+}
+
+// sentence says the result in one sentence.
+func (b backtested) sentence() string {
+	did := "deleted"
+	if slices.ContainsFunc(b.kinds, func(kind string) bool { return !strings.HasPrefix(kind, "delete ") }) {
+		did = "changed or deleted"
+	}
+	were := "were"
+	if b.Kept == 1 {
+		were = "was"
+	}
+	digits := 2
+	if b.Percent > 0 && b.Percent < 0.01 {
+		digits = int(math.Ceil(-math.Log10(b.Percent)))
+	}
+	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: ", b.Planned, b.Job, did,
+		b.At.Format("2 January 2006"), b.Kept, were) + fmt.Sprintf("%.*f %%.", digits, b.Percent)
+}
+
+// missed prints the items that would be kept, by the reason.
+func (p *printer) missed(items []missed, all bool) {
+	reasons := map[string]int{}
+	for _, item := range items {
+		reasons[item.Kept]++
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		p.Say("", 2, 2, "%s", grouped("%d: ", reasons[reason])+reason)
+	}
+	var rows []screen.Row
+	for _, item := range items {
+		rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
+	}
+	if len(rows) > 0 {
+		p.Line("")
+		p.first(all, "document", []screen.Column{{Name: "TARGET", Path: true}, {Name: "CHANGED FIELDS"}}, rows)
+	}
+}
