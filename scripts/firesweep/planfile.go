@@ -11,33 +11,26 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/version"
 )
 
 // A plan file says what jobs would do, item by item, for a person to approve. docs/command.md documents it. It holds no reasons,
 // because these quote what is in the documents.
 type planFile struct {
-	Project  string    `json:"project"`
-	Version  string    `json:"version"` // of Firesweep
 	Plans    []jobPlan `json:"plans"`
 	Checksum string    `json:"checksum"` // of all else
 }
 
 // jobPlan is a job's part of it.
 type jobPlan struct {
-	Job      string     `json:"job"`
-	Database string     `json:"database"`
-	Entry    string     `json:"entry"` // a digest of the job's entry in the lists, so of its rule
-	Made     time.Time  `json:"made"`  // before anything was read for it, by Firestore's clock
-	Items    []planItem `json:"items"`
+	engine.Approval
+	Items []planItem `json:"items"`
 }
 
 // planItem is one thing to do, and what it is done to.
@@ -53,35 +46,37 @@ func (i planItem) approval() string {
 }
 
 // sum is the checksum of the file's content.
-func (f planFile) sum() (string, error) {
+func (f planFile) sum() string {
 	f.Checksum = ""
 	text, err := json.Marshal(f)
+	if err != nil { // nothing in it can fail
+		panic(err)
+	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
+	return hex.EncodeToString(sum[:])
 }
+
+// planAge is how old a plan may be that is carried out, unless another age is said.
+const planAge = 7 * 24 * time.Hour
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
 func writePlan(to, project string, all []planned) error {
-	f := planFile{Project: project, Version: version.Release, Plans: []jobPlan{}}
-	entries := byName(functions.All())
+	f := planFile{Plans: []jobPlan{}}
 	for _, p := range all {
-		if p.Report == nil || p.Report.Status != report.Completed {
+		switch {
+		case p.Report == nil || p.Report.Status != report.Completed:
 			return fmt.Errorf("no plan was written to %s, because no run would carry out that of %s", to, p.Job)
-		}
-		if n := len(p.Report.Plan); n > engine.MaxApproved {
+		case len(p.Report.Plan) > engine.MaxApproved:
 			return fmt.Errorf("no plan was written to %s: that of %s has %d items, and a function takes at most %d: "+
-				"leave that job out, and let it run without a plan file until it has fewer to do", to, p.Job, n, engine.MaxApproved)
+				"leave that job out, and let it run without a plan file", to, p.Job, len(p.Report.Plan), engine.MaxApproved)
 		}
-		of := jobPlan{Job: p.Job, Database: p.Report.Database, Entry: entries[p.Job].Digest(), Made: p.Report.Read, Items: []planItem{}}
+		of := jobPlan{Items: []planItem{}, Approval: functions.New(functions.Registered()[p.Job]).ToApprove(project, p.Report, planAge)}
 		for _, item := range p.Report.Plan {
 			of.Items = append(of.Items, planItem{Target: item.Target, Action: item.Action, Version: item.Version})
 		}
 		f.Plans = append(f.Plans, of)
 	}
-	var err error
-	if f.Checksum, err = f.sum(); err != nil {
-		return fmt.Errorf("write %s: %w", to, err)
-	}
+	f.Checksum = f.sum()
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -90,14 +85,6 @@ func writePlan(to, project string, all []planned) error {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
 	return os.WriteFile(to, text.Bytes(), 0o600) // the error names the file
-}
-
-func byName(entries []manifest.Entry) map[string]manifest.Entry {
-	all := map[string]manifest.Entry{}
-	for _, e := range entries {
-		all[e.Name] = e
-	}
-	return all
 }
 
 // readPlan reads a plan file, whatever somebody made of it.
@@ -112,90 +99,76 @@ func readPlan(from string) (f planFile, err error) {
 	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
 		err = errors.New("something follows the plan")
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return f, wrongUse("--plan: %s is not a plan that firesweep plan --out wrote: %w", from, err)
-	}
-	if sum, err := f.sum(); err != nil || sum != f.Checksum {
+	case f.sum() != f.Checksum:
 		return f, wrongUse("--plan: %s was altered since it was written: write a new one with firesweep plan --out, "+
 			"and have that approved", from)
 	}
 	return f, nil
 }
 
-// approvals returns what each of the named jobs may do by the file, all jobs in it if none is named. project is that of the run;
-// empty if it is not known. The error says why the file is not for it.
-func (f planFile) approvals(from, project string, names []string, now time.Time, oldest time.Duration) (map[string]*engine.Approval, error) {
-	again := "make a plan here with firesweep plan --out, and have that approved"
-	switch {
-	case project != "" && f.Project != project:
-		return nil, wrongUse("--plan: %s is for project %s, and this is %s: %s", from, f.Project, project, again)
-	case f.Version != version.Release:
-		return nil, wrongUse("--plan: %s was written by Firesweep %s, and this is %s: %s", from, f.Version, version.Release, again)
+// of returns the part of the file that is of a job.
+func (f planFile) of(job string) (jobPlan, bool) {
+	i := slices.IndexFunc(f.Plans, func(p jobPlan) bool { return p.Job == job })
+	if i < 0 {
+		return jobPlan{}, false
 	}
-	all, entries := map[string]*engine.Approval{}, byName(functions.All())
-	for _, p := range f.Plans {
-		if len(names) > 0 && !slices.Contains(names, p.Job) {
-			continue
-		}
-		e, known := entries[p.Job]
-		switch {
-		case !known || e.Digest() != p.Entry:
-			return nil, wrongUse("--plan: the rule or the entry of %s is another one than when %s was written: %s", p.Job, from, again)
-		case now.Sub(p.Made) > oldest:
-			return nil, wrongUse("--plan: the plan of %s in %s is of %s UTC, older than %s: %s, or allow it with --max-age",
-				p.Job, from, when(p.Made), short(oldest), again)
-		case len(p.Items) > engine.MaxApproved:
-			return nil, wrongUse("--plan: the plan of %s in %s has %d items, and a function takes at most %d", p.Job, from,
-				len(p.Items), engine.MaxApproved)
-		}
-		a := &engine.Approval{
-			Project: f.Project, Database: p.Database, Job: p.Job, Entry: p.Entry, Version: f.Version, Made: p.Made,
-			Until: p.Made.Add(oldest), Items: []string{},
-		}
-		for _, item := range p.Items {
-			a.Items = append(a.Items, item.approval())
-		}
-		all[p.Job] = a
-	}
-	for _, name := range names {
-		if all[name] == nil {
-			return nil, wrongUse("--plan: %s has no plan of %s", from, name)
-		}
-	}
-	return all, nil
+	return f.Plans[i], true
 }
 
-// approve reads the plan file, if there is one, and returns the jobs to run: without names, those of the file.
+// approve reads the plan file, if there is one, and returns the jobs to run: without names, those of the file. The error says why
+// the file is not for them.
 func (f *runFlags) approve(getenv func(string) string, names []string, now time.Time) ([]string, error) {
-	project := getenv("GOOGLE_CLOUD_PROJECT")
 	oldest, err := age(cmp.Or(f.oldest, "7d"))
 	switch {
 	case f.plan == "" && f.oldest != "":
 		return nil, wrongUse("--max-age needs --plan")
 	case f.plan == "":
 		return names, nil
-	case f.local: // the functions on this machine have their own project, and compare it
-		project = ""
-	}
-	if err != nil {
+	case err != nil:
 		return nil, wrongUse("--max-age is %q: it must be like 12h or 30d", f.oldest)
 	}
-	if f.approved, err = readPlan(f.plan); err != nil {
+	file, err := readPlan(f.plan)
+	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		names = f.approved.jobs()
+		for _, p := range file.Plans {
+			names = append(names, p.Job)
+		}
 	}
-	f.approvals, err = f.approved.approvals(f.plan, project, names, now, oldest)
-	return names, err
-}
-
-// jobs returns the names of the file's jobs.
-func (f planFile) jobs() (names []string) {
-	for _, p := range f.Plans {
-		names = append(names, p.Job)
+	jobs, err := jobsNamed(names)
+	if err != nil || len(names) == 0 {
+		return names, err
 	}
-	return names
+	f.approved, f.approvals = file, map[string]*engine.Approval{}
+	for _, job := range jobs {
+		p, there := file.of(job.Name)
+		if !there {
+			return nil, wrongUse("--plan: %s has no plan of %s", f.plan, job.Name)
+		}
+		a := p.Approval
+		a.Until, a.Items = a.Made.Add(oldest), []string{}
+		for _, item := range p.Items {
+			a.Items = append(a.Items, item.approval())
+		}
+		f.approvals[job.Name] = &a
+		if f.local { // the functions on this machine know their project
+			continue
+		}
+		cfg, err := settings(job, getenv, config.Firestore)
+		if err != nil {
+			return nil, err
+		}
+		function := functions.New(functions.Registered()[job.Name])
+		function.Clock = func() time.Time { return now }
+		if err := function.Check(&a, cfg); err != nil {
+			return nil, wrongUse("--plan: %s: %s: %w", f.plan, job.Name, err)
+		}
+	}
+	return names, nil
 }
 
 // fellAway is an item of a plan that was not done.
@@ -210,18 +183,13 @@ func (f planFile) fellAway(job string, r *report.Report) (all []fellAway) {
 	if r == nil || r.Approved == nil {
 		return nil
 	}
-	items := map[string]planItem{}
-	for _, p := range f.Plans {
+	p, _ := f.of(job)
+	for _, which := range r.Approved.Which {
 		for _, item := range p.Items {
-			if p.Job == job {
-				key, _ := report.SplitApproval(item.approval())
-				items[key] = item
+			if key, _ := report.SplitApproval(item.approval()); key == which.Item {
+				all = append(all, fellAway{item.Target, item.Action, which.Reason})
 			}
 		}
-	}
-	for _, which := range r.Approved.Which {
-		item := items[which.Item]
-		all = append(all, fellAway{item.Target, item.Action, which.Reason})
 	}
 	return all
 }
@@ -233,7 +201,7 @@ func (p *printer) fellAway(a *report.Approved, all []fellAway) {
 	}
 	p.Say("", 2, 2, "approved: %s; %d of them fell away", plural(a.Items, "item"), a.FellAway)
 	for _, item := range all {
-		p.Say(screen.Yellow, 4, 2, "%s: not done, %s", strings.TrimSpace(report.Phrase(item.Action, item.Target)), item.Reason)
+		p.Say(screen.Yellow, 4, 2, "%s: not done, %s", report.Phrase(item.Action, item.Target), item.Reason)
 	}
 	if more := a.FellAway - len(all); more > 0 {
 		p.Say("", 4, 2, "and %d more", more)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -46,8 +45,6 @@ func parseApproval(value any) (*Approval, error) {
 		return nil, fmt.Errorf(`field "plan" is not an approved plan: %w`, err)
 	case a == nil || a.Made.IsZero() || a.Until.IsZero() || a.Items == nil:
 		return nil, errors.New(`field "plan" is not an approved plan: it lacks made, until or items`)
-	case len(a.Items) > MaxApproved:
-		return nil, fmt.Errorf(`field "plan" has %d items, and at most %d are allowed`, len(a.Items), MaxApproved)
 	}
 	seen := map[string]bool{}
 	for i, item := range a.Items {
@@ -63,27 +60,34 @@ func parseApproval(value any) (*Approval, error) {
 	return a, nil
 }
 
-// approved returns what the function may do by a plan, nil for all if there is none. The error says why the plan is not for it, or
-// not any more.
-func (f *Function) approved(a *Approval, cfg config.Config) (*decide.Approved, error) {
-	if a == nil {
-		return nil, nil
+// ToApprove returns the approval of a plan of the function's job, which is good for so long. Its items are the caller's to add.
+func (f *Function) ToApprove(project string, plan *report.Report, age time.Duration) Approval {
+	return Approval{
+		Project: project, Database: plan.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release,
+		Made: plan.Read, Until: plan.Read.Add(age),
 	}
+}
+
+// Check returns why a plan is not for the function, or not any more.
+func (f *Function) Check(a *Approval, cfg config.Config) error {
 	for _, is := range []struct{ what, planned, here string }{
 		{"job", a.Job, f.Job.Name},
 		{"project", a.Project, cfg.Project},
 		{"database", a.Database, cfg.Database},
 		{"version of Firesweep", a.Version, version.Release},
-		{"entry in the lists of jobs and rules", a.Entry, f.Entry},
+		{"rule, or entry in the lists", a.Entry, f.Entry},
 	} {
 		if is.planned != is.here {
-			return nil, fmt.Errorf("the plan is for another %s, %q, and here is %q: make a plan for this one, and have that approved",
+			return fmt.Errorf("the plan is for another %s, %q, and here is %q: make a plan for this one, and have that approved",
 				is.what, report.Clip(is.planned, maxQuoted), is.here)
 		}
 	}
-	if !f.Clock().Before(a.Until) {
-		return nil, fmt.Errorf("the plan of %s was good until %s: make a new one, and have that approved",
+	switch {
+	case !f.Clock().Before(a.Until):
+		return fmt.Errorf("the plan of %s is too old, it was good until %s: make a new one, and have that approved",
 			a.Made.Format(time.RFC3339), a.Until.Format(time.RFC3339))
+	case len(a.Items) > MaxApproved:
+		return fmt.Errorf("the plan has %d items, and at most %d are allowed", len(a.Items), MaxApproved)
 	}
-	return decide.NewApproved(a.Made, a.Items), nil
+	return nil
 }

@@ -224,7 +224,7 @@ func TestAForgedPlan(t *testing.T) {
 		"another project":         {func(a *engine.Approval) { a.Project = "other" }, "for another project"},
 		"another database":        {func(a *engine.Approval) { a.Database = "other" }, "for another database"},
 		"another job":             {func(a *engine.Approval) { a.Job = "other" }, "for another job"},
-		"another rule":            {func(a *engine.Approval) { a.Entry = "" }, "for another entry"},
+		"another rule":            {func(a *engine.Approval) { a.Entry = "" }, "for another rule, or entry"},
 		"another version":         {func(a *engine.Approval) { a.Version = "0.0.9" }, "for another version"},
 		"just too old":            {func(a *engine.Approval) { a.Until = start }, "make a new one"},
 		"no time":                 {func(a *engine.Approval) { a.Made = time.Time{} }, "lacks made, until or items"},

@@ -167,10 +167,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
-	approved, err := f.approved(req.plan, cfg)
-	if err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
+	if req.plan != nil {
+		if err := f.Check(req.plan, cfg); err != nil {
+			wrong(http.StatusBadRequest, "invalid_request", err.Error())
+			return
+		}
+		req.approved = decide.NewApproved(req.plan.Made, req.plan.Items)
 	}
 	wall := f.Clock()
 	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
@@ -187,7 +189,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
-	req.scheduled, req.continues, req.url, req.approved = scheduled, earlier, addressOf(r, cfg), approved
+	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
 	respond(w, rep.HTTPStatus(), rep)

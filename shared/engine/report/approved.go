@@ -8,10 +8,9 @@ import (
 
 // Approved says what became of the items of a plan that somebody approved.
 type Approved struct {
-	Items     int    `json:"items" firestore:"items"`                           // of the plan
-	FellAway  int    `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: nothing was done
-	Which     []Fell `json:"which,omitempty" firestore:"-"`                     // the first of these
-	Truncated bool   `json:"truncated,omitempty" firestore:"-"`
+	Items    int    `json:"items" firestore:"items"`                           // of the plan
+	FellAway int    `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: nothing was done
+	Which    []Fell `json:"which,omitempty" firestore:"-"`                     // the first of these
 }
 
 // Fell is an item of an approved plan that fell away.
@@ -27,7 +26,6 @@ const maxFell = 100
 func (a *Approved) Fell(item, reason string) {
 	a.FellAway++
 	if len(a.Which) == maxFell {
-		a.Truncated = true
 		return
 	}
 	a.Which = append(a.Which, Fell{item, reason})
