@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,25 +24,8 @@ type backtested struct {
 	Job     string    `json:"job"`
 	At      time.Time `json:"at"`
 	Skipped string    `json:"skipped,omitempty"` // why the job cannot be planned as of an earlier time
-	Error   string    `json:"error,omitempty"`   // why the figures are not complete
-	Planned int       `json:"planned"`           // items
-	Kept    int       `json:"kept"`              // of them: would be kept today
-	Written int       `json:"written"`           // of them: written since, and due all the same
-	Gone    int       `json:"gone"`              // of them: not there any more
-	Percent float64   `json:"percent"`           // kept, of those planned
-	Reads   int64     `json:"reads"`             // documents
-	Items   []missed  `json:"items"`             // that would be kept
-
-	kinds []string
-}
-
-// missed is an item that would be kept today.
-type missed struct {
-	Target string   `json:"target"`
-	Action string   `json:"action"`
-	Reason string   `json:"reason"`           // why it was due
-	Kept   string   `json:"kept"`             // why it would be kept
-	Fields []string `json:"fields,omitempty"` // of the first items: the fields that changed
+	Error   string    `json:"error,omitempty"`   // why the figures are missing, or not complete
+	*engine.Backtest
 }
 
 type backtestFlags struct {
@@ -136,9 +117,9 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	var unreached error
 	all := []backtested{}
 	for _, job := range jobs {
-		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(registered[job.Name]), Items: []missed{}}
+		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(registered[job.Name])}
 		if b.Skipped == "" {
-			err := a.backtestOne(ctx, f, job, getenv, &b)
+			b.Backtest, err = a.backtestOne(ctx, f, job, getenv, at)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
@@ -165,35 +146,22 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 }
 
 // backtestOne backtests a job. What it will read is said first.
-func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, b *backtested) error {
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, at time.Time) (
+	*engine.Backtest, error,
+) {
 	will := "about as much as a plan does"
 	if n := readsOfLastRun(ctx, job, getenv); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
 	}
-	most := ""
-	if f.maxReads > 0 {
-		most = grouped("; %d at most (--max-reads)", f.maxReads)
+	if will += ", and each one that was due once more"; f.maxReads > 0 {
+		will += grouped("; %d at most (--max-reads)", f.maxReads)
 	}
-	fmt.Fprintf(a.errs, "%s: reads %s, and each one that was due once more%s\n", job.Name, will, most)
-	at := planning{text: job.Name}
-	stop := a.progress(ctx, at.now)
-	var log warnings
+	fmt.Fprintf(a.errs, "%s: reads %s\n", job.Name, will)
+	progress := planning{text: job.Name}
+	defer a.progress(ctx, progress.now)()
 	function := functions.New(functions.Registered()[job.Name])
-	function.Getenv, function.Clock, function.Log = getenv, a.clock, &log
-	result, err := function.Backtest(ctx, engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &at.meter})
-	stop()
-	if result == nil {
-		return err
-	}
-	b.Planned, b.Kept, b.Written, b.Gone, b.Reads = result.Planned, len(result.Missed), result.Written, result.Gone, result.Reads
-	b.kinds = result.Kinds
-	if b.Planned > 0 {
-		b.Percent = 100 * float64(b.Kept) / float64(b.Planned)
-	}
-	for _, m := range result.Missed {
-		b.Items = append(b.Items, missed(m))
-	}
-	return err
+	function.Getenv, function.Clock, function.Log = getenv, a.clock, new(warnings)
+	return function.Backtest(ctx, engine.BacktestOptions{At: at, MaxReads: f.maxReads, Meter: &progress.meter})
 }
 
 // grouped formats numbers with a comma after each three digits.
@@ -219,44 +187,27 @@ func (p *printer) backtested(b backtested, all bool) {
 		if b.Gone > 0 {
 			p.Say("", 2, 2, "%s", grouped("gone since, so nobody can tell whether they were missed: %d", b.Gone))
 		}
-		p.missed(b.Items, all)
+		var rows []screen.Row
+		for _, item := range b.Kept {
+			rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
+		}
+		if len(rows) > 0 {
+			p.Line("")
+			p.first(all, "document", []screen.Column{{Name: "TARGET", Path: true}, {Name: "CHANGED FIELDS"}}, rows)
+		}
 	}
 	p.Line("")
 }
 
 // sentence says the result in one sentence.
 func (b backtested) sentence() string {
-	did := "deleted"
-	if slices.ContainsFunc(b.kinds, func(kind string) bool { return !strings.HasPrefix(kind, "delete ") }) {
+	did, were := "deleted", "were"
+	if slices.ContainsFunc(b.Actions, func(action string) bool { return !strings.HasPrefix(action, "delete ") }) {
 		did = "changed or deleted"
 	}
-	were := "were"
-	if b.Kept == 1 {
+	if len(b.Kept) == 1 {
 		were = "was"
 	}
-	digits := 2
-	if b.Percent > 0 && b.Percent < 0.01 {
-		digits = int(math.Ceil(-math.Log10(b.Percent)))
-	}
-	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: ", b.Planned, b.Job, did,
-		b.At.Format("2 January 2006"), b.Kept, were) + fmt.Sprintf("%.*f %%.", digits, b.Percent)
-}
-
-// missed prints the items that would be kept, by the reason.
-func (p *printer) missed(items []missed, all bool) {
-	reasons := map[string]int{}
-	for _, item := range items {
-		reasons[item.Kept]++
-	}
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		p.Say("", 2, 2, "%s", grouped("%d: ", reasons[reason])+reason)
-	}
-	var rows []screen.Row
-	for _, item := range items {
-		rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
-	}
-	if len(rows) > 0 {
-		p.Line("")
-		p.first(all, "document", []screen.Column{{Name: "TARGET", Path: true}, {Name: "CHANGED FIELDS"}}, rows)
-	}
+	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.", b.Planned, b.Job, did,
+		b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
 }

@@ -45,9 +45,9 @@ func TestBacktestOfAJob(t *testing.T) {
 
 	out, _ = o.ends(t, exitFine, "backtest", "--json", "--at", at, "cleanupReports")
 	b := parsed[struct{ Backtests []backtested }](t, out).Backtests[0]
-	want(t, "kept, gone, written", []int{3, 1, 1, 0}, []int{b.Planned, b.Kept, b.Gone, b.Written})
-	want(t, "target", "reports/used", b.Items[0].Target)
-	want(t, "fields", []string{"status"}, b.Items[0].Fields)
+	want(t, "kept, gone, written", []int{3, 1, 1, 0}, []int{b.Planned, len(b.Kept), b.Gone, b.Written})
+	want(t, "target", "reports/used", b.Kept[0].Target)
+	want(t, "fields", []string{"status"}, b.Kept[0].Fields)
 
 	out, _ = o.ends(t, exitFailed, "backtest", "--max-reads", "1", "--at", at, "cleanupReports")
 	wantParts(t, out, "nothing can be said: it has read as many documents as it may")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/past"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -31,23 +31,23 @@ type BacktestOptions struct {
 	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
 }
 
-// Backtest says what became of what a job would have done.
+// Backtest says what became of what a job would have done. docs/command.md documents it as JSON.
 type Backtest struct {
-	Planned int      // items
-	Kinds   []string // what would have been done to them
-	Gone    int      // of them: the document is not there any more, so nobody can tell
-	Written int      // of them: written since, and due all the same
-	Missed  []Missed // those that would be kept today
-	Reads   int64    // documents
+	Planned int         `json:"planned"` // items
+	Actions []string    `json:"actions"` // that would have been done to them
+	Gone    int         `json:"gone"`    // of them: the document is not there any more, so nobody can tell
+	Written int         `json:"written"` // of them: written since, and due all the same
+	Kept    []KeptToday `json:"kept"`    // of them: would be kept today
+	Reads   int64       `json:"reads"`   // documents
 }
 
-// Missed is something that would be kept today.
-type Missed struct {
-	Target string
-	Action string
-	Reason string   // why it was due
-	Kept   string   // why it would be kept
-	Fields []string // those that changed, of the first such items, in order
+// KeptToday is something that would have gone, and would be kept today.
+type KeptToday struct {
+	Target string   `json:"target"`
+	Action string   `json:"action"`
+	Reason string   `json:"reason"`           // why it was due
+	Kept   string   `json:"kept"`             // why it would be kept
+	Fields []string `json:"fields,omitempty"` // those that changed, of the first such items, in order
 }
 
 // maxFieldsOf is of how many items the changed fields are named. It takes two reads each.
@@ -82,10 +82,7 @@ func NoBacktest(job cleanup.Job) string {
 // Backtest backtests a job for which [NoBacktest] has no reason. The error is [ErrNoHistory], [ErrMaxReads], a [*config.Error], or
 // says what went wrong.
 func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*Backtest, error) {
-	plan := PlanOptions{Now: o.At, Force: true, Versions: true, Meter: o.Meter}
-	if plan.Meter == nil {
-		plan.Meter = new(usage.Meter)
-	}
+	plan := PlanOptions{Now: o.At, Force: true, Versions: true, Meter: cmp.Or(o.Meter, new(usage.Meter))}
 	uses := []config.Backend{config.Firestore}
 	then, closeThen, err := f.reading(ctx, plan, uses, past.At(o.At)...)
 	if err != nil {
@@ -98,20 +95,21 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*Backtest, 
 	}
 	defer closeToday()
 	ctx = usage.NewContext(ctx, plan.Meter)
-	b := &backtest{at: o.At, now: today, then: then, spent: func() error {
-		if o.MaxReads > 0 && plan.Meter.Usage().FirestoreReads >= o.MaxReads {
-			return ErrMaxReads
-		}
-		return ctx.Err()
-	}, items: map[string][]backtested{}, seen: map[string]bool{}}
 	if _, _, err := then.clients.documents.Reader().Get(ctx, then.recordPath()); err != nil {
 		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
 			return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 		}
 		return nil, fmt.Errorf("read the past: %w", err)
 	}
-	err = b.plan(ctx)
-	if err == nil {
+	today.share(1)
+	b := &backtest{then: then, today: today, due: map[string]map[documents.Ref]due{}, spent: func() error {
+		if o.MaxReads > 0 && plan.Meter.Usage().FirestoreReads >= o.MaxReads {
+			return ErrMaxReads
+		}
+		return ctx.Err()
+	}}
+	b.Kept = []KeptToday{}
+	if err = b.plan(ctx); err == nil {
 		err = b.lookAgain(ctx)
 	}
 	b.Reads = plan.Meter.Usage().FirestoreReads
@@ -121,15 +119,13 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*Backtest, 
 // backtest is a backtest that is being made.
 type backtest struct {
 	Backtest
-	at        time.Time
-	then, now *run
-	spent     func() error            // why nothing more is read
-	items     map[string][]backtested // by rule
-	seen      map[string]bool
+	then, today *run
+	due         map[string]map[documents.Ref]due // by the rule's name
+	spent       func() error                     // why nothing more is read
 }
 
-// backtested is an item that was due.
-type backtested struct {
+// due is an item that was due.
+type due struct {
 	cleanup.Item
 	kind, reason string
 	there        bool // its document existed
@@ -140,56 +136,49 @@ func (b *backtest) plan(ctx context.Context) error {
 	r := b.then
 	r.canceled = func() bool { return b.spent() != nil }
 	r.listed = func(a decide.Action) {
-		item := backtested{kind: a.Kind, reason: a.Reason, there: true}
+		d := due{kind: a.Kind, reason: a.Reason, there: true}
 		switch e := a.Effect.(type) {
 		case decide.DeleteDocument:
-			ref, err := documents.RefOf(e.Path)
-			if err != nil { // no planner proposes it
-				panic(err)
-			}
-			item.Item = cleanup.Item{Rule: e.Rule, Ref: ref}
+			d.Rule, d.Ref = e.Rule, documents.Document{Path: e.Path}.Ref()
 		case decide.Ruled:
-			item.Item, item.there = e.Item, !e.Version.IsZero()
-		default:
-			panic(fmt.Sprintf("an action without a rule: %+v", a))
+			d.Item, d.there = e.Item, !e.Version.IsZero()
 		}
-		name := item.Rule.Named()
-		if key := name + " " + a.Target; !b.seen[key] { // a plan may begin anew
-			b.seen[key] = true
-			b.Planned++
-			b.items[name] = append(b.items[name], item)
+		if b.due[d.Rule.Named()] == nil {
+			b.due[d.Rule.Named()] = map[documents.Ref]due{}
 		}
-		if !slices.Contains(b.Kinds, a.Kind) {
-			b.Kinds = append(b.Kinds, a.Kind)
+		b.due[d.Rule.Named()][d.Ref] = d
+		if !slices.Contains(b.Actions, a.Kind) {
+			b.Actions = append(b.Actions, a.Kind)
 		}
 	}
 	r.perform(ctx)
+	for _, of := range b.due {
+		b.Planned += len(of)
+	}
 	switch {
 	case b.spent() != nil:
 		return b.spent()
 	case len(r.Report.Failures) > 0:
 		first := r.Report.Failures[0]
-		return fmt.Errorf("plan as of %s: %s: %s", b.at.Format(time.RFC3339), first.Target, first.Error)
-	case r.Report.Status != report.Completed:
-		return fmt.Errorf("plan as of %s: it is %s", b.at.Format(time.RFC3339), r.Report.Status)
+		return fmt.Errorf("plan as of %s: %s: %s", r.Report.Now.Format(time.RFC3339), first.Target, first.Error)
 	}
 	return nil
 }
 
 // lookAgain has the rules judge what was due as it is today.
-func (b *backtest) lookAgain(ctx context.Context) error {
-	d := b.now.decider
-	b.now.share(1)
-	var err error
+func (b *backtest) lookAgain(ctx context.Context) (err error) {
+	d := b.today.decider
 	if d.Pins, err = d.ReadPins(ctx); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.items)) {
-		for items := range slices.Chunk(b.items[name], max(1, b.items[name][0].Rule.Together())) {
+	for _, name := range slices.Sorted(maps.Keys(b.due)) {
+		of := b.due[name]
+		refs := slices.SortedFunc(maps.Keys(of), func(a, b documents.Ref) int { return cmp.Compare(a.Path(), b.Path()) })
+		for some := range slices.Chunk(refs, of[refs[0]].Rule.Together()) {
 			if err := b.spent(); err != nil {
 				return err
 			}
-			if err := b.judge(ctx, items); err != nil {
+			if err := b.judge(ctx, of, some); err != nil {
 				return err
 			}
 		}
@@ -197,65 +186,57 @@ func (b *backtest) lookAgain(ctx context.Context) error {
 	return nil
 }
 
-// judge judges items of one rule.
-func (b *backtest) judge(ctx context.Context, items []backtested) error {
-	d := b.now.decider
-	src, refs := d.Source(), make([]documents.Ref, len(items))
-	for i, item := range items {
-		refs[i] = item.Ref
-	}
+// judge judges some items of a rule.
+func (b *backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []documents.Ref) error {
+	d, src := b.today.decider, b.today.decider.Source()
 	found, err := src.Get(ctx, refs)
 	if err != nil {
 		return err
 	}
-	items = slices.DeleteFunc(slices.Clone(items), func(item backtested) bool {
-		_, there := found[item.Ref]
-		if item.there && !there {
+	var subjects []cleanup.Subject
+	for _, ref := range refs {
+		doc, there := found[ref]
+		if of[ref].there && !there {
 			b.Gone++
+			continue
 		}
-		return item.there && !there
-	})
-	if len(items) == 0 {
+		doc.Path = ref.Path()
+		subjects = append(subjects, cleanup.Subject{Document: doc, Found: there, Room: cleanup.MaxRoom})
+	}
+	if len(subjects) == 0 {
 		return nil
 	}
-	subjects := make([]cleanup.Subject, len(items))
-	for i, item := range items {
-		doc, there := found[item.Ref]
-		doc.Path = item.Ref.Path()
-		subjects[i] = cleanup.Subject{Document: doc, Found: there, Alone: len(items) == 1, Room: cleanup.MaxRoom}
-	}
-	loaded, err := items[0].Rule.LoadAll(ctx, src, subjects)
+	loaded, err := of[refs[0]].Rule.LoadAll(ctx, src, subjects)
 	if err != nil {
 		return err
 	}
-	for i, item := range items {
+	for i, s := range subjects {
+		was := of[s.Ref()]
 		now, err := loaded.Judge(i, d.Run)
 		if err != nil {
-			return fmt.Errorf("%s: %w", item.Ref.Path(), err)
+			return fmt.Errorf("%s: %w", s.Path, err)
 		}
 		kept := ""
-		switch pinned := d.KeptBy(item.Ref.Path()); {
+		switch pinned := d.KeptBy(s.Path); {
 		case pinned != nil:
 			kept = pinned.Reason
-		case now.Kind == "" && now.Reason == "":
-			kept = keptNow
 		case now.Kind == "":
-			kept = now.Reason
-		case now.Kind != item.kind:
+			kept = cmp.Or(now.Reason, keptNow)
+		case now.Kind != was.kind:
 			kept = keptForElse + now.Kind
-		case subjects[i].UpdateTime.After(b.at):
+		case s.UpdateTime.After(d.Run.Now):
 			b.Written++
 		}
 		if kept == "" {
 			continue
 		}
-		missed := Missed{Target: item.Ref.Path(), Action: item.kind, Reason: item.reason, Kept: kept}
-		if len(b.Missed) < maxFieldsOf {
-			if missed.Fields, err = b.changed(ctx, item.Ref.Path()); err != nil {
+		item := KeptToday{Target: s.Path, Action: was.kind, Reason: was.reason, Kept: kept}
+		if len(b.Kept) < maxFieldsOf {
+			if item.Fields, err = b.changed(ctx, s.Path); err != nil {
 				return err
 			}
 		}
-		b.Missed = append(b.Missed, missed)
+		b.Kept = append(b.Kept, item)
 	}
 	return nil
 }
@@ -266,19 +247,18 @@ func (b *backtest) changed(ctx context.Context, path string) (fields []string, e
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := b.now.clients.documents.Reader().Get(ctx, path)
+	after, _, err := b.today.clients.documents.Reader().Get(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	for _, data := range []map[string]any{before.Data, after.Data} {
-		for field := range data {
-			old, was := before.Data[field]
-			value, is := after.Data[field]
-			if (was != is || !reflect.DeepEqual(old, value)) && !slices.Contains(fields, field) {
-				fields = append(fields, field)
-			}
+	all := maps.Clone(before.Data)
+	maps.Copy(all, after.Data)
+	for _, field := range slices.Sorted(maps.Keys(all)) {
+		old, was := before.Data[field]
+		value, is := after.Data[field]
+		if was != is || !reflect.DeepEqual(old, value) {
+			fields = append(fields, field)
 		}
 	}
-	slices.Sort(fields)
 	return fields, nil
 }

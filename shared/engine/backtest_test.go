@@ -52,13 +52,13 @@ func TestBacktest(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Want(t, "planned", 5, b.Planned)
-	enginetest.Want(t, "kinds", []string{"delete box"}, b.Kinds)
+	enginetest.Want(t, "actions", []string{"delete box"}, b.Actions)
 	enginetest.Want(t, "gone", 1, b.Gone)
 	enginetest.Want(t, "written", 1, b.Written)
-	enginetest.Want(t, "missed", []engine.Missed{
+	enginetest.Want(t, "missed", []engine.KeptToday{
 		{Target: "boxes/pinned", Action: "delete box", Reason: "it is old", Kept: "pinned, until it is released with firesweep release"},
 		{Target: "boxes/used", Action: "delete box", Reason: "it is old", Kept: "in use", Fields: []string{"n", "opened", "state"}},
-	}, b.Missed)
+	}, b.Kept)
 	enginetest.Want(t, "all that there is", before, everything(t, f))
 }
 
@@ -186,7 +186,7 @@ func TestBacktestModel(t *testing.T) {
 			r.Fatal(err)
 		}
 		var got []string
-		for _, m := range b.Missed {
+		for _, m := range b.Kept {
 			got = append(got, m.Target+" "+m.Kept)
 		}
 		if !slices.Equal(got, missed) || b.Planned != want["planned"] || b.Gone != want["gone"] || b.Written != want["written"] {
