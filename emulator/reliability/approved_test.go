@@ -29,7 +29,7 @@ func (w *world) approve(t *testing.T) (items int) {
 			all = append(all, p.Approval())
 		}
 	}
-	text, err := json.Marshal(map[string]any{"plan": engine.Approval{
+	text, err := json.Marshal(map[string]any{"plan": report.Approval{
 		Project: w.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release,
 		Made: rep.Read, Until: f.Clock().AddDate(0, 0, 7), Items: append([]string{}, all...),
 	}})

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -25,7 +26,7 @@ type backtested struct {
 	At      time.Time `json:"at"`
 	Skipped string    `json:"skipped,omitempty"` // why the job cannot be planned as of an earlier time
 	Error   string    `json:"error,omitempty"`   // why the figures are missing, or not complete
-	*engine.Backtest
+	*backtest.Result
 }
 
 type backtestFlags struct {
@@ -119,7 +120,7 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	for _, job := range jobs {
 		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(registered[job.Name])}
 		if b.Skipped == "" {
-			b.Backtest, err = a.backtestOne(ctx, f, job, getenv, at)
+			b.Result, err = a.backtestOne(ctx, f, job, getenv, at)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
@@ -147,7 +148,7 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 
 // backtestOne backtests a job. What it will read is said first.
 func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, at time.Time) (
-	*engine.Backtest, error,
+	*backtest.Result, error,
 ) {
 	will := "about as much as a plan does"
 	if n := readsOfLastRun(ctx, job, getenv); n > 0 {

@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -29,7 +28,7 @@ type planFile struct {
 
 // jobPlan is a job's part of it.
 type jobPlan struct {
-	engine.Approval
+	report.Approval
 	Items []planItem `json:"items"`
 }
 
@@ -66,11 +65,13 @@ func writePlan(to, project string, all []planned) error {
 		switch {
 		case p.Report == nil || p.Report.Status != report.Completed:
 			return fmt.Errorf("no plan was written to %s, because no run would carry out that of %s", to, p.Job)
-		case len(p.Report.Plan) > engine.MaxApproved:
+		case len(p.Report.Plan) > report.MaxApproved:
 			return fmt.Errorf("no plan was written to %s: that of %s has %d items, and a function takes at most %d: "+
-				"leave that job out, and let it run without a plan file", to, p.Job, len(p.Report.Plan), engine.MaxApproved)
+				"leave that job out, and let it run without a plan file", to, p.Job, len(p.Report.Plan), report.MaxApproved)
 		}
-		of := jobPlan{Items: []planItem{}, Approval: functions.New(functions.Registered()[p.Job]).ToApprove(project, p.Report, planAge)}
+		of := jobPlan{Items: []planItem{}, Approval: functions.New(functions.Registered()[p.Job]).Approval(
+			config.Config{Project: project, Database: p.Report.Database})}
+		of.Made, of.Until = p.Report.Read, p.Report.Read.Add(planAge)
 		for _, item := range p.Report.Plan {
 			of.Items = append(of.Items, planItem{Target: item.Target, Action: item.Action, Version: item.Version})
 		}
@@ -143,7 +144,7 @@ func (f *runFlags) approve(getenv func(string) string, names []string, now time.
 	if err != nil || len(names) == 0 {
 		return names, err
 	}
-	f.approved, f.approvals = file, map[string]*engine.Approval{}
+	f.approved, f.approvals = file, map[string]*report.Approval{}
 	for _, job := range jobs {
 		p, there := file.of(job.Name)
 		if !there {
@@ -162,9 +163,7 @@ func (f *runFlags) approve(getenv func(string) string, names []string, now time.
 		if err != nil {
 			return nil, err
 		}
-		function := functions.New(functions.Registered()[job.Name])
-		function.Clock = func() time.Time { return now }
-		if err := function.Check(&a, cfg); err != nil {
+		if err := a.Check(functions.New(functions.Registered()[job.Name]).Approval(cfg), now); err != nil {
 			return nil, wrongUse("--plan: %s: %s: %w", f.plan, job.Name, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -28,7 +27,7 @@ type runFlags struct {
 	location                 *string
 	plan, oldest             string // a plan file, and how old it may be
 	approved                 planFile
-	approvals                map[string]*engine.Approval // by job, of the file
+	approvals                map[string]*report.Approval // by job, of the file
 }
 
 func (a *app) runCommand() *cobra.Command {

@@ -91,7 +91,7 @@ type order struct {
 	Force  bool     `json:"force,omitempty"`
 	Lift   []string `json:"lift,omitempty"`
 
-	Plan *engine.Approval `json:"plan,omitempty"` // the run is restricted to it; nil: to none
+	Plan *report.Approval `json:"plan,omitempty"` // the run is restricted to it; nil: to none
 }
 
 // maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.

@@ -24,13 +24,13 @@ import (
 )
 
 // approvalOf plans, and returns what a person approves who approves all of it.
-func approvalOf(t testing.TB, f *enginetest.Function) engine.Approval {
+func approvalOf(t testing.TB, f *enginetest.Function) report.Approval {
 	t.Helper()
 	rep, err := f.Plan(context.Background(), engine.PlanOptions{Versions: true})
 	if err != nil || rep.Status != report.Completed || rep.Read.IsZero() {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	a := engine.Approval{
+	a := report.Approval{
 		Project: f.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release,
 		Made: rep.Read, Until: start.Add(time.Hour), Items: []string{},
 	}
@@ -44,7 +44,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) engine.Approval {
 }
 
 // body is the request of a run that is restricted to a plan.
-func body(t testing.TB, a engine.Approval) string {
+func body(t testing.TB, a report.Approval) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"plan": a})
 	if err != nil {
@@ -218,23 +218,23 @@ func TestAForgedPlan(t *testing.T) {
 	f.Set(t, "others/o1", map[string]any{})
 	good := approvalOf(t, f)
 	for name, tt := range map[string]struct {
-		change func(*engine.Approval)
+		change func(*report.Approval)
 		why    string
 	}{
-		"another project":         {func(a *engine.Approval) { a.Project = "other" }, "for another project"},
-		"another database":        {func(a *engine.Approval) { a.Database = "other" }, "for another database"},
-		"another job":             {func(a *engine.Approval) { a.Job = "other" }, "for another job"},
-		"another rule":            {func(a *engine.Approval) { a.Entry = "" }, "for another rule, or entry"},
-		"another version":         {func(a *engine.Approval) { a.Version = "0.0.9" }, "for another version"},
-		"just too old":            {func(a *engine.Approval) { a.Until = start }, "make a new one"},
-		"no time":                 {func(a *engine.Approval) { a.Made = time.Time{} }, "lacks made, until or items"},
-		"no end":                  {func(a *engine.Approval) { a.Until = time.Time{} }, "lacks made, until or items"},
-		"no items":                {func(a *engine.Approval) { a.Items = nil }, "lacks made, until or items"},
-		"an item of another form": {func(a *engine.Approval) { a.Items[0] = strings.ToUpper(a.Items[0]) }, "names no item"},
-		"a short item":            {func(a *engine.Approval) { a.Items[0] = a.Items[0][:39] }, "names no item"},
-		"an item twice":           {func(a *engine.Approval) { a.Items[0] = a.Items[1] }, "an item twice"},
-		"too many items": {func(a *engine.Approval) {
-			for i := range engine.MaxApproved {
+		"another project":         {func(a *report.Approval) { a.Project = "other" }, "for another project"},
+		"another database":        {func(a *report.Approval) { a.Database = "other" }, "for another database"},
+		"another job":             {func(a *report.Approval) { a.Job = "other" }, "for another job"},
+		"another rule":            {func(a *report.Approval) { a.Entry = "" }, "for another rule, or entry"},
+		"another version":         {func(a *report.Approval) { a.Version = "0.0.9" }, "for another version"},
+		"just too old":            {func(a *report.Approval) { a.Until = start }, "make a new one"},
+		"no time":                 {func(a *report.Approval) { a.Made = time.Time{} }, "lacks made, until or items"},
+		"no end":                  {func(a *report.Approval) { a.Until = time.Time{} }, "lacks made, until or items"},
+		"no items":                {func(a *report.Approval) { a.Items = nil }, "lacks made, until or items"},
+		"an item of another form": {func(a *report.Approval) { a.Items[0] = strings.ToUpper(a.Items[0]) }, "names no item"},
+		"a short item":            {func(a *report.Approval) { a.Items[0] = a.Items[0][:39] }, "names no item"},
+		"an item twice":           {func(a *report.Approval) { a.Items[0] = a.Items[1] }, "an item twice"},
+		"too many items": {func(a *report.Approval) {
+			for i := range report.MaxApproved {
 				a.Items = append(a.Items, fmt.Sprintf("%024d%016d", i, 0))
 			}
 		}, "at most 10000 are allowed"},
@@ -272,7 +272,7 @@ func TestAPlanAsLargeAsAllowed(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 1)
 	a := approvalOf(t, f)
-	for i := range engine.MaxApproved - 1 {
+	for i := range report.MaxApproved - 1 {
 		a.Items = append(a.Items, fmt.Sprintf("%024d%016d", i, 0))
 	}
 	text := body(t, a)
@@ -281,7 +281,7 @@ func TestAPlanAsLargeAsAllowed(t *testing.T) {
 	}
 	rep := f.Run(t, text)
 	enginetest.Want(t, "left", 0, len(left(t, f)))
-	enginetest.Want(t, "fell away", engine.MaxApproved-1, rep.Approved.FellAway)
+	enginetest.Want(t, "fell away", report.MaxApproved-1, rep.Approved.FellAway)
 	enginetest.Want(t, "named", 100, len(rep.Approved.Which))
 }
 

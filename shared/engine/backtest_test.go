@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
@@ -55,7 +56,7 @@ func TestBacktest(t *testing.T) {
 	enginetest.Want(t, "actions", []string{"delete box"}, b.Actions)
 	enginetest.Want(t, "gone", 1, b.Gone)
 	enginetest.Want(t, "written", 1, b.Written)
-	enginetest.Want(t, "missed", []engine.KeptToday{
+	enginetest.Want(t, "missed", []backtest.Kept{
 		{Target: "boxes/pinned", Action: "delete box", Reason: "it is old", Kept: "pinned, until it is released with firesweep release"},
 		{Target: "boxes/used", Action: "delete box", Reason: "it is old", Kept: "in use", Fields: []string{"n", "opened", "state"}},
 	}, b.Kept)

@@ -168,7 +168,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if req.plan != nil {
-		if err := f.Check(req.plan, cfg); err != nil {
+		if err := req.plan.Check(f.Approval(cfg), f.Clock()); err != nil {
 			wrong(http.StatusBadRequest, "invalid_request", err.Error())
 			return
 		}
@@ -193,6 +193,14 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
 	respond(w, rep.HTTPStatus(), rep)
+}
+
+// Approval returns what a plan of the function must say that is made now. A run may be restricted to a plan that somebody approved:
+// it does at most what is in that, each item only if the job proposes it still and it is still what it was. All else holds as in
+// every run. So a request that somebody forged does nothing that the job would not do. Nobody continues such a run, because its
+// state does not hold the plan.
+func (f *Function) Approval(cfg config.Config) report.Approval {
+	return report.Approval{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller

@@ -41,7 +41,7 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
-	plan   *Approval         // that it is restricted to; nil: to none
+	plan   *report.Approval  // that it is restricted to; nil: to none
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 
@@ -112,7 +112,7 @@ func (req *request) parseBody(body []byte) error {
 				return err
 			}
 		case name == "plan":
-			if req.plan, err = parseApproval(value); err != nil {
+			if req.plan, err = report.ParseApproval(value); err != nil {
 				return err
 			}
 		case !isBool:
