@@ -67,10 +67,13 @@ func (p Plot) SVG() string {
 	y := func(row int) int { return top + row*rowGap }
 	end := y(len(p.Rows)-1) + rowGap/2
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, end+30)
-	fmt.Fprintf(&b, `<title>%s</title><rect width="100%%" height="100%%" fill="white"/><text x="%d" y="18">%s</text>`+"\n", p.Title, left, p.Title)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
+		width, end+30)
+	fmt.Fprintf(&b, `<title>%s</title><rect width="100%%" height="100%%" fill="white"/><text x="%d" y="18">%s</text>`+"\n",
+		p.Title, left, p.Title)
 	for _, v := range ticks {
-		fmt.Fprintf(&b, `<path d="M%.0f %dV%d" stroke="#ddd"/><text x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n", x(v), top-rowGap/2, end, x(v), end+18, p.Tick(v))
+		fmt.Fprintf(&b, `<path d="M%.0f %dV%d" stroke="#ddd"/><text x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n",
+			x(v), top-rowGap/2, end, x(v), end+18, p.Tick(v))
 	}
 	for i, row := range p.Rows {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", left-8, y(i)+4, row)
@@ -83,7 +86,8 @@ func (p Plot) SVG() string {
 				fmt.Fprintf(&b, "M%.0f %dh0", x(v), y(row))
 			}
 		}
-		fmt.Fprintf(&b, `" stroke="%s" stroke-width="9" stroke-linecap="round"/><text x="%d" y="40">%s</text>`+"\n", color, left+i*170+10, html.EscapeString(s.name))
+		fmt.Fprintf(&b, `" stroke="%s" stroke-width="9" stroke-linecap="round"/><text x="%d" y="40">%s</text>`+"\n",
+			color, left+i*170+10, html.EscapeString(s.name))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()

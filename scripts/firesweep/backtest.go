@@ -209,6 +209,6 @@ func (b backtested) sentence() string {
 	if len(b.Kept) == 1 {
 		were = "was"
 	}
-	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.", b.Planned, b.Job, did,
-		b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
+	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.",
+		b.Planned, b.Job, did, b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
 }

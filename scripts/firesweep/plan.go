@@ -113,7 +113,8 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter, Versions: f.out != ""})
+			o := engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter, Versions: f.out != ""}
+			return a.planHere(ctx, job, getenv, o)
 		}
 	}
 	return a.planAll(c.Context(), f, jobs, getenv, plan)

@@ -21,7 +21,8 @@ type kind struct {
 	life       func(r *rand.Rand) item
 }
 
-// The first year fills the application, and the second is measured. Whoever comes back later than two years after that is not seen.
+// The first year fills the application, and the second is measured. Whoever comes back later than two years after that is not
+// seen.
 const (
 	began = 365.
 	ended = 730.
@@ -31,8 +32,8 @@ const (
 // ages are the ages that are compared, in days.
 var ages = []int{7, 14, 30, 45, 60, 90, 120, 180, 365}
 
-// kinds are what the application keeps. The numbers are assumed: half of the gaps are shorter than the median, and with a sigma of
-// 1.5 one of seven is more than four times as long.
+// kinds are what the application keeps. The numbers are assumed: half of the gaps are shorter than the median, and with a sigma
+// of 1.5 one of seven is more than four times as long.
 var kinds = []kind{
 	{
 		name: "drafts", rule: `{"collection": "drafts", "age": {"field": "editedAt", "days": N}}`, items: 40_000,
@@ -77,7 +78,9 @@ func visits(r *rand.Rand, again float64, after func() float64, finished float64)
 }
 
 // gap is of a log-normal distribution.
-func gap(r *rand.Rand, median, sigma float64) float64 { return median * math.Exp(sigma*r.NormFloat64()) }
+func gap(r *rand.Rand, median, sigma float64) float64 {
+	return median * math.Exp(sigma*r.NormFloat64())
+}
 
 // outcome is what a rule of an age does in the measured year, run once a day.
 type outcome struct {

@@ -1,5 +1,5 @@
-// Command regret writes docs/regret.md: how often somebody comes back to what a rule has deleted, by the rule's age, in a year of a
-// simulated application.
+// Command regret writes docs/regret.md: how often somebody comes back to what a rule has deleted, by the rule's age, in a year of
+// a simulated application.
 //
 //	go run ./scripts/regret           # write
 //	go run ./scripts/regret --check   # fail if it is out of date

@@ -44,8 +44,8 @@ func NoBacktest(job cleanup.Job) string {
 	return ""
 }
 
-// Backtest plans a job as of an earlier time, and has its rules look again today. It writes nothing. [NoBacktest] must have no reason
-// against it. The error is [ErrNoHistory], [ErrMaxReads], a [*config.Error], or says what went wrong.
+// Backtest plans a job as of an earlier time, and has its rules look again today. It writes nothing. [NoBacktest] must have no
+// reason against it. The error is [ErrNoHistory], [ErrMaxReads], a [*config.Error], or says what went wrong.
 func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.Result, error) {
 	plan := PlanOptions{Now: o.At, Force: true, Versions: true, Meter: cmp.Or(o.Meter, new(usage.Meter))}
 	uses := []config.Backend{config.Firestore}

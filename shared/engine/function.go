@@ -195,10 +195,10 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond(w, rep.HTTPStatus(), rep)
 }
 
-// Approval returns what a plan of the function must say that is made now. A run may be restricted to a plan that somebody approved:
-// it does at most what is in that, each item only if the job proposes it still and it is still what it was. All else holds as in
-// every run. So a request that somebody forged does nothing that the job would not do. Nobody continues such a run, because its
-// state does not hold the plan.
+// Approval returns what a plan of the function must say that is made now. A run may be restricted to a plan that somebody
+// approved: it does at most what is in that, each item only if the job proposes it still and it is still what it was. All else
+// holds as in every run. So a request that somebody forged does nothing that the job would not do. Nobody continues such a run,
+// because its state does not hold the plan.
 func (f *Function) Approval(cfg config.Config) report.Approval {
 	return report.Approval{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 }

@@ -53,7 +53,9 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 }
 
 // reading returns a run that only plans, and what closes its connections, which refuse whatever writes.
-func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend, dial ...grpc.DialOption) (*run, func(), error) {
+func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend, dial ...grpc.DialOption) (
+	*run, func(), error,
+) {
 	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
 	if err != nil {
 		return nil, nil, err

@@ -23,8 +23,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// maxBody is the largest request body, in bytes, and maxPlanBody the largest with an approved plan; maxQuoted is how much of a name
-// or a header an error quotes.
+// maxBody is the largest request body, in bytes, and maxPlanBody the largest with an approved plan; maxQuoted is how much of a
+// name or a header an error quotes.
 const (
 	maxBody     = 64 << 10
 	maxPlanBody = 512 << 10

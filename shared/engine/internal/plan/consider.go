@@ -139,7 +139,8 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		if !decide.Has(rule, d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed, Version: versions(i)}}
+		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed, Version: versions(i)}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -155,7 +156,8 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 	return actions, nil
 }
 
-// versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is known.
+// versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is
+// known.
 func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (version func(i int) *time.Time, err error) {
 	if !p.version {
 		return func(int) *time.Time { return nil }, nil

@@ -42,8 +42,8 @@ type Ask struct {
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
 	Versions bool // it lists what tells whether something has changed
-	// Listed is told of each action that a preview lists. Such a preview looks only at what is due by rules: it works out no writes, and
-	// leaves out what interrupted runs have left to do. nil: nobody is told.
+	// Listed is told of each action that a preview would list. Such a preview looks only at what is due by rules: it works out no
+	// writes, and leaves out what interrupted runs have left to do. nil: the preview lists.
 	Listed func(decide.Action)
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
@@ -88,7 +88,8 @@ type Planner struct {
 func (a Ask) planner() *Planner {
 	whole, d := newSection(cleanup.Section{}, 0), a.Decider
 	p := &Planner{
-		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn, listAll: a.ListAll, version: a.Versions || d.Approved != nil, apply: a.Apply, listed: a.Listed,
+		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn,
+		listAll: a.ListAll, version: a.Versions || d.Approved != nil, listed: a.Listed, apply: a.Apply,
 		begin: a.From, sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
 	}
 	p.Planner = cleanup.Planner{
