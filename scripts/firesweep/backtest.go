@@ -54,7 +54,7 @@ does, and each document that was due once more. It needs roles/datastore.viewer.
 		ValidArgsFunction: completeJobs,
 	}
 	getenv := a.projectFlag(c)
-	c.Flags().IntVar(&f.days, "days", 7, "how many `DAYS` ago")
+	c.Flags().IntVar(&f.days, "days", keptDays, "how many `DAYS` ago")
 	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
 	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
 	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
@@ -68,8 +68,13 @@ does, and each document that was due once more. It needs roles/datastore.viewer.
 	return c
 }
 
-// keptFor is for how long Firestore keeps what was there if nobody asked it to, before it takes whole minutes alone.
-const keptFor = time.Hour
+// What Firestore keeps of the past: for so long where nobody asked it to, and for so many days, of which it takes whole minutes
+// alone, where somebody did. The end of that is left out, because it is over before it has been read.
+const (
+	keptFor  = time.Hour
+	keptDays = 7
+	left     = time.Hour
+)
 
 // then returns the time to plan as of.
 func (f backtestFlags) then(now time.Time) (time.Time, error) {
@@ -81,7 +86,9 @@ func (f backtestFlags) then(now time.Time) (time.Time, error) {
 	case err != nil:
 		return at, err
 	case at.IsZero():
-		at = now.AddDate(0, 0, -f.days)
+		if at = now.AddDate(0, 0, -f.days); f.days == keptDays {
+			at = at.Add(left)
+		}
 	case !at.Before(now):
 		return at, wrongUse("--at is %s UTC, which is not in the past", when(at))
 	}
