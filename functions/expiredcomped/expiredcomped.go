@@ -12,14 +12,16 @@ import (
 )
 
 // Job is cleanExpiredComped.
-var Job = cleanup.Job{Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan}
+var Job = cleanup.Job{
+	Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan,
+	FirstLine: "Starting cleanup of expired comp subscriptions", LastLine: lastLine,
+}
 
 func init() { functions.Register(Job) }
 
 // plan proposes one action for every member who has an expired row. What becomes of the member is decided by the commit that
 // does it, which looks at all rows of the member.
 func plan(ctx context.Context, p *cleanup.Planner) error {
-	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", lastLine)
 	expired := documents.Query{
 		Collection: subscriptions,
 		Where:      []documents.Filter{{Field: expiryField, Op: "<", Value: cutoff(p.Now)}},

@@ -36,6 +36,10 @@ type Job struct {
 	Reach Reach
 	// Accounts says that Plan reads accounts, so planning needs the right to.
 	Accounts bool
+	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
+	// job whose lines are prescribed word for word. A preview logs neither, because they say what was done.
+	FirstLine string
+	LastLine  func(Ending) string
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
@@ -44,8 +48,7 @@ type Job struct {
 // actions twice, or at the same time, has the same result. Its answer and the log say what it did. Any run that is not
 // completed is an error, so that Cloud Tasks tries again.
 type Task struct {
-	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the document that the task is
-	// about.
+	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the task's document.
 	Fields     []string
 	Collection string                             // where that document is
 	Rule       AnyRule                            // judges it, whether it exists or not

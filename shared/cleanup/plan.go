@@ -46,8 +46,8 @@ type Plan interface {
 	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Loaded, error)
 	// ConsiderLoaded is Consider for documents that are loaded. It calls then after each, in their order: for a job that marks
 	// its checkpoint after each, because what it has done does not keep a later run from finding the document again.
-	ConsiderLoaded(ctx context.Context, rule AnyRule, found []documents.Document, loaded Loaded,
-		then func(documents.Document) error) error
+	ConsiderLoaded(
+		ctx context.Context, rule AnyRule, found []documents.Document, loaded Loaded, then func(documents.Document) error) error
 	// ConsiderAccounts judges accounts and proposes those that are due, as far as the rule's limit allows.
 	ConsiderAccounts(ctx context.Context, rule *AccountRule, found []accounts.Account) (Considered, error)
 	// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. The rule judges
@@ -88,10 +88,6 @@ type Plan interface {
 	Warn(ctx context.Context, warning string)
 	// Fail says that an item, or a part of the job, could not be planned. The rest continues; the run ends as failed.
 	Fail(ctx context.Context, target, action string, err error)
-	// Announce logs a line of the job's own now, at the beginning of the run, and the line that end returns when the run has ended,
-	// however it ended. It is for a job whose log lines are prescribed word for word; the engine logs its own lines besides. A dry
-	// run logs neither line, because they say what was done; a skipped run never gets here.
-	Announce(ctx context.Context, begun string, end func(Ending) string)
 
 	// Section begins a section of the plan. What comes before it is judged now.
 	Section(ctx context.Context, s Section) error
@@ -128,8 +124,9 @@ func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.C
 
 // EachPage calls consider with each page of the documents that a query returns, from a cursor on, and saves after it where the
 // run got to.
-func (p *Planner) EachPage(ctx context.Context, q documents.Query, from documents.Cursor,
-	consider func([]documents.Document) error) error {
+func (p *Planner) EachPage(
+	ctx context.Context, q documents.Query, from documents.Cursor, consider func([]documents.Document) error,
+) error {
 	for page, err := range p.Documents.Pages(ctx, q, from) {
 		if err != nil {
 			return err

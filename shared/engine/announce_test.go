@@ -17,11 +17,9 @@ import (
 
 // announcingJob is thingsJob with lines of its own.
 func announcingJob(pageSize int, end func(cleanup.Ending) string) cleanup.Job {
-	things := thingsJob(pageSize)
-	return cleanup.Job{Name: things.Name, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.Announce(ctx, "begun", end)
-		return things.Plan(ctx, p)
-	}}
+	job := thingsJob(pageSize)
+	job.FirstLine, job.LastLine = "begun", end
+	return job
 }
 
 func tell(e cleanup.Ending) string {

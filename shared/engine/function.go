@@ -273,7 +273,7 @@ func (r *run) labels() []slog.Attr {
 
 // open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
 // A failed attempt leaves nothing behind, so that the next request tries again.
-func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
+func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err error) {
 	cfg = cfg.WithoutOwn() // no client depends on them
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,16 +282,19 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		return f.clients, nil
 	}
 	c := &clients{}
-	var err error
 	c.documents, err = documents.Open(ctx,
 		documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}, f.Hooks.Dial...)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
 	if slices.Contains(f.Uses, config.Storage) {
 		c.objects, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
 		if err != nil {
-			c.close()
 			return nil, err
 		}
 	}
@@ -302,7 +305,6 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		}
 		c.accounts, err = open(ctx, cfg.Project, f.Hooks.Accounts)
 		if err != nil {
-			c.close()
 			return nil, err
 		}
 		if f.Hooks.Pace != nil {
@@ -311,13 +313,11 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 	}
 	if slices.Contains(f.Uses, config.Tasks) {
 		if c.tasks, err = f.openQueue(ctx, cfg, cfg.TasksQueue, cfg.TasksTargetURL); err != nil {
-			c.close()
 			return nil, err
 		}
 	}
 	if cfg.ContinueFor > 0 {
 		if c.next, err = f.openQueue(ctx, cfg, cfg.ContinueQueue, ""); err != nil { // each task says whom it calls
-			c.close()
 			return nil, err
 		}
 	}

@@ -37,7 +37,8 @@ func (r *run) id() string {
 // newLog returns the log of the run's commits. What a run's calls leave is one log.
 func (r *run) newLog() *runlog.Log {
 	l := &runlog.Log{
-		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves, Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays)) * 24 * time.Hour),
+		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves,
+		Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays)) * 24 * time.Hour),
 	}
 	if r.continues != nil {
 		l.By = digest.Of(r.Report.RunID)[:16]

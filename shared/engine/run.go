@@ -51,6 +51,7 @@ type run struct {
 	beganAt    string // the checkpoint that the call began at
 	checkpoint string // to save for the next run
 	unfinished bool   // something was left for lack of time
+	announced  bool   // the job's own first line was logged
 	through    bool   // all that there was to plan was planned and applied
 
 	logTo  *slog.Logger     // without the run's labels
@@ -80,7 +81,7 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	if earlier := r.perform(work); earlier != nil {
 		return earlier
 	}
-	r.Close(ctx, r.unfinished)
+	r.logLastLine(ctx)
 	r.logEnd(ctx)
 	return r.Report
 }
@@ -93,6 +94,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	r.logBegin(ctx)
 	r.split(ctx)
 	if r.mayPlan() {
+		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask(r.checkpoint))
 		if err == nil {
 			err = p.Check(ctx)

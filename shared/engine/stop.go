@@ -51,8 +51,8 @@ func (d *deadline) CheckTime() error {
 	return nil
 }
 
-// PlanningTimeIsUp is earlier than [deadline.timeIsUp], for planning that took all the time would leave none to apply what was planned,
-// run after run.
+// PlanningTimeIsUp is earlier than [deadline.timeIsUp], for planning that took all the time would leave none to apply what was
+// planned, run after run.
 func (d *deadline) PlanningTimeIsUp() bool {
 	if d.preview {
 		return d.timeIsUp()

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -90,4 +93,29 @@ func (r *run) logSummary(ctx context.Context, of *report.Report) {
 	default:
 		r.Logger.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
 	}
+}
+
+// logFirstLine logs the job's own first line.
+func (r *run) logFirstLine(ctx context.Context) {
+	if r.announced = r.job.LastLine != nil && !r.Report.DryRun; r.announced {
+		r.Logger.InfoContext(ctx, r.job.FirstLine)
+	}
+}
+
+// logLastLine logs the job's own last line. ctx is the caller's.
+func (r *run) logLastLine(ctx context.Context) {
+	if !r.announced {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r.Logger.ErrorContext(ctx, r.job.Name+" panicked while writing its last log line; the run itself is not affected",
+				logging.Reported(), logging.Stack(v, debug.Stack()))
+		}
+	}()
+	r.Logger.InfoContext(ctx, r.job.LastLine(cleanup.Ending{
+		Canceled: r.unfinished && errors.Is(ctx.Err(), context.Canceled),
+		Duration: time.Duration(r.Report.DurationMs) * time.Millisecond,
+		Figures:  r.Figures(),
+	}), slog.String("status", string(r.Report.Status)))
 }

@@ -92,7 +92,9 @@ type logged struct {
 
 // commitLogged commits what try returns together with what that leaves in the log. It calls try again for each attempt, unless
 // the log tells that an earlier one took effect, whose answer was lost. With once, it does not retry after contention.
-func (a *Applier) commitLogged(ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (attempt, error)) (l logged, err error) {
+func (a *Applier) commitLogged(
+	ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (attempt, error),
+) (l logged, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
 	var tried []logged
 	at, err := a.Documents.Commit(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {

@@ -164,8 +164,8 @@ func (a *Applier) followOne(ctx context.Context, f ongoing, at time.Time) error 
 	return a.deleteObject(ctx, f.Object, at)
 }
 
-// NowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses itself,
-// by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
+// NowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses
+// itself, by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
 const NowHeader = "Firesweep-Now"
 
 // enqueue hands over a task. The worker's now is this run's.

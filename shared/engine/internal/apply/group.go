@@ -30,7 +30,7 @@ type work struct {
 	idle   int           // judgments since the last commit
 	tried  int           // writes that were last refused or committed for it
 	todo   documents.Ref // that remembers that it is not done yet
-	err    error         // what became of it: nil when it is done, [documents.ErrChanged], [cleanup.ErrOutOfTime], errLater, or why it failed
+	err    error         // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.

@@ -21,7 +21,9 @@ import (
 
 // recordsOf returns what is saved for undo of a commit: its items, the documents that its writes delete or change, as they were,
 // and the objects that follow. It reads the documents that nobody has read yet.
-func (a *Applier) recordsOf(ctx context.Context, src cleanup.Source, items []undo.Record, writes []documents.Write, then []cleanup.FollowUp) ([]undo.Record, error) {
+func (a *Applier) recordsOf(
+	ctx context.Context, src cleanup.Source, items []undo.Record, writes []documents.Write, then []cleanup.FollowUp,
+) ([]undo.Record, error) {
 	if !a.Saves {
 		return nil, nil
 	}

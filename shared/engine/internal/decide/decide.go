@@ -255,7 +255,9 @@ func (r *room) take(writes []documents.Write) bool {
 }
 
 // Accounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.
-func (d *Decider) Accounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) ([]cleanup.Decision, map[string]cleanup.Lookups, error) {
+func (d *Decider) Accounts(
+	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
+) ([]cleanup.Decision, map[string]cleanup.Lookups, error) {
 	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Lookups{}
 	for i, a := range found {
 		decisions[i] = rule.Judge(a, d.Run)

@@ -157,7 +157,9 @@ func (s fromTransaction) Reference(ref documents.Ref) any { return s.reader.Ref(
 
 // Children implements [Source].
 func (s fromTransaction) Children(_ context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) { return s.read(q, c.From, limit) })
+	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) {
+		return s.read(q, c.From, limit)
+	})
 }
 
 // read streams a query's documents until they are so many, or hold so many bytes.
@@ -185,9 +187,12 @@ func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit in
 // errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
 var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents name ids that begin alike: delete it by hand")
 
+// reader reads the first documents that a query matches.
+type reader func(q documents.Query, limit int) ([]documents.Document, error)
+
 // childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
 // which begins like it.
-func childrenOfLongest(c cleanup.Children, parent string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (cleanup.Belonging, error) {
+func childrenOfLongest(c cleanup.Children, parent string, left *int, read reader) (cleanup.Belonging, error) {
 	q, names := documents.Naming(c.Collection, c.Field, parent)
 	if q.Select = append(q.Select, c.Select...); c.Whole {
 		q.Select = nil
@@ -234,7 +239,7 @@ func together(c cleanup.Children, parents []string) (n int) {
 
 // childrenOf reads the children of some parents, with one query for up to 30 of their names, as long as left allows. A query
 // for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
-func childrenOf(c cleanup.Children, parents []string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (map[string]cleanup.Belonging, error) {
+func childrenOf(c cleanup.Children, parents []string, left *int, read reader) (map[string]cleanup.Belonging, error) {
 	all := make(map[string]cleanup.Belonging, len(parents))
 	for len(parents) > 0 {
 		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {

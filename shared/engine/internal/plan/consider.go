@@ -115,7 +115,9 @@ func (p *Planner) get(ctx context.Context, refs ...documents.Ref) ([]documents.D
 
 // ProposeItems implements [cleanup.Plan].
 func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) error {
-	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool { return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref()) })
+	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool {
+		return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref())
+	})
 	actions, err := p.actionsOf(ctx, rule, due)
 	if err != nil {
 		return err
@@ -220,7 +222,9 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 }
 
 // ConsiderAccounts implements [cleanup.Plan].
-func (p *Planner) ConsiderAccounts(ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account) (c cleanup.Considered, err error) {
+func (p *Planner) ConsiderAccounts(
+	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
+) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
 	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
 	if err != nil {

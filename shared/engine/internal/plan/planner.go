@@ -51,8 +51,10 @@ type Ask struct {
 
 // Planner makes a plan, and holds it: actions, the checkpoints between them, and what the safety limits judge them by.
 type Planner struct {
-	Actions   []decide.Action
-	Size      int                                 // actions proposed, those of earlier windows included, those of dropped sections not, as MAX_ACTIONS counts them
+	Actions []decide.Action
+	// Size is how many actions were proposed, as MAX_ACTIONS counts them: with those of earlier windows, without those of dropped
+	// sections.
+	Size      int
 	Tripped   []string                            // safety limits that sections tripped
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning

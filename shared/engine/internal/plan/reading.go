@@ -10,7 +10,8 @@ import (
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
-// reading is all that a run plans by, as it is being read side by side. It proposes and reports nothing before plan. Stop it in the end.
+// reading is all that a run plans by, as it is being read side by side. It proposes and reports nothing before plan. Stop it in
+// the end.
 type reading struct {
 	planner *Planner
 	left    cleanup.Reading // what interrupted runs have left to do
@@ -37,7 +38,9 @@ func (p *Planner) readJob(ctx context.Context) cleanup.Reading {
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.get(ctx, ref) })
+		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) {
+			return p.get(ctx, ref)
+		})
 		return cleanup.Reading{Stop: subject.Stop, Plan: func() error {
 			before := p.Planned()
 			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })

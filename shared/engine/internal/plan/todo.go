@@ -17,8 +17,9 @@ import (
 // readTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
 // its own task's alone, for others of its kind may be running.
 func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
-	leaves := func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() }
-	if p.listed != nil || !slices.ContainsFunc(p.decider.Job.Rules, leaves) && p.decider.Job.Task == nil {
+	j := p.decider.Job
+	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
+	if p.listed != nil || j.Task == nil && !leaves {
 		return cleanup.Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
 	}
 	todos := flow.Begin(ctx, 1,

@@ -27,8 +27,7 @@ type Teller struct {
 
 	mu       sync.Mutex // guards the report while actions are being applied, and what follows
 	failures int
-	figures  map[string]int              // sums of [cleanup.Change.Tally]
-	closing  func(cleanup.Ending) string // the line that the job announced for the run's end, nil if none
+	figures  map[string]int // sums of [cleanup.Change.Tally]
 }
 
 // Scanned implements [cleanup.Plan].
@@ -98,6 +97,9 @@ func (t *Teller) Tally(figures map[string]int) {
 		t.figures[name] += n
 	}
 }
+
+// Figures returns the run's figures.
+func (t *Teller) Figures() map[string]int { return t.figures }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
