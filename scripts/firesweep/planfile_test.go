@@ -136,7 +136,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		}, "something follows the plan", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
 			`another project, "other", and here is "` + o.ID + `": make a plan for this one`, nil},
-		"another version": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Approval.Version = "0.0.1" }) },
+		"another version": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Version = "0.0.1" }) },
 			`another version of Firesweep, "0.0.1"`, nil},
 		"another rule": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Entry = "x" }) },
 			"for another rule, or entry in the lists", nil},

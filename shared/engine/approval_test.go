@@ -316,7 +316,7 @@ func TestAnApprovedPlanModel(t *testing.T) {
 		changes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) change {
 			return change{id.Draw(r, "id"), state.Draw(r, "state"), rapid.IntRange(0, 2).Draw(r, "how")}
 		}), 0, 3)
-		make := func(all []change) {
+		do := func(all []change) {
 			for _, c := range all {
 				if before, there := states[c.id]; c.how == 0 && there && before == c.state {
 					continue // Firestore takes a write that changes nothing for none
@@ -334,9 +334,9 @@ func TestAnApprovedPlanModel(t *testing.T) {
 				}
 			}
 		}
-		make(changes.Draw(r, "before the run"))
+		do(changes.Draw(r, "before the run"))
 		later := changes.Draw(r, "before it commits")
-		f.Hooks.BeforeApply = func() { make(later) }
+		f.Hooks.BeforeApply = func() { do(later) }
 		f.Run(t, body(t, a))
 		f.Hooks.BeforeApply = nil
 		f.Run(t, body(t, a))

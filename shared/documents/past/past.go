@@ -44,6 +44,7 @@ type pastStream struct {
 	at     *timestamppb.Timestamp
 }
 
+// SendMsg implements [grpc.ClientStream].
 func (s pastStream) SendMsg(m any) error {
 	if err := readAt(s.method, m, s.at); err != nil {
 		return err
