@@ -111,6 +111,7 @@ func newFunction(e manifest.Entry, job cleanup.Job, getenv func(string) string) 
 		return nil, err
 	}
 	f := engine.NewFunction(job, timeout, e.Uses())
+	f.Entry = e.Digest()
 	f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 	f.Getenv = getenv
 	return f, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/emulator/plot"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -87,15 +88,16 @@ func (r run) requestsAPage() float64 {
 }
 
 // namesPlot shows how many times as long a run takes with each kind of names as without a link.
-func (all results) namesPlot() plot {
-	p := plot{title: "Names of objects: times as long as without a link"}
+func (all results) namesPlot() plot.Plot {
+	p := plot.Plot{Title: "Names of objects: times as long as without a link", Step: 0.5,
+		Tick: func(v float64) string { return fmt.Sprintf("%.1f", v) }}
 	for _, kind := range names.Kinds {
-		p.rows = append(p.rows, kind.Name)
+		p.Rows = append(p.Rows, kind.Name)
 		n := 0
 		for _, r := range all.runsOf(namesCase, kind.Name) {
 			if times, ok := all.ratio(r); ok {
 				// A kind may have fewer names than were asked for, so its place tells its size.
-				p.set(thousands(sizesOfNames[min(n, len(sizesOfNames)-1)])+" objects", len(p.rows)-1, times)
+				p.Set(thousands(sizesOfNames[min(n, len(sizesOfNames)-1)])+" objects", len(p.Rows)-1, times)
 				n++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/plot"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -82,8 +83,8 @@ func (all results) write(docs string) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
 	files := map[string]string{
-		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().svg(),
-		"performance/live.svg": all.livePlot().svg(), "performance/names.svg": all.namesPlot().svg(),
+		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().SVG(),
+		"performance/live.svg": all.livePlot().SVG(), "performance/names.svg": all.namesPlot().SVG(),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o644); err != nil {
@@ -232,39 +233,49 @@ func (all results) writeNothing(b *strings.Builder) {
 	}
 }
 
+// timesPlot is a plot of seconds.
+func timesPlot(title string) plot.Plot {
+	return plot.Plot{Title: title, Log: true, Tick: func(v float64) string {
+		if v < 0.1 {
+			return fmt.Sprintf("%g s", v)
+		}
+		return lasting(time.Duration(v * float64(time.Second)))
+	}}
+}
+
 // jobsPlot shows the time of each case.
-func (all results) jobsPlot() plot {
-	p := plot{title: "The cases with their usual items", times: true}
+func (all results) jobsPlot() plot.Plot {
+	p := timesPlot("The cases with their usual items")
 	for _, m := range cases {
-		p.rows = append(p.rows, m.name)
+		p.Rows = append(p.Rows, m.name)
 		all.add(&p, m, m.usual)
 	}
 	return p
 }
 
 // livePlot shows the time of the case live by the number of objects.
-func (all results) livePlot() plot {
+func (all results) livePlot() plot.Plot {
 	m := caseOf("live")
-	p := plot{title: "Live objects: time by their number", times: true}
+	p := timesPlot("Live objects: time by their number")
 	for _, n := range append(append([]int{m.usual}, m.more...), m.most) {
-		p.rows = append(p.rows, thousands(n))
+		p.Rows = append(p.Rows, thousands(n))
 		all.add(&p, m, n)
 	}
 	return p
 }
 
 // add adds to a plot's last row the times of a case.
-func (all results) add(p *plot, m measured, items int) {
-	row := len(p.rows) - 1
+func (all results) add(p *plot.Plot, m measured, items int) {
+	row := len(p.Rows) - 1
 	for _, answer := range []time.Duration{0, longLink} {
 		if r, ok := all.find(run{Case: m.name, Items: items, Answer: answer}); ok {
-			p.set("answers after "+answer.String(), row, r.Elapsed.Seconds())
+			p.Set("answers after "+answer.String(), row, r.Elapsed.Seconds())
 		}
 	}
 	if m.name == "live" {
 		m = caseOf("missing") // whose original asks for the post of each object as well
 	}
 	if took, _, ok := all.original(m, items); ok {
-		p.set("the original's algorithm, "+longLink.String(), row, took.Seconds())
+		p.Set("the original's algorithm, "+longLink.String(), row, took.Seconds())
 	}
 }

@@ -239,6 +239,7 @@ type world struct {
 	// tasksFirst says that tasks which fail come again before the next scheduled run does.
 	tasksFirst bool
 	clock      time.Duration // how far the clock is ahead of the machine's
+	body       string        // of the job's requests
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -347,7 +348,7 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	f.Now = now
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
-		answer := f.PostContext(ctx, t, "")
+		answer := f.PostContext(ctx, t, w.body)
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -45,6 +46,8 @@ type checked struct {
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
+
+	backtest bool // it has one
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -210,6 +213,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Rule.Judged()
 		c.Note = noteOn(*e.Rule)
+		c.backtest = engine.NoBacktest(declared.Job(e.Name, *e.Rule)) == ""
 		c.Costs, err = costs(e)
 	}
 	return c, err
@@ -336,6 +340,9 @@ func (c checked) facts() []fact {
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
+	}
+	if previews := c.Own && c.DryRun == nil || c.DryRun != nil && *c.DryRun; previews && c.backtest {
+		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
 	}
 	var roles, indexes []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {

@@ -91,7 +91,8 @@ func TestCheckForPeople(t *testing.T) {
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
   dry run   only plans until Terraform's dry_run says
-            cleanupStaleDrafts = false
+            cleanupStaleDrafts = false; firesweep backtest cleanupStaleDrafts
+            shows what it would have deleted too early
   limits    does nothing if more than 50 % of drafts are due (of 20 or
             more); if holds holds no document at all, yet the rule looks in it;
             if more than 100000 are due (MAX_ACTIONS)

@@ -107,9 +107,12 @@ func (h here) call(ctx context.Context, job string, o order) (*report.Report, er
 	if h.log {
 		f.Log = h.errs
 	}
-	rep, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, By: "run --here by " + who()})
+	rep, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, Plan: o.Plan, By: "run --here by " + who()})
 	if err == nil && ctx.Err() == nil && rep.Status == report.Partial && !rep.Stopped {
 		err = errors.New("it ended before all was done, because it made no progress: see its log with --log")
+		if o.Plan != nil {
+			err = errors.New("it ended before all was done: run it again with the same --plan")
+		}
 	}
 	return rep, err
 }

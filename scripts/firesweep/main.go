@@ -172,7 +172,7 @@ plan --exit-code something would be done, 130 interrupted.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	for _, command := range []func() *cobra.Command{
-		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.pauseCommand, a.resumeCommand,
+		a.planCommand, a.backtestCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.pauseCommand, a.resumeCommand,
 		a.undoCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
 		a.checkCommand, a.indexesCommand,
 	} {

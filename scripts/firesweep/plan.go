@@ -50,6 +50,7 @@ type planFlags struct {
 	exitCode            bool // exit with 3 if something is due
 	lift                []string
 	at                  string // --now
+	out                 string // the plan file to write
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -71,6 +72,7 @@ something would be done.`,
   firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
+  firesweep plan --out plan.json cleanupReports    # for run --plan
   firesweep plan --json | jq '.plans[].report.plan[].target'
   firesweep plan --local                     # of go run ./emulator --sample`,
 		ValidArgsFunction: a.completeJobs,
@@ -83,6 +85,7 @@ something would be done.`,
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.Flags().StringVar(&f.out, "out", "", "write the plan to `FILE`, for 'firesweep run --plan'")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
 	return c
 }
@@ -93,6 +96,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	}
 	if err := checkLift(f.lift); err != nil {
 		return err
+	}
+	if f.out != "" && f.local {
+		return wrongUse("--out needs a plan that this process makes: leave out --local, and set the variables that the emulator prints")
 	}
 	jobs, err := a.toPlan(names, f.local)
 	if err != nil {
@@ -120,7 +126,8 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
+			o := engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter, Versions: f.out != ""}
+			return a.planHere(ctx, job, getenv, o)
 		}
 	}
 	err = a.planAll(c.Context(), f, jobs, getenv, plan)
@@ -260,6 +267,11 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 	}
 	if !f.json {
 		a.printer().printIndexes(all)
+	}
+	if f.out != "" {
+		if err := a.writePlan(f.out, getenv, all); err != nil {
+			return errors.Join(a.show(f.json, map[string]any{"plans": all}, shown, false), err)
+		}
 	}
 	err := a.show(f.json, map[string]any{"plans": all}, shown, failed)
 	if err == nil && found && f.exitCode {

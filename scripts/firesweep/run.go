@@ -26,6 +26,9 @@ type runFlags struct {
 	here, apply, log         bool
 	confirm                  string // the project's id
 	location                 *string
+	plan, oldest             string // a plan file, and how old it may be
+	approved                 planFile
+	approvals                map[string]*report.Approval // by job, of the file
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -50,11 +53,16 @@ delete such jobs, to act as the account firesweep-scheduler, and to read logs.
 A job that is deployed with dry_run only plans. With --dry-run any job only
 plans; without names, all deployed jobs do. --force and --lift show the whole
 plan first, and ask you. With --local the functions that 'go run ./emulator'
-serves are called.`,
+serves are called.
+
+With --plan a run does at most what the file says, which 'firesweep plan --out'
+wrote: each item only if it is still due, and still what it was. Without names,
+it runs the jobs that are in the file.`,
 		Example: `  firesweep run --here --apply --confirm my-project cleanupDrafts
   firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
   firesweep run --location asia-northeast1 --force cleanupReports
+  firesweep run --location asia-northeast1 --plan plan.json
   firesweep run --local cleanupReports`,
 		ValidArgsFunction: a.completeJobs,
 	}
@@ -70,7 +78,13 @@ serves are called.`,
 	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
 	c.Flags().StringVar(&f.confirm, "confirm", "", "with --here: run in `PROJECT` also what never ran there")
 	c.Flags().BoolVar(&f.log, "log", false, "with --here: write the log to standard error")
+	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
+	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		names, err := a.approve(&f, getenv, names)
+		if err != nil {
+			return err
+		}
 		if f.here {
 			return a.runHere(c, f, names, getenv)
 		}
@@ -163,6 +177,8 @@ type ran struct {
 	Job    string         `json:"job"`
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
+
+	FellAway []fellAway `json:"fellAway,omitempty"` // items of the plan file that were not done
 }
 
 // runAll runs jobs one after the other.
@@ -177,7 +193,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		rep, err := a.runOne(ctx, f, job.Name, c)
 		stop()
-		if r.Report = rep; err != nil {
+		if r.Report, r.FellAway = rep, f.approved.fellAway(job.Name, rep); err != nil {
 			r.Error = err.Error()
 		}
 		if ctx.Err() != nil {
@@ -198,7 +214,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
 func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*report.Report, error) {
-	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift}
+	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approvals[job]}
 	if !f.lifts() {
 		return c.call(ctx, job, o)
 	}
@@ -233,6 +249,7 @@ func (a *app) printRan(r ran) {
 		p.planned(planned{Job: r.Job, Report: r.Report, Error: r.Error}, false)
 	default:
 		p.report(r.Report)
+		p.fellAway(r.Report.Approved, r.FellAway)
 		p.Line("")
 	}
 	if r.Report != nil && r.Error != "" {

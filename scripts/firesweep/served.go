@@ -90,6 +90,8 @@ type order struct {
 	DryRun bool     `json:"dryRun,omitempty"` // false: the deployment decides, and may only plan
 	Force  bool     `json:"force,omitempty"`
 	Lift   []string `json:"lift,omitempty"`
+
+	Plan *report.Approval `json:"plan,omitempty"` // the run is restricted to it; nil: to none
 }
 
 // maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.

@@ -63,6 +63,7 @@ type Function struct {
 	Timeout   time.Duration    // after which the platform gives the run up
 	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
+	Entry     string           // a digest of its entry in the lists, to which plans are bound
 
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -169,6 +170,10 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
+	if req.approved, err = f.approved(req.plan, cfg); err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
 	wall := f.Clock()
 	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
@@ -188,6 +193,25 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
 	respond(w, rep.HTTPStatus(), rep)
+}
+
+// approved returns what a plan restricts a run to; nil: nothing does. The error says why the plan is not for this function.
+func (f *Function) approved(plan *report.Approval, cfg config.Config) (*decide.Approved, error) {
+	if plan == nil {
+		return nil, nil
+	}
+	if err := plan.Check(f.Approval(cfg), f.Clock()); err != nil {
+		return nil, err
+	}
+	return decide.NewApproved(plan.Made, plan.Items), nil
+}
+
+// Approval returns what a plan of the function must say that is made now. A run may be restricted to a plan that somebody
+// approved: it does at most what is in that, each item only if the job proposes it still and it is still what it was. All else
+// holds as in every run. So a request that somebody forged does nothing that the job would not do. Nobody continues such a run,
+// because its state does not hold the plan.
+func (f *Function) Approval(cfg config.Config) report.Approval {
+	return report.Approval{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
@@ -239,7 +263,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		logTo:        log,
 	}
 	r.Logger = log.With(logging.Labels(r.labels()...))
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: req.approved}
 	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()

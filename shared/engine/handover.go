@@ -60,7 +60,7 @@ func continues(h http.Header, j cleanup.Job) (*state.Task, error) {
 // before all else, as a checkpoint does.
 func (r *run) split(ctx context.Context) {
 	switch {
-	case r.continues != nil || !r.leased || r.stop.told.Load():
+	case r.continues != nil || !r.leased || r.stop.told.Load(), r.decider.Approved != nil:
 	case r.saved.Divided():
 		for _, left := range r.saved.Ranges {
 			r.ranges = append(r.ranges, left.Bounds)
@@ -119,7 +119,8 @@ func (r *run) cut(ctx context.Context) (ranges []cleanup.Bounds, err error) {
 // willContinue reports whether the ended call hands over what is left. If not, it returns the reason, if somebody should know it.
 func (r *run) willContinue() (ok bool, why string) {
 	canceled := r.continueHere != nil && r.canceled() // the process that would continue is about to end
-	if r.config.ContinueFor == 0 || !r.unfinished || r.Report.Stopped || r.ownStop || !r.leased || canceled {
+	if r.config.ContinueFor == 0 || !r.unfinished || r.Report.Stopped || r.ownStop || !r.leased || canceled ||
+		r.decider.Approved != nil {
 		return false, ""
 	}
 	if len(r.ranges) > 0 {

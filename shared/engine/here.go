@@ -20,6 +20,8 @@ type RunOptions struct {
 	Force bool     // no safety limit on numbers and shares holds
 	Lift  []string // protections lifted by name, as [CheckLift] takes them
 	By    string   // who runs it, in place of the report's revision
+	// Plan restricts the run to what somebody approved; nil: to nothing. Such a run does not continue.
+	Plan *report.Approval
 }
 
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.
@@ -70,7 +72,10 @@ func (f *Function) Run(ctx context.Context, o RunOptions) (whole *report.Report,
 	defer guard.Recover(&err)
 
 	dryRun, now := false, f.Clock().UTC().Truncate(time.Microsecond)
-	req := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
+	req := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
+	if req.approved, err = f.approved(o.Plan, cfg); err != nil {
+		return nil, err
+	}
 	for {
 		r := here.newRun(c, cfg, logging.New(f.Log), f.Clock(), now, req)
 		rep := r.execute(ctx)

@@ -71,11 +71,12 @@ func (r *run) acquire(ctx context.Context) error {
 		return nil
 	case r.Report.DryRun:
 		r.share(1)
-		s, _, err := r.store().Read(ctx)
+		s, at, err := r.store().Read(ctx)
 		if err != nil {
 			return &stepError{r.recordPath(), "read the checkpoint", err}
 		}
-		r.checkpoint = s.NextBegins()
+		r.checkpoint, r.Report.Read = s.NextBegins(), at
+		r.beganAt = r.checkpoint
 		return nil
 	}
 	var before state.State
@@ -86,7 +87,7 @@ func (r *run) acquire(ctx context.Context) error {
 		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
 		if r.continues == nil {
 			begin := r.Report.Begun()
-			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0
+			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.decider.Approved != nil
 			ask.Retry = r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0
 		}
 		after, err := s.Acquire(ask)
@@ -312,7 +313,7 @@ func (r *run) giveBack(s state.State) (state.State, error) {
 		return s.Split(r.Report, r.ranges, r.clock())
 	}
 	g := state.Release{Who: r.Report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
-		Report: r.Report, Why: r.stays, Now: r.clock()}
+		Report: r.Report, Why: r.stays, Alone: r.decider.Approved != nil, Now: r.clock()}
 	if r.continues != nil {
 		g.Token = r.continues.Token
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -21,10 +23,12 @@ const planTime = 7 * 24 * time.Hour
 
 // PlanOptions say how [Function.Plan] plans.
 type PlanOptions struct {
-	Now   time.Time    // the plan's now, past or future; zero is the clock's
-	Force bool         // no safety limit on numbers and shares holds
-	Lift  []string     // protections lifted by name, as [CheckLift] takes them
-	Meter *usage.Meter // counts what is read, for whoever waits; nil: nobody does
+	Now   time.Time // the plan's now, past or future; zero is the clock's
+	Force bool      // no safety limit on numbers and shares holds
+	Lift  []string  // protections lifted by name, as [CheckLift] takes them
+	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
+	Versions bool
+	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
@@ -35,13 +39,30 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
-	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
+	r, closeAll, err := f.reading(ctx, o, uses)
 	if err != nil {
 		return nil, err
 	}
+	defer closeAll()
+	ctx = usage.NewContext(ctx, r.meter)
+	r.perform(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
+	}
+	return r.Report, nil
+}
+
+// reading returns a run that only plans, and what closes its connections, which refuse whatever writes.
+func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend, dial ...grpc.DialOption) (
+	*run, func(), error,
+) {
+	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
+	if err != nil {
+		return nil, nil, err
+	}
 	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
 		forOperator: true}
-	reading.Hooks.Dial = append(documents.ReadOnly(), f.Hooks.Dial...)
+	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial, dial)
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {
 			base = f.Hooks.Transport(base)
@@ -56,25 +77,18 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	}
 	c, err := reading.open(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer c.close()
-
 	wall, dryRun := f.Clock(), true
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
-	r.listsAll = true
+	r.listsAll, r.versions = true, o.Versions
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}
-	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
-	r.perform(ctx)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
-	}
-	return r.Report, nil
+	return r, c.close, nil
 }

@@ -17,15 +17,18 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
+// maxBody is the largest request body, in bytes, and maxPlanBody the largest with an approved plan; maxQuoted is how much of a
+// name or a header an error quotes.
 const (
-	maxBody   = 64 << 10
-	maxQuoted = 64
+	maxBody     = 64 << 10
+	maxPlanBody = 512 << 10
+	maxQuoted   = 64
 )
 
 // jsonSpace is what JSON takes for white space.
@@ -38,12 +41,14 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
+	plan   *report.Approval  // that it is restricted to; nil: to none
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 
 	scheduled bool        // Cloud Scheduler said which time it is for
 	continues *state.Task // what a task continues; nil: nothing
 	url       string      // the function's own
+	approved  *decide.Approved
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
@@ -53,11 +58,11 @@ type request struct {
 // nothing.
 func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, continues bool) (request, error) {
 	var req request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPlanBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
+		return req, fmt.Errorf("the body is larger than %d bytes", maxPlanBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
@@ -70,6 +75,9 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, co
 		req.task, err = parseTask(body, *task)
 	} else {
 		err = req.parseBody(body)
+	}
+	if err == nil && req.plan == nil && len(body) > maxBody {
+		err = fmt.Errorf("the body is larger than %d bytes", maxBody)
 	}
 	if err != nil {
 		return req, err
@@ -86,12 +94,12 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, co
 	return req, nil
 }
 
-// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force, lift and plan.
 func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
+	fields, err := object[any](body, []string{"dryRun", "force", "lift", "plan"}, "true or false (lift: a list)")
 	if err != nil {
 		return err
 	}
@@ -101,6 +109,10 @@ func (req *request) parseBody(body []byte) error {
 		switch {
 		case name == "lift":
 			if req.lift, err = parseLift(value); err != nil {
+				return err
+			}
+		case name == "plan":
+			if req.plan, err = report.ParseApproval(value); err != nil {
 				return err
 			}
 		case !isBool:

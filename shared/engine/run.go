@@ -40,12 +40,14 @@ type run struct {
 	next    tasks.Writer // of no use in one that does not continue by itself
 	meter   *usage.Meter
 
-	scheduled    bool             // Cloud Scheduler said which time the run is for
-	continues    *state.Task      // what the call continues; nil: it begins a run
-	url          string           // the function's own
-	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
-	listsAll     bool             // a preview lists its plan whole
-	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
+	scheduled    bool                // Cloud Scheduler said which time the run is for
+	continues    *state.Task         // what the call continues; nil: it begins a run
+	url          string              // the function's own
+	continueHere func(state.Task)    // in place of Cloud Tasks; nil: Cloud Tasks continues the run
+	listsAll     bool                // a preview lists its plan whole
+	versions     bool                // and the versions of what it lists
+	listed       func(decide.Action) // is told what a preview would list; nil: it lists
+	ownStop      bool                // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
 	checkpoint string // to save for the next run
@@ -106,6 +108,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		}
 		if r.mayApply(ctx, p, err) {
 			r.applyAll(ctx, p)
+			r.decider.Approved.Report(r.Report, r.through && r.beganAt == "")
 		}
 	}
 	r.release(ctx)
@@ -141,7 +144,8 @@ func (r *run) mayPlan() bool {
 func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Apply: r.applyWindow,
+		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
+		Listed: r.listed, Apply: r.applyWindow,
 	}
 }
 

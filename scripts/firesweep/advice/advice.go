@@ -49,6 +49,9 @@ func On(job, text string) string {
 func Next(r *report.Report) string {
 	switch r.Status {
 	case report.Completed:
+		if r.Approved != nil {
+			return "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
+		}
 		return "Everything due is done: there is nothing to do."
 	case report.Partial:
 		if r.Stopped {

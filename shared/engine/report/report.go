@@ -98,6 +98,10 @@ type Report struct {
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
+	// Approved says what became of a plan that somebody approved; nil of a run that is not restricted to one.
+	Approved *Approved `json:"approved,omitempty" firestore:"approved,omitempty"`
+	// Read is when a preview began to read, by Firestore's clock.
+	Read time.Time `json:"-" firestore:"-"`
 	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
 	Also int `json:"-" firestore:"also,omitempty"`
 }
@@ -134,6 +138,8 @@ type Planned struct {
 	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
 	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
 	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
+	// Version tells whether the target is still what it was, and nothing of what is in it; empty where nobody asked for it.
+	Version string `json:"-" firestore:"-"`
 }
 
 // Stored returns what cleanupRuns/{runId} holds of a report.
@@ -246,6 +252,7 @@ func (r *Report) Add(other *Report) {
 	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
 	r.Failures = failures[:min(maxFailures, len(failures))]
 	r.Usage = r.Usage.Plus(other.Usage)
+	r.Approved = cmp.Or(other.Approved, r.Approved)
 }
 
 // union returns a list with what another one has besides.

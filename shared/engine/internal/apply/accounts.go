@@ -118,7 +118,8 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	}
 	var due []string
 	for i, d := range decisions {
-		if d.Kind != "" && (saved[found[i].UID] || !a.Saves) { // one that became due since is the next run's
+		same := a.Approved == nil || decide.AccountVersion(found[i]) == batch[byUID[found[i].UID]].Effect.(decide.DeleteAccount).Version
+		if d.Kind != "" && same && (saved[found[i].UID] || !a.Saves) { // one that became due since is the next run's
 			due = append(due, found[i].UID)
 		}
 	}

@@ -307,26 +307,31 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 func (a *Applier) record(ctx context.Context, done decide.Action, err error) {
 	attributes := []any{slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason)}
 	var held *objects.HeldError
-	var pinned *decide.PinnedError
+	var kept *decide.KeptError
+	fellAway := ""
 	switch {
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
 		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": done", attributes...)
 	case errors.Is(err, documents.ErrChanged):
+		fellAway = "it changed since it was judged"
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": left alone, it changed since it was judged", attributes...)
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": left alone, "+fellAway, attributes...)
 	case errors.As(err, &held):
+		fellAway = held.Reason
 		a.Keep(held.Reason, 1)
 		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+held.Reason, attributes...)
-	case errors.As(err, &pinned):
-		a.Keep(pinned.Reason, 1)
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+pinned.Error(), attributes...)
+	case errors.As(err, &kept):
+		fellAway = kept.Reason
+		a.Keep(kept.Reason, 1)
+		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+kept.Error(), attributes...)
 	case errors.Is(err, errLater):
 		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": not done yet, a later run continues it", attributes...)
 	default:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, done.Target, done.Kind, err)
 	}
+	a.Approved.Ended(done, fellAway)
 }
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and

@@ -43,7 +43,7 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 			all = append(all, ongoing{FollowUp: f, of: group[i]})
 		}
 	}
-	left := a.followUp(ctx, c.at, all)
+	left := a.followUp(ctx, a.Approved.Before(c.at), all)
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.Written {
@@ -321,7 +321,7 @@ func (a *Applier) deleteObject(ctx context.Context, o cleanup.ObjectDeletion, at
 // isHeld reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
 func isHeld(err error) bool {
 	var held *objects.HeldError
-	var pinned *decide.PinnedError
+	var pinned *decide.KeptError
 	return errors.As(err, &held) || errors.As(err, &pinned)
 }
 

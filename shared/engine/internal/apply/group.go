@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
@@ -179,6 +178,9 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			}
 		}
 		w.begun = w.begun || o.Written
+		if o.Err == nil && (o.Written || len(o.Change.First)+len(o.Change.Before) > 0) {
+			w.Version = nil // what it is from now on is this run's doing
+		}
 		if o.Invalid != "" {
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
@@ -303,7 +305,7 @@ const maxFailedNamed = 20
 // resultOf returns how many of a family were done, and the failure of the others.
 func (a *Applier) resultOf(ctx context.Context, f family) (done int, err error) {
 	failed := 0
-	var pinned *decide.PinnedError // the other item stays with it
+	var kept *decide.KeptError // the other item stays with it
 	for _, w := range f.all {
 		switch {
 		case w.err == nil:
@@ -311,7 +313,7 @@ func (a *Applier) resultOf(ctx context.Context, f family) (done int, err error) 
 		case errors.Is(w.err, documents.ErrChanged):
 		case errors.Is(w.err, cleanup.ErrOutOfTime), ctx.Err() != nil:
 			return done, cleanup.ErrOutOfTime
-		case errors.As(w.err, &pinned):
+		case errors.As(w.err, &kept):
 		default:
 			if failed++; failed == 1 {
 				err = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
@@ -323,8 +325,8 @@ func (a *Applier) resultOf(ctx context.Context, f family) (done int, err error) 
 	}
 	if failed > 0 {
 		err = fmt.Errorf("%d of its follow-ups failed, the first: %w", failed, err)
-	} else if pinned != nil {
-		err = &decide.PinnedError{Reason: undo.KeptWithPinned, Target: pinned.Target}
+	} else if kept != nil {
+		err = kept.With()
 	}
 	return done, err
 }

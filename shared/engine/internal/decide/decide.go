@@ -28,6 +28,7 @@ type Decider struct {
 	People    accounts.Reader // of no use in a function that does not use Authentication
 	Pins      undo.Pins       // what every job keeps
 	Saves     bool            // what the run deletes is saved for undo
+	Approved  *Approved       // what the run is restricted to; nil: to nothing
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
@@ -50,19 +51,23 @@ type Effect any
 // DeleteDocument deletes a document if it is still as it was when it was read.
 type DeleteDocument struct {
 	documents.Deletion
+	Rule     cleanup.AnyRule
 	Original []byte // see [documents.Document]; nil: it is to be read for the undo log
 }
 
 // DeleteAccount deletes an account if it is still due at a second look.
 type DeleteAccount struct {
-	UID  string
-	Rule *cleanup.AccountRule
+	UID     string
+	Rule    *cleanup.AccountRule
+	Version string // see [AccountVersion]
 }
 
 // Ruled changes an item by its rule.
 type Ruled struct {
 	cleanup.Item
 	Nth int // see [cleanup.Subject]
+	// Version is the document's update time as it must still be, zero of one that does not exist; nil: it may have changed.
+	Version *time.Time
 }
 
 // FinishTodo does what an earlier run left to do, if it is still what was planned.
@@ -143,6 +148,8 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 		switch {
 		case err != nil:
 			outcomes[i].Err = err
+		case w.Version != nil && !found[w.Ref].UpdateTime.Equal(*w.Version):
+			outcomes[i].Err = documents.ErrChanged
 		case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 			outcomes[i].Err = d.KeptBy(w.Ref.Path())
 		case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
@@ -171,6 +178,11 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 		}
 		if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
 			o.Err = pinned
+		}
+		if newer, err := d.newerWith(ctx, src, group[i], o.Change); err != nil {
+			return nil, asGroup(err)
+		} else if newer != nil && o.Err == nil {
+			o.Err = newer
 		}
 		switch {
 		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]):

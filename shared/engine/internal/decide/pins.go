@@ -12,10 +12,27 @@ import (
 // What an undo brought back would be due again, perhaps by another job. So it is pinned: every job keeps it, until it is
 // released. An operator pins what no job may touch. Every run reads what is pinned before it plans.
 
-// A PinnedError says that an item is kept because of something pinned.
-type PinnedError struct{ Reason, Target string }
+// A KeptError says that an item is kept because of something that is pinned, or newer than the plan that was approved.
+type KeptError struct {
+	Reason string
+	Target string // what that is
+	Newer  bool
+}
 
-func (e *PinnedError) Error() string { return e.Target + " is pinned" }
+func (e *KeptError) Error() string {
+	if e.Newer {
+		return e.Target + " was written since the plan was approved"
+	}
+	return e.Target + " is pinned"
+}
+
+// With is the error of what it belongs to.
+func (e *KeptError) With() *KeptError {
+	if e.Newer {
+		return e
+	}
+	return &KeptError{Reason: undo.KeptWithPinned, Target: e.Target}
+}
 
 // ReadPins reads what is pinned.
 func (d *Decider) ReadPins(ctx context.Context) (undo.Pins, error) {
@@ -39,22 +56,22 @@ func (d *Decider) ReadPins(ctx context.Context) (undo.Pins, error) {
 }
 
 // KeptBy returns why an item is kept, if it or something that belongs to it is pinned; nil if not.
-func (d *Decider) KeptBy(target string) *PinnedError {
+func (d *Decider) KeptBy(target string) *KeptError {
 	switch {
 	case d.Pins.Keep(target):
-		return &PinnedError{undo.KeptPinned, target}
+		return &KeptError{Reason: undo.KeptPinned, Target: target}
 	case d.Pins.Within(target):
-		return &PinnedError{undo.KeptWithPinned, "something below " + target}
+		return &KeptError{Reason: undo.KeptWithPinned, Target: "something below " + target}
 	}
 	return nil
 }
 
 // pinnedWith returns why an item is kept whose change would delete or change something pinned; nil if it would not.
-func (d *Decider) pinnedWith(c cleanup.Change) *PinnedError {
-	with := func(targets ...string) *PinnedError {
+func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
+	with := func(targets ...string) *KeptError {
 		for _, target := range targets {
 			if pinned := d.KeptBy(target); pinned != nil {
-				return &PinnedError{undo.KeptWithPinned, pinned.Target}
+				return &KeptError{Reason: undo.KeptWithPinned, Target: pinned.Target}
 			}
 		}
 		return nil
@@ -84,7 +101,7 @@ func (d *Decider) pinnedWith(c cleanup.Change) *PinnedError {
 }
 
 // FollowsPinned returns why a follow-up is not done that would delete something pinned; nil if it would not.
-func (d *Decider) FollowsPinned(f cleanup.FollowUp) *PinnedError {
+func (d *Decider) FollowsPinned(f cleanup.FollowUp) *KeptError {
 	target := ""
 	switch {
 	case f.Account != "":
@@ -93,7 +110,7 @@ func (d *Decider) FollowsPinned(f cleanup.FollowUp) *PinnedError {
 		target = d.ObjectTarget(f.Object.Name)
 	}
 	if pinned := d.KeptBy(target); pinned != nil {
-		return &PinnedError{undo.KeptWithPinned, pinned.Target}
+		return &KeptError{Reason: undo.KeptWithPinned, Target: pinned.Target}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -132,25 +133,51 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 // actionsOf returns the actions for items, in a preview with what they would write.
 func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
 	actions := make([]decide.Action, len(due))
+	versions, err := p.versionsOf(ctx, due)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range due {
 		if !decide.Has(rule, d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}
+		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed, Version: versions(i)}
 		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
-				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Original: d.Original,
+				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Rule: rule, Original: d.Original,
 			}
 		}
 	}
-	if p.Report.DryRun {
+	if p.Report.DryRun && p.listed == nil {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
 	}
 	return actions, nil
+}
+
+// versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is
+// known.
+func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (version func(i int) *time.Time, err error) {
+	if !p.version {
+		return func(int) *time.Time { return nil }, nil
+	}
+	var unread []documents.Ref
+	for _, d := range due {
+		if d.UpdateTime.IsZero() {
+			unread = append(unread, d.Ref())
+		}
+	}
+	found, err := p.decider.Source().Get(ctx, unread)
+	return func(i int) *time.Time {
+		at := due[i].UpdateTime
+		if at.IsZero() {
+			at = found[due[i].Ref()].UpdateTime
+		}
+		return &at
+	}, err
 }
 
 // wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
@@ -218,7 +245,7 @@ func (p *Planner) ConsiderAccounts(
 			c.Left = true
 			continue
 		}
-		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule, Version: decide.AccountVersion(found[i])}
 		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}); err != nil {
 			return c, err
 		}

@@ -77,6 +77,7 @@ func (f *foresight) add(write string) {
 
 // item goes through the commits of one item.
 func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, depth int) error {
+	item.Version = nil // what is imagined has none
 	for range maxForeseenRounds {
 		if f.more || depth > maxForeseenDepth {
 			break
@@ -87,7 +88,7 @@ func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, de
 		}
 		o := outcomes[0]
 		if o.Err != nil {
-			var pinned *decide.PinnedError
+			var pinned *decide.KeptError
 			switch {
 			case depth == 0 && errors.As(o.Err, &pinned):
 				f.add("nothing: " + pinned.Error())

@@ -41,6 +41,10 @@ type Ask struct {
 	Bounds   cleanup.Bounds
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
+	Versions bool // it lists what tells whether something has changed
+	// Listed is told of each action that a preview would list. Such a preview looks only at what is due by rules: it works out no
+	// writes, and leaves out what interrupted runs have left to do. nil: the preview lists.
+	Listed func(decide.Action)
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
 }
@@ -62,6 +66,8 @@ type Planner struct {
 	limits  Limits
 	goesOn  bool
 	listAll bool
+	version bool // an action must know its target's
+	listed  func(decide.Action)
 	apply   func(context.Context, *Planner) error
 
 	begin       string // the checkpoint that the window begins at
@@ -84,7 +90,8 @@ type Planner struct {
 func (a Ask) planner() *Planner {
 	whole, d := newSection(cleanup.Section{}, 0), a.Decider
 	p := &Planner{
-		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn, listAll: a.ListAll, apply: a.Apply,
+		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn,
+		listAll: a.ListAll, version: a.Versions || d.Approved != nil, listed: a.Listed, apply: a.Apply,
 		begin: a.From, sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
 	}
 	p.Planner = cleanup.Planner{
@@ -187,18 +194,30 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 	return p.propose(ctx, decide.Action{Kind: kind, Target: p.decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
 }
 
-// propose adds an action to the plan, unless its target is pinned or something below that is.
+// propose adds an action to the plan, unless it is not approved, or its target is pinned or something below that is.
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
+	approved := p.decider.Approved
+	if reason, named := approved.Keeps(a); named && reason != "" {
+		approved.Ended(a, reason)
+		p.KeepNamed(ctx, a.Target, reason)
+		return nil
+	} else if reason != "" {
+		p.Keep(reason, 1)
+		return nil
+	}
 	if pinned := p.decider.KeptBy(a.Target); pinned != nil {
+		approved.Ended(a, pinned.Reason)
 		p.KeepNamed(ctx, a.Target, pinned.Reason)
 		return nil //nolint:nilerr // what is pinned is kept, and no failure
 	}
 	if err := decide.Proposes(p.decider.Job, a.Effect); err != nil {
+		approved.Ended(a, "")
 		p.Fail(ctx, a.Target, a.Kind, err)
 		return nil
 	}
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
 	if p.Report.DryRun {
+		approved.Ended(a, "")
 		p.list(p.withWrites(a))
 	}
 	if p.section.dropped {
@@ -250,7 +269,14 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
 	shown := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More}
-	if !p.listAll {
+	if p.version {
+		shown.Version = decide.VersionOf(a.Effect)
+	}
+	switch {
+	case p.listed != nil:
+		p.listed(a)
+		return
+	case !p.listAll:
 		p.Report.List(shown)
 		return
 	}

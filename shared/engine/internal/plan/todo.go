@@ -18,7 +18,8 @@ import (
 // its own task's alone, for others of its kind may be running.
 func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
 	j := p.decider.Job
-	if j.Task == nil && !slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() }) {
+	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
+	if p.listed != nil || j.Task == nil && !leaves {
 		return cleanup.Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
 	}
 	todos := flow.Begin(ctx, 1,
@@ -61,8 +62,10 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		}
 	}
 	a.Effect = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}
-	p.left += 1 + a.Also
-	return p.propose(ctx, a)
+	before := p.Size
+	err = p.propose(ctx, a)
+	p.left += p.Size - before
+	return err
 }
 
 // countTodo returns as how many actions more than one a todo counts. It looks into folders, no further than a safety limit

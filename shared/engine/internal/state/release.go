@@ -33,6 +33,7 @@ type Release struct {
 	Report   *report.Report // of the call
 	Token    string         // of its task; empty: the run began with the call
 	Why      string         // nobody continues it, if somebody should know
+	Alone    bool           // no task may continue it
 	Now      time.Time
 }
 
@@ -58,7 +59,7 @@ func (s State) Release(g Release) (State, error) {
 	r.Ended = Ended{
 		Run: g.Who, Token: g.Token, Calls: r.Ended.Calls + 1, Status: g.Report.Status, Stopped: g.Report.Stopped,
 		Next: g.Report.Continued,
-		Left: !g.Report.Stopped && (g.Report.Status == report.Partial || g.Report.Status == report.Failed), Why: g.Why,
+		Left: !g.Alone && !g.Report.Stopped && (g.Report.Status == report.Partial || g.Report.Status == report.Failed), Why: g.Why,
 	}
 	s.Ranges[g.Range] = r
 	return s.counted(g.Report, g.Token == "", g.Now), nil

@@ -1,4 +1,5 @@
-package main
+// Package plot draws figures of a page as SVG.
+package plot
 
 import (
 	"fmt"
@@ -6,14 +7,16 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
-// plot shows values of some rows: a dot for each value of a row, in the colour of its series.
-type plot struct {
-	title  string
-	times  bool // the values are seconds, drawn by their logarithms; otherwise they are drawn from zero
-	rows   []string
+// Plot shows values of some rows: a dot for each value of a row, in the colour of its series.
+type Plot struct {
+	Title string
+	Rows  []string
+	Log   bool                   // values are drawn by their logarithms, so all are above zero; otherwise they are drawn from zero
+	Step  float64                // between the ticks of an axis from zero
+	Tick  func(v float64) string // writes a value of the axis
+
 	series []series
 }
 
@@ -22,8 +25,8 @@ type series struct {
 	values map[int]float64 // by row
 }
 
-// set adds the value of a row to a series, which may be new.
-func (p *plot) set(name string, row int, v float64) {
+// Set adds the value of a row to a series, which may be new.
+func (p *Plot) Set(name string, row int, v float64) {
 	i := slices.IndexFunc(p.series, func(s series) bool { return s.name == name })
 	if i < 0 {
 		i = len(p.series)
@@ -32,15 +35,15 @@ func (p *plot) set(name string, row int, v float64) {
 	p.series[i].values[row] = v
 }
 
-// Sizes of a plot, in pixels.
+// Sizes in pixels.
 const (
-	plotWidth   = 720
+	width       = 720
 	left, right = 130, 40
 	top, rowGap = 70, 18
 )
 
-// svg draws the plot.
-func (p plot) svg() string {
+// SVG draws the plot.
+func (p Plot) SVG() string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, s := range p.series {
 		for _, v := range s.values {
@@ -49,36 +52,36 @@ func (p plot) svg() string {
 	}
 	var ticks []float64
 	scale := func(v float64) float64 { return v }
-	if p.times {
+	if p.Log {
 		scale = math.Log10
 		for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 			ticks = append(ticks, math.Pow(10, e))
 		}
 	} else {
-		for v := 0.; v < high+0.5; v += 0.5 {
+		for v := 0.; v < high+p.Step; v += p.Step {
 			ticks = append(ticks, v)
 		}
 	}
 	from, to := scale(ticks[0]), scale(ticks[len(ticks)-1])
-	x := func(v float64) float64 { return left + (scale(v)-from)/(to-from)*(plotWidth-left-right) }
+	x := func(v float64) float64 { return left + (scale(v)-from)/(to-from)*(width-left-right) }
 	y := func(row int) int { return top + row*rowGap }
-	end := y(len(p.rows)-1) + rowGap/2
+	end := y(len(p.Rows)-1) + rowGap/2
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
-		plotWidth, end+30)
+		width, end+30)
 	fmt.Fprintf(&b, `<title>%s</title><rect width="100%%" height="100%%" fill="white"/><text x="%d" y="18">%s</text>`+"\n",
-		p.title, left, p.title)
+		p.Title, left, p.Title)
 	for _, v := range ticks {
 		fmt.Fprintf(&b, `<path d="M%.0f %dV%d" stroke="#ddd"/><text x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n",
-			x(v), top-rowGap/2, end, x(v), end+18, p.tick(v))
+			x(v), top-rowGap/2, end, x(v), end+18, p.Tick(v))
 	}
-	for i, row := range p.rows {
+	for i, row := range p.Rows {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", left-8, y(i)+4, row)
 	}
 	for i, s := range p.series {
 		color := []string{"#2a9d5c", "#1b6ca8", "#d1495b"}[i%3]
 		fmt.Fprintf(&b, `<path d="M%d 36h0`, left+i*170)
-		for row := range p.rows {
+		for row := range p.Rows {
 			if v, has := s.values[row]; has {
 				fmt.Fprintf(&b, "M%.0f %dh0", x(v), y(row))
 			}
@@ -88,15 +91,4 @@ func (p plot) svg() string {
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
-}
-
-// tick writes a value of the axis.
-func (p plot) tick(v float64) string {
-	switch {
-	case !p.times:
-		return fmt.Sprintf("%.1f", v)
-	case v < 0.1:
-		return fmt.Sprintf("%g s", v)
-	}
-	return lasting(time.Duration(v * float64(time.Second)))
 }

@@ -1,0 +1,122 @@
+package reliability
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/version"
+)
+
+// approve has a person approve every other item of the job's plan, and returns how many.
+func (w *world) approve(t *testing.T) (items int) {
+	t.Helper()
+	f := w.start(t, w.job, Undisturbed())
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now, Versions: true})
+	if err != nil || rep.Status != report.Completed {
+		t.Fatalf("plan: %v, %+v", err, rep)
+	}
+	var all []string
+	for i, p := range rep.Plan {
+		if i%2 == 0 {
+			all = append(all, p.Approval())
+		}
+	}
+	text, err := json.Marshal(map[string]any{"plan": report.Approval{
+		Project: w.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release,
+		Made: rep.Read, Until: f.Clock().AddDate(0, 0, 7), Items: append([]string{}, all...),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.body = string(text)
+	return len(all)
+}
+
+// names returns all that the project holds.
+func (w *world) names(t *testing.T) map[string]any {
+	t.Helper()
+	state, err := w.content.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Names("bucket")
+}
+
+// touched returns what was changed or deleted of what was there.
+func touched(before, after map[string]any) map[string]bool {
+	all := map[string]bool{}
+	for name, old := range before {
+		if fields, there := after[name]; !there || !reflect.DeepEqual(old, fields) {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// TestApprovedPlans: of each job, a run that is restricted to half of its plan does all of that half, and with a fault, and run again
+// until nothing is left, nothing else.
+func TestApprovedPlans(t *testing.T) {
+	t.Parallel()
+	for i, s := range subjects() {
+		if s.goesOn() {
+			continue // it has no time for all, and a run by a plan does not go on
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, s)
+			items, before, steps := w.approve(t), w.names(t), Undisturbed()
+			rep := w.run(t, steps)
+			if done := rep.Done(); rep.Status != report.Completed || done != items {
+				t.Fatalf("%s, %d of %d items done: %+v", rep.Status, done, items, rep)
+			}
+			allowed := touched(before, w.names(t))
+			if all := w.all(t, s, before); items > 0 && len(allowed) >= all && rep.Kept["not in the approved plan"] > 0 {
+				t.Errorf("%d things were touched, and %d without a plan", len(allowed), all)
+			}
+			var points errgroup.Group
+			points.SetLimit(atOnce)
+			calls := len(steps.Calls())
+			for k, fault := range Faults {
+				at := 1 + (i+7*k)*13%max(1, calls)
+				if !*full && k%4 != i%4 {
+					continue
+				}
+				points.Go(func() error {
+					t.Run(fmt.Sprintf("%s/%d", fault.Name, at), func(t *testing.T) {
+						w := newWorld(t, s)
+						w.approve(t)
+						before := w.names(t)
+						w.run(t, At(at, fault))
+						for range 2 {
+							w.expireLease()
+							w.run(t, Undisturbed())
+						}
+						for _, name := range slices.Sorted(maps.Keys(touched(before, w.names(t)))) {
+							if !allowed[name] {
+								t.Errorf("%s was touched, and it is not in the plan", name)
+							}
+						}
+					})
+					return nil
+				})
+			}
+			_ = points.Wait() // none returns one
+		})
+	}
+}
+
+// all returns how many things a run touches that is not restricted.
+func (w *world) all(t *testing.T, s subject, before map[string]any) int {
+	t.Helper()
+	free := newWorld(t, s)
+	free.run(t, Undisturbed())
+	return len(touched(before, free.names(t)))
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// backtested is the result of a backtest. docs/command.md documents it as JSON.
+type backtested struct {
+	Job     string    `json:"job"`
+	At      time.Time `json:"at"`
+	Skipped string    `json:"skipped,omitempty"` // why the job cannot be planned as of an earlier time
+	Error   string    `json:"error,omitempty"`   // why the figures are missing, or not complete
+	*backtest.Result
+}
+
+type backtestFlags struct {
+	days      int
+	at        string
+	maxReads  int64
+	json, all bool
+}
+
+func (a *app) backtestCommand() *cobra.Command {
+	var f backtestFlags
+	c := &cobra.Command{
+		Use:   "backtest [JOB...]",
+		Short: "Show what jobs would have deleted a week ago that is in use today",
+		Long: `Show what jobs would have done a week ago, and what became of it: what somebody
+changed since, so that it would be kept today, is what they would have missed.
+All jobs that delete documents, or only those that are named. It writes nothing.
+
+Firestore keeps what was there for seven days where point-in-time recovery is
+on, and else for an hour: --at -50m shows that hour. It reads as much as a plan
+does, and each document that was due once more. It needs roles/datastore.viewer.`,
+		Example: `  firesweep backtest --project my-project
+  firesweep backtest --days 3 cleanupReports
+  firesweep backtest --at -50m --json`,
+		ValidArgsFunction: a.completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().IntVar(&f.days, "days", keptDays, "how many `DAYS` ago")
+	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
+	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
+	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if f.at != "" && c.Flags().Changed("days") {
+			return wrongUse("--days and --at contradict each other: leave one out")
+		}
+		return a.backtest(c.Context(), f, getenv, names)
+	}
+	return c
+}
+
+// What Firestore keeps of the past: for so long where nobody asked it to, and for so many days, of which it takes whole minutes
+// alone, where somebody did. The end of that is left out, because it is over before it has been read.
+const (
+	keptFor  = time.Hour
+	keptDays = 7
+	left     = time.Hour
+)
+
+// then returns the time to plan as of.
+func (f backtestFlags) then(now time.Time) (time.Time, error) {
+	if f.days < 1 || f.maxReads < 0 {
+		return time.Time{}, wrongUse("--days must be 1 or more, and --max-reads not negative")
+	}
+	at, err := moment("at", f.at, now)
+	switch {
+	case err != nil:
+		return at, err
+	case at.IsZero():
+		if at = now.AddDate(0, 0, -f.days); f.days == keptDays {
+			at = at.Add(left)
+		}
+	case !at.Before(now):
+		return at, wrongUse("--at is %s UTC, which is not in the past", when(at))
+	}
+	if now.Sub(at) > keptFor {
+		return at.UTC().Truncate(time.Minute), nil
+	}
+	return at.UTC().Truncate(time.Microsecond), nil
+}
+
+func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string) string, names []string) error {
+	at, err := f.then(a.clock())
+	if err != nil {
+		return err
+	}
+	jobs, err := a.toPlan(names, false)
+	if err != nil {
+		return err
+	}
+	databases := map[string]string{}
+	for _, job := range jobs {
+		if why := engine.NoBacktest(a.Jobs[job.Name]); why != "" {
+			if len(jobs) == 1 {
+				return wrongUse("%s has no backtest: %s", job.Name, why)
+			}
+			continue
+		}
+		cfg, err := a.settings(job, getenv, config.Firestore)
+		if err != nil {
+			return err
+		}
+		databases[job.Name] = cfg.Database
+	}
+	failed, reached := false, false
+	var unreached error
+	all := []backtested{}
+	for _, job := range jobs {
+		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(a.Jobs[job.Name])}
+		if b.Skipped == "" {
+			b.Result, err = a.backtestOne(ctx, f, job, getenv, at)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, engine.ErrNoHistory):
+				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
+					"and else an hour, which --at -50m looks at. To turn it on: gcloud firestore databases update --project=%s "+
+					"--database='%s' --enable-pitr", when(at), err, getenv("GOOGLE_CLOUD_PROJECT"), databases[job.Name])
+				err = unreached
+			case err == nil:
+				reached = true
+			}
+			if err != nil {
+				b.Error, failed = err.Error(), true
+			}
+			if unreached != nil && !reached { // most likely no other database keeps more
+				return usageError{unreached}
+			}
+		}
+		if all = append(all, b); !f.json {
+			a.printer().backtested(b, f.all)
+		}
+	}
+	return a.show(f.json, map[string]any{"backtests": all}, shown, failed)
+}
+
+// backtestOne backtests a job. What it will read is said first.
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, at time.Time) (
+	*backtest.Result, error,
+) {
+	will := "about as much as a plan does"
+	if n := a.readsOfLastRun(ctx, job, getenv); n > 0 {
+		will = grouped("some %d documents, as its last run did", n)
+	}
+	if will += ", and each one that was due once more"; f.maxReads > 0 {
+		will += grouped("; %d at most (--max-reads)", f.maxReads)
+	}
+	fmt.Fprintf(a.errs, "%s: reads %s\n", job.Name, will)
+	progress := planning{text: job.Name}
+	defer a.progress(ctx, progress.now)()
+	function, err := a.New(job, getenv)
+	if err != nil {
+		return nil, err
+	}
+	function.Clock, function.Log = a.clock, new(warnings)
+	return function.Backtest(ctx, engine.BacktestOptions{At: at, MaxReads: f.maxReads, Meter: &progress.meter})
+}
+
+// grouped formats numbers with a comma after each three digits.
+func grouped(format string, args ...any) string {
+	return message.NewPrinter(language.English).Sprintf(format, args...)
+}
+
+// backtested prints a backtest for people.
+func (p *printer) backtested(b backtested, all bool) {
+	p.Line(p.Style(screen.Bold, b.Job))
+	switch {
+	case b.Skipped != "":
+		p.Say("", 2, 2, "no backtest: %s", b.Skipped)
+	case b.Error != "":
+		p.Say(screen.Red, 2, 2, "nothing can be said: %s", b.Error)
+	case b.Planned == 0:
+		p.Say("", 2, 2, "Nothing was due on %s.", b.At.Format("2 January 2006"))
+	default:
+		p.Say("", 2, 2, "%s", b.sentence())
+		if b.Written > 0 {
+			p.Say("", 2, 2, "%s", grouped("written since, and due all the same: %d", b.Written))
+		}
+		if b.Gone > 0 {
+			p.Say("", 2, 2, "%s", grouped("gone since, so nobody can tell whether they were missed: %d", b.Gone))
+		}
+		var rows []screen.Row
+		for _, item := range b.Kept {
+			rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
+		}
+		if len(rows) > 0 {
+			p.Line("")
+			p.first(all, "document", []screen.Column{{Name: "TARGET", Path: true}, {Name: "CHANGED FIELDS"}}, rows)
+		}
+	}
+	p.Line("")
+}
+
+// sentence says the result in one sentence.
+func (b backtested) sentence() string {
+	did, were := "deleted", "were"
+	if slices.ContainsFunc(b.Actions, func(action string) bool { return !strings.HasPrefix(action, "delete ") }) {
+		did = "changed or deleted"
+	}
+	if len(b.Kept) == 1 {
+		were = "was"
+	}
+	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.",
+		b.Planned, b.Job, did, b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
+}

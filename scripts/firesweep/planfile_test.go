@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// approved plans cleanupReports into a file, and returns its name.
+func (o *operator) approved(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "plan.json")
+	o.well(t, "plan", "--out", file, "cleanupReports")
+	return file
+}
+
+// rewrite changes a plan file, with a checksum that fits.
+func rewrite(t *testing.T, file string, change func(*planFile)) {
+	t.Helper()
+	f, err := readPlan(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&f)
+	f.Checksum = f.sum()
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRunOfAPlanFile: what is in it and still as it was is done, and what fell away is named.
+func TestRunOfAPlanFile(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"deployed", "local"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			o.reports(t)
+			file := o.approved(t)
+			o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+			o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+			args := []string{"run", "--local", "--url", o.serve(t), "--plan", file}
+			if where == "deployed" {
+				onGoogle(t, o)
+				args = deployedRun("--plan", file, "cleanupReports")
+			}
+			out, _ := o.ends(t, exitFine, args...)
+			wantParts(t, out, "delete report        1     1        0       0", "approved: 2 items; 1 of them fell away",
+				"delete report reports/older: not done, it was changed since the plan was", "Of the plan, all that is still as", "kept 1: not in the approved plan")
+			left := o.Documents(t, "reports")
+			if _, old := left["old"]; old || len(left) != 3 {
+				t.Errorf("left: %v", left)
+			}
+			if where == "deployed" { // the report of a second call is in the log's next minute
+				return
+			}
+			wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
+			out, _ = o.ends(t, exitFine, append(args, "--json")...)
+			fell := parsed[struct{ Runs []ran }](t, out).Runs[0].FellAway
+			want(t, "fell away", []fellAway{
+				{"reports/old", "delete report", "gone, or no longer found to be due"},
+				{"reports/older", "delete report", "it was changed since the plan was approved"},
+			}, sortedByTarget(fell))
+		})
+	}
+}
+
+func sortedByTarget(all []fellAway) []fellAway {
+	if len(all) == 2 && all[0].Target > all[1].Target {
+		all[0], all[1] = all[1], all[0]
+	}
+	return all
+}
+
+// TestAPlanFileHoldsNoContents: its words are names, and what the program says.
+func TestAPlanFileHoldsNoContents(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": "my secret"})
+	text, err := os.ReadFile(o.approved(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"reports/old"`) || strings.Contains(string(text), "secret") ||
+		strings.Contains(string(text), "reviewed") || strings.Contains(string(text), "2025-11-10") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestPlanFilesThatAreRefused do nothing, and the message says what to do.
+func TestPlanFilesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	good := o.approved(t)
+	plan, err := readPlan(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := o.everything(t)
+	written := o.now
+	for name, tt := range map[string]struct {
+		change func(file string)
+		why    string
+		args   []string
+	}{
+		"altered": {func(file string) {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, []byte(strings.Replace(string(text), "reports/old\"", "reports/young\"", 1)), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "was altered since it was written: write a new one", nil},
+		"cut off": {func(file string) {
+			if err := os.Truncate(file, 100); err != nil {
+				t.Fatal(err)
+			}
+		}, "is not a plan that firesweep plan --out wrote", nil},
+		"two": {func(file string) {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, append(text, text...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "something follows the plan", nil},
+		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
+			`another project, "other", and here is "` + o.ID + `": make a plan for this one`, nil},
+		"another version": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Version = "0.0.1" }) },
+			`another version of Firesweep, "0.0.1"`, nil},
+		"another rule": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Entry = "x" }) },
+			"for another rule, or entry in the lists", nil},
+		"a job that is not in it": {func(string) {}, "has no plan of cleanupBannedUsers", []string{"cleanupBannedUsers"}},
+		"a wrong age":             {func(string) {}, `--max-age is "old"`, []string{"--max-age", "old"}},
+		"too old": {func(string) { o.now = plan.Plans[0].Made.Add(7*24*time.Hour + time.Second) },
+			"is too old, it was good until", nil},
+		"older than allowed": {func(string) { o.now = plan.Plans[0].Made.Add(time.Hour + time.Second) }, "is too old, it was good until",
+			[]string{"--max-age", "1h"}},
+	} {
+		file := filepath.Join(t.TempDir(), "plan.json")
+		text, err := os.ReadFile(good)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.now = written
+		tt.change(file)
+		errs := o.refuses(t, exitWrongUse, tt.why, deployedRun(append([]string{"--plan", file}, tt.args...)...)...)
+		if strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: %s", name, errs)
+		}
+	}
+	o.now = written
+	for why, args := range map[string][]string{
+		"no such file":         deployedRun("--plan", "none.json"),
+		"--max-age needs":      deployedRun("--max-age", "1d", "cleanupReports"),
+		"leave out --local":    {"plan", "--local", "--out", "x.json"},
+		"no plan was written ": {"plan", "--out", filepath.Join(t.TempDir(), "p"), "cleanupReports"},
+	} {
+		code := exitWrongUse
+		if strings.HasPrefix(why, "no plan") {
+			o.env["MAX_ACTIONS"] = "1"
+			code = exitFailed
+		}
+		if _, errs := o.ends(t, code, args...); !strings.Contains(errs, why) {
+			t.Errorf("%v: %s", args, errs)
+		}
+		delete(o.env, "MAX_ACTIONS")
+	}
+	want(t, "the project", before, o.everything(t))
+}

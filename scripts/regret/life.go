@@ -1,0 +1,133 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// All times are days since the simulation began. An item is the days on which somebody touched it, in order. Its owner may have
+// deleted it on the last of them.
+type item struct {
+	touched []float64
+	deleted bool
+}
+
+// A kind is a kind of data, and how people come back to it.
+type kind struct {
+	name, rule string // as the page calls it, and the rule without its age
+	why        string // what people do
+	items      int
+	life       func(r *rand.Rand) item
+}
+
+// The first year fills the application, and the second is measured. Whoever comes back later than two years after that is not
+// seen.
+const (
+	began = 365.
+	ended = 730.
+	seen  = ended + 730
+)
+
+// ages are the ages that are compared, in days.
+var ages = []int{7, 14, 30, 45, 60, 90, 120, 180, 365}
+
+// kinds are what the application keeps. The numbers are assumed: half of the gaps are shorter than the median, and with a sigma
+// of 1.5 one of seven is more than four times as long.
+var kinds = []kind{
+	{
+		name: "drafts", rule: `{"collection": "drafts", "age": {"field": "editedAt", "days": N}}`, items: 40_000,
+		why: "Each time that somebody leaves a draft, he opens it again in six cases of ten: half of those within nine days, some\n" +
+			"after a holiday, a term or a year. In the end one half is published, and the other forgotten.",
+		life: func(r *rand.Rand) item {
+			return visits(r, 0.6, func() float64 { return gap(r, 9, 1.5) }, 0.5)
+		},
+	},
+	{
+		name: "trash", rule: `{"collection": "notes", "age": {"field": "trashedAt", "days": N}}`, items: 40_000,
+		why: "Notes that their owners threw away. One of twenty-five is restored, half of those within two days.",
+		life: func(r *rand.Rand) item {
+			return visits(r, 0.04, func() float64 { return gap(r, 2, 1.6) }, 0)
+		},
+	},
+	{
+		name: "guests", rule: `{"accounts": "anonymous", "age": {"by": "lastActive", "days": N}}`, items: 40_000,
+		why: "Guests without an account of their own. Each time a third comes back: most of those within weeks, one of five only\n" +
+			"for the next season.",
+		life: func(r *rand.Rand) item {
+			return visits(r, 0.33, func() float64 {
+				if r.Float64() < 0.2 {
+					return 330 + 40*r.NormFloat64()
+				}
+				return gap(r, 35, 1.1)
+			}, 0)
+		},
+	},
+}
+
+// visits is an item that somebody comes back to with the chance again, each time after a gap, unless it is finished then.
+func visits(r *rand.Rand, again float64, after func() float64, finished float64) item {
+	at := ended * r.Float64()
+	i := item{touched: []float64{at}}
+	for r.Float64() < again {
+		at += max(0.01, after())
+		i.touched = append(i.touched, at)
+	}
+	i.deleted = r.Float64() < finished
+	return i
+}
+
+// gap is of a log-normal distribution.
+func gap(r *rand.Rand, median, sigma float64) float64 {
+	return median * math.Exp(sigma*r.NormFloat64())
+}
+
+// outcome is what a rule of an age does in the measured year, run once a day.
+type outcome struct {
+	deleted   int
+	regretted int     // somebody came back to it
+	waiting   float64 // items that nobody needs any more and that wait for their age, on an average day
+}
+
+// share is how many of the deleted items somebody came back to.
+func (o outcome) share() float64 { return float64(o.regretted) / float64(o.deleted) }
+
+// judge tries an age on items.
+func judge(items []item, age int) (o outcome) {
+	for _, i := range items {
+		last := len(i.touched) - 1
+		for n, at := range i.touched {
+			due := math.Ceil(at + float64(age)) // the run of the night after
+			next := math.Inf(1)
+			if n < last {
+				next = i.touched[n+1]
+			} else if i.deleted {
+				next = at // its owner deleted it
+			}
+			if next <= due {
+				continue
+			}
+			if n == last {
+				o.waiting += max(0, min(due, ended)-max(at, began)) / (ended - began)
+			}
+			if due >= began && due < ended {
+				o.deleted++
+				if next < seen {
+					o.regretted++
+				}
+			}
+			break // what is deleted has no later life
+		}
+	}
+	return o
+}
+
+// live makes the items of a kind, the same ones each time.
+func (k kind) live() []item {
+	r := rand.New(rand.NewPCG(1, uint64(slices.IndexFunc(kinds, func(o kind) bool { return o.name == k.name }))))
+	items := make([]item, k.items)
+	for i := range items {
+		items[i] = k.life(r)
+	}
+	return items
+}

@@ -1,0 +1,182 @@
+// Package backtest compares what a job would have done at an earlier time with what is there today: what its rules would keep by
+// now, judging as if it were that time still, is what somebody would have missed.
+package backtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+)
+
+// Result says what became of what a job would have done. docs/command.md documents it as JSON.
+type Result struct {
+	Planned int      `json:"planned"` // items
+	Actions []string `json:"actions"` // that would have been done to them
+	Gone    int      `json:"gone"`    // of them: the document is not there any more, so nobody can tell
+	Written int      `json:"written"` // of them: written since, and due all the same
+	Kept    []Kept   `json:"kept"`    // of them: would be kept today
+	Reads   int64    `json:"reads"`   // documents
+}
+
+// Kept is something that would have gone, and would be kept today.
+type Kept struct {
+	Target string   `json:"target"`
+	Action string   `json:"action"`
+	Reason string   `json:"reason"`           // why it was due
+	Kept   string   `json:"kept"`             // why it would be kept
+	Fields []string `json:"fields,omitempty"` // those that changed, of the first such items, in order
+}
+
+// maxFieldsOf is of how many items the changed fields are named. It takes two reads each.
+const maxFieldsOf = 20
+
+// Reasons of today that no rule says.
+const (
+	keptNow     = "it would not be found to be due"
+	keptForElse = "something else would be done: "
+)
+
+// Backtest is a backtest that is being made.
+type Backtest struct {
+	Result
+	Then, Today *decide.Decider // both with the earlier time as now
+
+	due map[string]map[documents.Ref]due // by the rule's name
+}
+
+// due is an item that was due.
+type due struct {
+	cleanup.Item
+	kind, reason string
+	there        bool // its document existed
+}
+
+// Add adds an item that was due, once.
+func (b *Backtest) Add(a decide.Action) {
+	d := due{kind: a.Kind, reason: a.Reason, there: true}
+	switch e := a.Effect.(type) {
+	case decide.DeleteDocument:
+		d.Rule, d.Ref = e.Rule, documents.Document{Path: e.Path}.Ref()
+	case decide.Ruled:
+		d.Item, d.there = e.Item, !e.Version.IsZero()
+	}
+	name := d.Rule.Named()
+	if b.due == nil {
+		b.due = map[string]map[documents.Ref]due{}
+	}
+	if b.due[name] == nil {
+		b.due[name] = map[documents.Ref]due{}
+	}
+	if _, twice := b.due[name][d.Ref]; !twice {
+		b.due[name][d.Ref] = d
+		b.Planned++
+	}
+	if !slices.Contains(b.Actions, a.Kind) {
+		b.Actions = append(b.Actions, a.Kind)
+	}
+}
+
+// LookAgain has the rules judge what was due as it is today. spent says why nothing more may be read.
+func (b *Backtest) LookAgain(ctx context.Context, spent func() error) (err error) {
+	d := b.Today
+	if d.Pins, err = d.ReadPins(ctx); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.due)) {
+		of := b.due[name]
+		refs := slices.SortedFunc(maps.Keys(of), func(a, b documents.Ref) int { return cmp.Compare(a.Path(), b.Path()) })
+		for some := range slices.Chunk(refs, of[refs[0]].Rule.Together()) {
+			if err := spent(); err != nil {
+				return err
+			}
+			if err := b.judge(ctx, of, some); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judge judges some items of a rule.
+func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []documents.Ref) error {
+	d, src := b.Today, b.Today.Source()
+	found, err := src.Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var subjects []cleanup.Subject
+	for _, ref := range refs {
+		doc, there := found[ref]
+		if of[ref].there && !there {
+			b.Gone++
+			continue
+		}
+		doc.Path = ref.Path()
+		subjects = append(subjects, cleanup.Subject{Document: doc, Found: there, Room: cleanup.MaxRoom})
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	loaded, err := of[refs[0]].Rule.LoadAll(ctx, src, subjects)
+	if err != nil {
+		return err
+	}
+	for i, s := range subjects {
+		was := of[s.Ref()]
+		now, err := loaded.Judge(i, d.Run)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Path, err)
+		}
+		kept := ""
+		switch pinned := d.KeptBy(s.Path); {
+		case pinned != nil:
+			kept = pinned.Reason
+		case now.Kind == "":
+			kept = cmp.Or(now.Reason, keptNow)
+		case now.Kind != was.kind:
+			kept = keptForElse + now.Kind
+		case s.UpdateTime.After(d.Run.Now):
+			b.Written++
+		}
+		if kept == "" {
+			continue
+		}
+		item := Kept{Target: s.Path, Action: was.kind, Reason: was.reason, Kept: kept}
+		if len(b.Kept) < maxFieldsOf {
+			if item.Fields, err = b.changed(ctx, s.Path); err != nil {
+				return err
+			}
+		}
+		b.Kept = append(b.Kept, item)
+	}
+	return nil
+}
+
+// changed returns the fields of a document that are not what they were.
+func (b *Backtest) changed(ctx context.Context, path string) (fields []string, err error) {
+	before, _, err := b.Then.Documents.Get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := b.Today.Documents.Get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(before.Data)
+	maps.Copy(all, after.Data)
+	for _, field := range slices.Sorted(maps.Keys(all)) {
+		old, was := before.Data[field]
+		value, is := after.Data[field]
+		if was != is || !reflect.DeepEqual(old, value) {
+			fields = append(fields, field)
+		}
+	}
+	return fields, nil
+}
