@@ -1,0 +1,52 @@
+package look
+
+import (
+	"context"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Accounts are accounts of Firebase Authentication.
+type Accounts struct {
+	Listed  int  `json:"listed"`
+	AtLeast bool `json:"atLeast,omitempty"` // there may be more
+	Guests  int  `json:"guests"`            // from an anonymous sign-in and nothing else
+
+	lastActive map[string]time.Time // of guests, by uid
+	owners     []string             // collections whose documents have the uids of accounts
+	there      map[string]bool      // guests of the sample who have a document there
+	looked     map[string]bool      // guests of the sample
+}
+
+// accounts lists the first accounts.
+func (l *looker) accounts(ctx context.Context) error {
+	if l.Accounts == nil {
+		return nil
+	}
+	a := &Accounts{lastActive: map[string]time.Time{}}
+	pages := 0
+	for page, err := range l.Accounts.Writer().Reader.Pages(ctx, "") {
+		if err != nil {
+			return err
+		}
+		for _, account := range page.Accounts {
+			a.Listed++
+			if !account.Anonymous() {
+				continue
+			}
+			a.Guests++
+			if at, ok := account.LastActive(); ok {
+				a.lastActive[account.UID] = at
+			}
+		}
+		if pages++; pages == AccountPages {
+			a.AtLeast = page.Next != ""
+			break
+		}
+	}
+	l.found.Accounts = a
+	return nil
+}
+
+func validOwner(id string) bool { return documents.ValidID(id) }
