@@ -157,7 +157,7 @@ Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
 	for _, command := range []func() *cobra.Command{
 		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.pauseCommand, a.resumeCommand,
 		a.undoCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
-		a.checkCommand, a.indexesCommand,
+		a.checkCommand, a.indexesCommand, a.initCommand,
 	} {
 		root.AddCommand(command())
 	}

@@ -2,6 +2,8 @@ package look
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -49,4 +51,30 @@ func (l *looker) accounts(ctx context.Context) error {
 	return nil
 }
 
+// guests looks for the documents of guests, some of them if they are many.
+func (l *looker) guests(ctx context.Context) error {
+	a := l.found.Accounts
+	if a == nil || a.Guests == 0 {
+		return nil
+	}
+	a.owners, a.looked, a.there = l.owners(), map[string]bool{}, map[string]bool{}
+	some := spread(slices.Sorted(maps.Keys(a.lastActive)), mostLinked)
+	for _, owners := range a.owners {
+		there, all, err := l.existing(ctx, owners, some)
+		if err != nil {
+			return err
+		}
+		if !all {
+			l.unseen("documents of guests in %s: the bound of reads is reached", owners)
+			return nil
+		}
+		maps.Copy(a.there, there)
+	}
+	for _, uid := range some {
+		a.looked[uid] = true
+	}
+	return nil
+}
+
+// validOwner reports whether a part of a file's name can be an id.
 func validOwner(id string) bool { return documents.ValidID(id) }

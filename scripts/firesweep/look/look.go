@@ -91,6 +91,9 @@ func Look(ctx context.Context, p Project) (*Findings, error) {
 	if err := l.links(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.guests(ctx); err != nil {
+		return nil, err
+	}
 	if err := l.files(ctx); err != nil {
 		l.unseen("files: %s", err)
 	}
