@@ -20,5 +20,5 @@ func Job(name string, r rule.Rule) engine.Job {
 		return engine.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: engine.Reach{Account: true}}
 	}
 	c := cleanupOf(r)
-	return engine.Job{Name: name, Begin: c.begin, Rules: []engine.AnyRule{c.sweepRule()}}
+	return engine.Job{Name: name, Begin: c.begin, Rules: []engine.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}
 }
