@@ -147,7 +147,7 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	if f.json {
 		return a.writeJSON(map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
 	}
-	p.initDone(file.name, projectArg(c), all)
+	p.initDone(file.name, c, all)
 	return nil
 }
 
@@ -228,7 +228,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 		return nil, nil, nil, err
 	}
 	for _, p := range found.Proposals(l.Now, f.days) {
-		one, err := a.tried(ctx, l, p, file, len(all))
+		one, err := tried(ctx, l, p, file, len(all))
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -241,7 +241,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 
 // tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose: the
 // checks refuse it, there is such a rule already, or nothing is due.
-func (a *app) tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
+func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
 	name := file.newName(p.Name)
 	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
 	if p.Scans {
@@ -255,11 +255,8 @@ func (a *app) tried(ctx context.Context, l look.Project, p look.Proposal, file *
 	exactly := e.Rule.Finds() && len(e.AllIndexes()) == 0 && !slices.Contains(e.Rule.Age[0].As, "text")
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
-		n, err := l.Documents.Reader().CountUpTo(ctx, e.Rule.Query(l.Now), most)
-		if err != nil {
-			return nil, err
-		}
-		if n < most {
+		// If it fails, because the field is not indexed, what the sample tells is all that is known.
+		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Rule.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}
 	}

@@ -138,7 +138,7 @@ func addRule(root *hujson.Value, text string) error {
 	return nil
 }
 
-// write adds the rules that are to be written, and leaves everything else as it is. The file gets its whole text at once.
+// write adds the rules that are to be written, and leaves everything else as it is.
 func (f *ruleFile) write(all []proposed) error {
 	some := false
 	for _, one := range all {
@@ -156,19 +156,7 @@ func (f *ruleFile) write(all []proposed) error {
 	if _, err := readRules(f.name, f.root); err != nil {
 		return fmt.Errorf("%s: nothing was written: together, the rules are wrong: %w", f.name, err)
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(f.name), ".firesweep-*.json")
-	if err != nil {
-		return fmt.Errorf("%s: nothing was written: %w", f.name, err)
-	}
-	_, err = temporary.Write(f.root.Pack())
-	if err = errors.Join(err, temporary.Chmod(f.mode), temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), f.name)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name()) // the error below matters
-		return fmt.Errorf("%s: nothing was written: %w", f.name, err)
-	}
-	return nil
+	return os.WriteFile(f.name, f.root.Pack(), f.mode)
 }
 
 var pathHole = regexp.MustCompile(`\{[^{}]*\}`)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -142,7 +144,7 @@ func (p *printer) proposed(n int, one proposed) {
 	}
 	p.Say("", 2, 10, "%-9s %s%d of %d %s now", "finds", about, one.Due.Items, one.Due.Of, one.things)
 	p.Say("", 2, 10, "%-9s %s", "why", one.Why)
-	p.Say("", 2, 10, "%-9s %s for what is due now; %s a month after that", "costs", prices.About(one.now), prices.About(one.month))
+	p.Say("", 2, 10, "%-9s now %s; then, each month, %s", "costs", prices.About(one.now), prices.About(one.month))
 	if one.Due.Bytes > 0 {
 		most, least := one.Saves[prices.Lists[0].Name], one.Saves[prices.Lists[0].Name]
 		for _, saved := range one.Saves {
@@ -177,7 +179,7 @@ func size(n int64) string {
 }
 
 // initDone says what was written, and what comes next.
-func (p *printer) initDone(file, project string, all []proposed) {
+func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	var written, left []string
 	for _, one := range all {
 		if one.Written {
@@ -191,10 +193,16 @@ func (p *printer) initDone(file, project string, all []proposed) {
 		p.Say("", 0, 0, "Nothing is proposed: nothing of what is commonly cleaned up was found that %s does not have. docs/rules.md has rules to start "+
 			"from.", file)
 	case len(written) == 0:
+		again := ""
+		for _, name := range []string{"project", "rules", "max-reads", "days"} {
+			if f := c.Flags().Lookup(name); f.Changed {
+				again += " --" + name + " " + shellQuote(f.Value.String())
+			}
+		}
 		p.Say("", 0, 0, "Nothing was written into %s. To write all of these rules add --write, or name those that you want:", file)
-		p.Command("firesweep init%s --yes %s", project, left[0])
+		p.Command("firesweep init%s --yes %s", again, left[0])
 	default:
 		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:", file, strings.Join(written, ", "))
-		p.Command("firesweep plan%s", project)
+		p.Command("firesweep plan%s", projectArg(c))
 	}
 }

@@ -150,6 +150,14 @@ func singular(noun string) string {
 	return strings.TrimSuffix(noun, "s")
 }
 
+// head returns the word that says what something is: notification of userNotifications.
+func head(name string) string {
+	if all := words(name); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return ""
+}
+
 // has reports whether one of the words of a name is one of some.
 func has(name string, some ...string) bool {
 	return slices.ContainsFunc(words(name), func(word string) bool { return slices.Contains(some, word) })

@@ -128,25 +128,21 @@ func (l *looker) owner(ctx context.Context, f *Folder) error {
 	return nil
 }
 
-// ownersOf returns the collections to which files of a folder may belong: those that its name names first.
+// ownersOf returns the collections to which files of a folder may belong: first those that its name names, then those of people.
 func (l *looker) ownersOf(folder string) (all []string) {
-	var others []string
 	for _, c := range l.found.Collections {
-		switch {
-		case strings.Contains(c.Path, "/"):
-		case has(path.Base(folder), singular(strings.ToLower(c.Path))):
+		if has(path.Base(folder), singular(strings.ToLower(c.Path))) {
 			all = append(all, c.Path)
-		default:
-			others = append(others, c.Path)
 		}
 	}
-	people := l.owners()
-	slices.SortStableFunc(others, func(a, b string) int {
-		order := map[bool]int{true: 0, false: 1}
-		return order[slices.Contains(people, a)] - order[slices.Contains(people, b)]
-	})
+	all = append(all, l.owners()...)
+	for _, c := range l.found.Collections {
+		if !strings.Contains(c.Path, "/") && !slices.Contains(all, c.Path) {
+			all = append(all, c.Path)
+		}
+	}
 	const most = 8
-	return append(all, others[:min(len(others), most)]...)
+	return all[:min(len(all), most)]
 }
 
 // ownerOf returns what stands for the hole of a pattern in an object's name; "" if nothing that could be an id.

@@ -97,21 +97,18 @@ func (l *looker) targets(c *Collection, f Field) (all []string) {
 		}
 		return all
 	}
-	parts := words(last(strings.ReplaceAll(f.Name, ".", "/")))
-	if len(f.As) > 0 || len(f.Values) > 0 || !slices.Contains(f.Types, "text") && !slices.Contains(f.Types, "number") || len(parts) == 0 {
+	name := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
+	isID := slices.Contains(append([]string{"id", "ref", "key"}, whose...), head(name))
+	if len(f.As) > 0 || len(f.Values) > 0 || !slices.Contains(f.Types, "text") && !slices.Contains(f.Types, "number") || !isID {
 		return nil
 	}
-	ofPeople := has(f.Name, whose...)
-	ends := slices.Contains([]string{"id", "uid", "ref", "key"}, parts[len(parts)-1])
-	if !ends && !slices.Contains(whose, parts[len(parts)-1]) {
-		return nil
-	}
+	ofPeople := has(name, whose...)
 	if ofPeople && l.Accounts != nil {
 		all = append(all, Account)
 	}
 	for _, other := range l.found.Collections {
-		named := slices.Contains(parts, singular(strings.ToLower(last(other.Path)))) && !strings.Contains(other.Path, "/")
-		if named || ofPeople && slices.Contains(l.owners(), other.Path) {
+		named := has(name, singular(strings.ToLower(other.Path)))
+		if !strings.Contains(other.Path, "/") && named || ofPeople && slices.Contains(l.owners(), other.Path) {
 			all = append(all, other.Path)
 		}
 	}

@@ -61,7 +61,7 @@ var kinds = []kind{
 
 // kept are words for what the law, a contract or somebody's work keeps: none of it goes by age.
 var kept = []string{"order", "payment", "invoice", "receipt", "transaction", "contract", "subscription", "membership", "license",
-	"purchase", "ledger", "consent", "audit", "backup", "user", "account", "customer", "profile", "member", "product", "config", "setting"}
+	"purchase", "ledger", "user", "account", "customer", "profile", "member", "product", "config", "setting"}
 
 // times are names of fields that hold times: those that have one of some words, or that are made of some words alone.
 type times struct{ with, alone []string }
@@ -127,7 +127,7 @@ func (c *Collection) untouched(days int) string {
 // stated returns the first field of one of some names that holds one of some values, and these.
 func (c *Collection) stated(names []string, values ...string) (field string, found []string) {
 	for _, f := range c.Fields {
-		if !slices.Contains(names, strings.ToLower(last(strings.ReplaceAll(f.Name, ".", "/")))) || f.Percent < 50 {
+		if !slices.Contains(names, strings.ToLower(f.Name[strings.LastIndexByte(f.Name, '.')+1:])) {
 			continue
 		}
 		for _, value := range values {
@@ -145,7 +145,7 @@ func (c *Collection) stated(names []string, values ...string) (field string, fou
 // byAge proposes that documents go by their age.
 func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
 	name := last(c.Path)
-	if c.Sampled == 0 || has(name, kept...) {
+	if c.Sampled == 0 || slices.Contains(kept, head(name)) || has(name, "audit", "consent", "backup") {
 		return p, false
 	}
 	after := func(otherwise int) int {
@@ -170,7 +170,7 @@ func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
 		return c.proposal("Draft", "nobody has worked on the draft", where(field, is), c.untouched(after(180))), true
 	}
 	for _, k := range kinds {
-		if !has(name, k.words...) {
+		if !slices.Contains(k.words, head(name)) {
 			continue
 		}
 		what := fmt.Sprintf("such data is rarely needed for long: it is called %s", name)

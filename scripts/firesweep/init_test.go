@@ -1,0 +1,286 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// future is long after the emulators' own clocks, so that whatever they date is old.
+var future = time.Date(2035, 1, 10, 15, 0, 0, 0, time.UTC)
+
+type fields = map[string]any
+
+// autoID returns an id like those that Firestore makes, uidOf one like Authentication's.
+func autoID(n int) string { return fmt.Sprintf("%c%019d", "ABCDEabcdeKLMNOPpqrs"[n%20], n) }
+func uidOf(n int) string  { return fmt.Sprintf("%c%027d", 'A'+rune(n%26), n) }
+
+// inTheFuture returns somebody with a file for rules that does not exist yet.
+func inTheFuture(t *testing.T) (o *operator, file string) {
+	t.Helper()
+	o = newOperator(t)
+	o.now = future
+	return o, filepath.Join(t.TempDir(), "firesweep.json")
+}
+
+func (o *operator) people(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		o.Import(t, new(auth.UserToImport).UID(uidOf(i)).Email(uidOf(i)+"@example.com"))
+	}
+}
+
+func (o *operator) guest(t *testing.T, n, days int) {
+	t.Helper()
+	o.Import(t, new(auth.UserToImport).UID(fmt.Sprintf("guest%023d", n)).Metadata(&auth.UserMetadata{
+		CreationTimestamp: future.AddDate(-1, 0, 0).UnixMilli(), LastLogInTimestamp: future.AddDate(0, 0, -days).UnixMilli()}))
+}
+
+// rides is an application with an account for each driver, a trip of a driver that is gone, and drafts by their status.
+func rides(t *testing.T, o *operator) {
+	t.Helper()
+	o.people(t, 10)
+	for n := range 12 { // two drivers have no account
+		o.Set(t, "drivers/"+uidOf(n), fields{"name": "driver " + autoID(n), "lastSeenAt": future.AddDate(0, 0, -n).UnixMilli()})
+		o.Set(t, "drivers/"+uidOf(n)+"/trips/"+autoID(n), fields{"km": int64(n)})
+		o.Put(t, "licences/"+uidOf(n)+".jpg", nil, []byte("picture"))
+	}
+	o.Set(t, "drivers/"+uidOf(20)+"/trips/"+autoID(20), fields{"km": int64(5)})
+	o.Put(t, "licences/"+uidOf(20)+".jpg", nil, []byte("picture"))
+	for n := range 30 {
+		o.Set(t, "rides/"+autoID(n), fields{"status": []string{"draft", "live"}[n%2], "changedAt": future.AddDate(0, 0, -30*n), "driverId": uidOf(n % 12)})
+	}
+	for n := range 3 {
+		o.guest(t, n, 60*n)
+	}
+}
+
+// forum is an application without accounts: much in a collection, subcollections, times as text and as seconds, and things that
+// clients have marked.
+func forum(t *testing.T, o *operator) {
+	t.Helper()
+	o.SetMany(t, 300, func(n int) (string, map[string]any) {
+		return "notifications/" + autoID(n), fields{"sentAt": future.AddDate(0, 0, -n), "to": "all"}
+	})
+	for n := range 20 {
+		o.Set(t, "boards/"+autoID(n%8), fields{"title": "board"})
+		o.Set(t, "boards/"+autoID(n%8)+"/posts/"+autoID(n), fields{"deleted": n%4 == 0, "updatedAt": future.AddDate(0, 0, -10*n).Format(time.RFC3339)})
+		o.Set(t, "otpCodes/"+autoID(n), fields{"expiresAt": future.AddDate(0, 0, 10-n).Unix()})
+		o.Set(t, "auditLogs/"+autoID(n), fields{"createdAt": future.AddDate(-3, 0, 0)})
+		o.Set(t, "sessions/"+autoID(n), fields{"startedBy": "somebody", "createdAt": future.AddDate(0, 0, -20*n)})
+	}
+	o.Set(t, "boards/"+autoID(50)+"/posts/"+autoID(50), fields{"deleted": false, "updatedAt": future.Format(time.RFC3339)})
+}
+
+// shop is an application with references, sent mail, files in a folder of each product, and data that must be kept.
+func shop(t *testing.T, o *operator) {
+	t.Helper()
+	for n := range 10 {
+		product := autoID(100 + n)
+		if n > 1 {
+			o.Set(t, "products/"+product, fields{"name": "product"})
+		}
+		o.Put(t, "photos/"+product+"/large.jpg", nil, []byte("0123456789"))
+		o.Put(t, "photos/"+product+"/small.jpg", nil, []byte("01234"))
+		o.Set(t, "reviews/"+autoID(n), fields{"product": o.Firestore(t).Doc("products/" + product), "stars": int64(n), "createdAt": future.AddDate(-4, 0, 0)})
+		o.Set(t, "orders/"+autoID(n), fields{"expiresAt": future.AddDate(-5, 0, 0), "createdAt": future.AddDate(-5, 0, 0)})
+		o.Set(t, "mail/"+autoID(n), fields{"to": "a@example.com",
+			"delivery": fields{"state": []string{"SUCCESS", "ERROR", "PENDING"}[n%3], "endTime": future.AddDate(0, 0, -10*n)}})
+		o.Put(t, "banners/"+autoID(200+n)+".png", nil, nil)
+	}
+	for n := range 10 { // who buys as nobody is nobody whom an account could have lost
+		buyer := uidOf(n)
+		if n == 9 {
+			buyer = "nobody"
+		}
+		o.Set(t, "carts/"+autoID(n), fields{"userId": buyer, "sum": int64(n)})
+	}
+	o.people(t, 9)
+}
+
+// asText returns all that the project holds, as a text.
+func (o *operator) asText(t *testing.T) string {
+	t.Helper()
+	text, err := json.MarshalIndent(o.everything(t), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// found is a proposal as tests compare it.
+type foundRule struct {
+	Rule  any
+	Items int
+	Of    int
+	Exact bool
+}
+
+// proposals runs init and returns what it proposes, by name.
+func (o *operator) proposals(t *testing.T, args ...string) (all map[string]foundRule, reads int) {
+	t.Helper()
+	out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json"}, args...)...)
+	var answer struct {
+		Reads     int
+		Proposals []proposed
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	all = map[string]foundRule{}
+	for _, p := range answer.Proposals {
+		all[p.Name] = foundRule{ruleOf(t, string(p.Rule)), p.Due.Items, p.Due.Of, p.Due.Exact}
+	}
+	return all, answer.Reads
+}
+
+// ruleOf returns what a rule says, without its name and schedule.
+func ruleOf(t *testing.T, text string) any {
+	t.Helper()
+	var rule map[string]any
+	if err := json.Unmarshal([]byte(text), &rule); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	delete(rule, "name")
+	delete(rule, "schedule")
+	return rule
+}
+
+// planOf returns how much the plan of a rule in a file finds.
+func (o *operator) planOf(t *testing.T, file, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := functions.Read(manifest.File{Name: file, Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
+	f := engine.NewFunction(declared.Job(name, *all[i].Rule), time.Minute, all[i].Uses())
+	f.Getenv, f.Clock, f.Log = func(name string) string { return o.env[name] }, func() time.Time { return o.now }, io.Discard
+	report, err := f.Plan(t.Context(), engine.PlanOptions{})
+	if err != nil || report.Status != engine.Completed {
+		t.Fatalf("%s: %v %+v", name, err, report)
+	}
+	return len(report.Plan)
+}
+
+// TestInitProposes: what is proposed for three applications, and how much it finds.
+func TestInitProposes(t *testing.T) {
+	t.Parallel()
+	type rules = map[string]string
+	for name, tt := range map[string]struct {
+		fill func(*testing.T, *operator)
+		args []string
+		want map[string]foundRule
+		rule rules
+	}{
+		"rides": {rides, nil, map[string]foundRule{
+			"cleanupOrphanedDrivers": {nil, 2, 12, true}, "cleanupOrphanedDriversTrips": {nil, 1, 13, true}, "cleanupDraftRides": {nil, 11, 30, true},
+			"cleanupOrphanedLicencesFiles": {nil, 1, 13, true}, "cleanupUnusedGuests": {nil, 1, 13, true},
+		}, rules{
+			"cleanupOrphanedDrivers":       `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`,
+			"cleanupOrphanedDriversTrips":  `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`,
+			"cleanupDraftRides":            `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`,
+			"cleanupOrphanedLicencesFiles": `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`,
+			"cleanupUnusedGuests":          `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`,
+		}},
+		"forum": {forum, nil, map[string]foundRule{
+			"cleanupOldNotifications": {nil, 209, 300, true}, "cleanupDeletedBoardsPosts": {nil, 4, 21, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
+			"cleanupOldSessions": {nil, 15, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
+		}, rules{
+			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`,
+			"cleanupDeletedBoardsPosts":  `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`,
+			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
+			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`,
+			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		}},
+		"forum, another age": {forum, []string{"--days", "200"}, map[string]foundRule{
+			"cleanupOldNotifications": {nil, 99, 300, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
+			"cleanupOldSessions": {nil, 9, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
+		}, rules{
+			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":200}}`,
+			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
+			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`,
+			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		}},
+		"shop": {shop, nil, map[string]foundRule{
+			"cleanupSentMail": {nil, 4, 10, true}, "cleanupOrphanedReviews": {nil, 2, 10, true}, "cleanupOrphanedPhotosFiles": {nil, 4, 20, true},
+		}, rules{
+			"cleanupSentMail":            `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`,
+			"cleanupOrphanedReviews":     `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`,
+			"cleanupOrphanedPhotosFiles": `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, file := inTheFuture(t)
+			tt.fill(t, o)
+			before := o.asText(t)
+			got, _ := o.proposals(t, append(tt.args, "--rules", file)...)
+			for name, rule := range tt.rule {
+				one := tt.want[name]
+				one.Rule = ruleOf(t, rule)
+				tt.want[name] = one
+			}
+			want(t, "proposals", tt.want, got)
+			want(t, "the project", before, o.asText(t))
+			if _, err := os.Stat(file); !os.IsNotExist(err) {
+				t.Errorf("%s: %v", file, err)
+			}
+			o.proposals(t, append(tt.args, "--rules", file, "--write")...)
+			for name, one := range tt.want {
+				want(t, "what a plan of "+name+" finds", one.Items, o.planOf(t, file, name))
+			}
+			again, _ := o.proposals(t, append(tt.args, "--rules", file)...)
+			want(t, "proposals beside these rules", map[string]foundRule{}, again)
+		})
+	}
+}
+
+// TestInitShows is what somebody reads and writes at a terminal of 80 columns.
+func TestInitShows(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	o.screen.in, o.in = true, "yes\ny\nn\n\nno\nN\n"
+	out, errs := o.ends(t, exitFine, "init", "--rules", file)
+	out = strings.NewReplacer(o.ID, "demo-rides", file, "firesweep.json", time.Now().UTC().Format(time.DateOnly), "TODAY").Replace(out)
+	want(t, "output", ridesShown, out)
+	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "file", `{
+  "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
+  "functions": [
+    {
+      "name": "cleanupOrphanedDrivers",
+      "schedule": "0 4 * * 1",
+      "collection": "drivers",
+      "age": { "by": "updateTime", "days": 7 },
+      "gone": [{ "account": "{id}" }],
+      "with": [{ "subcollection": "**" }]
+    }
+  ]
+}
+`, string(text))
+}
+
+const ridesShown = `x`
