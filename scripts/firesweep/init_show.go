@@ -26,7 +26,7 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 				row.Notes = append(row.Notes, linkNote(k))
 			}
 			if c.Missing > 0 {
-				row.Notes = append(row.Notes, plural(c.Missing, "document")+" of the first names do not exist, and have collections below them")
+				row.Notes = append(row.Notes, fmt.Sprintf("of the first names, %d have collections below them and no document", c.Missing))
 			}
 			rows = append(rows, row)
 		}
@@ -40,7 +40,7 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 			if o.Owner != nil {
 				row.Notes = []string{o.Objects + ": " + linkNote(o.Owner)}
 			} else {
-				row.Notes = []string{"they name no document that was found"}
+				row.Notes = []string{"no collection was found whose documents they name"}
 			}
 			rows = append(rows, row)
 		}
@@ -118,10 +118,7 @@ func linkNote(k *look.Link) string {
 			*last = "a document in " + target
 		}
 	}
-	text := fmt.Sprintf("%s names %s: ", k.From, strings.Join(to, " or "))
-	if text += fmt.Sprintf("%d of %d are gone", k.Gone, k.Looked); k.Gone == 0 {
-		text = strings.TrimSuffix(text, fmt.Sprintf("0 of %d are gone", k.Looked)) + fmt.Sprintf("all %d are there", k.Looked)
-	}
+	text := fmt.Sprintf("%s names %s: %d of %d gone", k.From, strings.Join(to, " or "), k.Gone, k.Looked)
 	switch {
 	case k.Odd != "":
 		text += fmt.Sprintf(", but %.40q is perhaps nobody's id: nothing is proposed", k.Odd)

@@ -118,7 +118,8 @@ func (l *looker) owner(ctx context.Context, f *Folder) error {
 		if k == nil {
 			continue
 		}
-		if f.Objects, f.Owner = strings.ReplaceAll(pattern, "owner", holeFor(target)), k; l.Accounts != nil {
+		k.From = "{" + holeFor(target) + "}"
+		if f.Objects, f.Owner = strings.ReplaceAll(pattern, "{owner}", k.From), k; l.Accounts != nil {
 			alive, _, err := l.existing(ctx, Account, slices.Sorted(maps.Keys(k.gone)))
 			k.Alive = len(alive)
 			return err

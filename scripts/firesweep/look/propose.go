@@ -318,8 +318,8 @@ func (c *Collection) ownerless() (p Proposal, ok bool) {
 			}
 		}
 		looked := links[0]
-		why := fmt.Sprintf("%d of %d were looked up by %s and have no %s", looked.Gone, looked.Looked, strings.Trim(looked.From, "{}"),
-			strings.Join(slices.Compact(names), " and no "))
+		why := fmt.Sprintf("of %d that were looked up by %s, %d have no %s", looked.Looked, strings.Trim(looked.From, "{}"), looked.Gone,
+			strings.Join(names, " and no "))
 		p = c.proposal("Orphaned", why, "", written(graceDays))
 		p.Scans = true
 		at := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Name == "age" }) + 1
@@ -343,7 +343,7 @@ func (f *Folder) ownerless() (p Proposal, ok bool) {
 	}
 	hole := f.Objects[strings.IndexByte(f.Objects, '{') : strings.IndexByte(f.Objects, '}')+1]
 	p = Proposal{Name: "Orphaned " + f.Name + " Files", Scans: true, Things: "files",
-		Why: fmt.Sprintf("%d of %d owners were looked up and are not in %s", f.Owner.Gone, f.Owner.Looked, f.Owner.To[0])}
+		Why: fmt.Sprintf("of %d owners that were looked up, %d are not in %s", f.Owner.Looked, f.Owner.Gone, f.Owner.To[0])}
 	p.add("objects", quoted(f.Objects))
 	p.add("age", fmt.Sprintf(`{ "days": %d }`, graceDays))
 	p.add("gone", fmt.Sprintf(`[{ "document": %q }]`, path.Join(f.Owner.To[0], hole)))
