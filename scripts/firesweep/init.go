@@ -83,7 +83,6 @@ type proposed struct {
 	Index   bool               `json:"index"`   // it needs an index that Firestore does not make by itself
 	Written bool               `json:"written"`
 
-	text       string
 	things     string
 	now, month usage.Usage
 }
@@ -112,8 +111,8 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	if f.json {
 		p.W = a.errs // standard output is for programs
 	}
-	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.", cfg.Project,
-		cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
+	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
+		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
 	if !f.yes && !a.agrees(in, "Go on?") {
 		return errors.New("nothing was read: the answer was not yes")
 	}
@@ -206,8 +205,9 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 ) {
 	bound = look.NewBound(f.maxReads)
 	l := look.Project{Bound: bound, Now: a.clock()}
-	l.Documents, err = documents.Open(ctx, documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore},
-		slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
+	l.Documents, err = documents.Open(ctx, documents.Database{
+		Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore,
+	}, slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -239,8 +239,8 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 	return found, all, bound, nil
 }
 
-// tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose: the
-// checks refuse it, there is such a rule already, or nothing is due.
+// tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
+// the checks refuse it, there is such a rule already, or nothing is due.
 func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
 	name := file.newName(p.Name)
 	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
@@ -263,15 +263,15 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if due.Items == 0 {
 		return nil, nil
 	}
-	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Rule.Objects == "" { // or else the safety limit would keep it from running
+	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Rule.Objects == "" { // its safety limit would stop it
 		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})
 		if e, ok = file.with(p.Text(name, when)); !ok {
 			return nil, nil
 		}
 	}
 	text := p.Text(name, when)
-	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Rule.Words(), Why: p.Why, Due: due, Index: len(e.AllIndexes()) > 0,
-		text: text, things: p.Things, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
+	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Rule.Words(), Why: p.Why, Due: due, things: p.Things,
+		Index: len(e.AllIndexes()) > 0, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
 	if err := one.pay(e, p.Scans); err != nil {
 		return nil, err
 	}
@@ -295,7 +295,9 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 	case scans:
 		run.FirestoreReads += of * int64(1+len(e.Rule.Gone))
 	}
-	one.month = usage.Usage{FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA}
+	one.month = usage.Usage{
+		FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA,
+	}
 	one.now = run.Plus(usage.Usage{FirestoreWrites: 2 * items / loggedTogether})
 	if e.Rule.OfDocuments() {
 		one.now = one.now.Plus(usage.Usage{FirestoreReads: items, FirestoreDeletes: items})

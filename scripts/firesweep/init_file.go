@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/tailscale/hujson"
 
@@ -146,7 +145,7 @@ func (f *ruleFile) write(all []proposed) error {
 			continue
 		}
 		some = true
-		if err := addRule(f.root, one.text); err != nil {
+		if err := addRule(f.root, string(one.Rule)); err != nil {
 			return fmt.Errorf("%s: %w: nothing was written", f.name, err)
 		}
 	}
@@ -159,11 +158,14 @@ func (f *ruleFile) write(all []proposed) error {
 	return os.WriteFile(f.name, f.root.Pack(), f.mode)
 }
 
-var pathHole = regexp.MustCompile(`\{[^{}]*\}`)
+var (
+	pathHole   = regexp.MustCompile(`\{[^{}]*\}`)
+	partOfName = regexp.MustCompile(`[A-Za-z0-9]+`)
+)
 
 // newName makes the name of an entry from words and paths, such as "Old users/{user}/sessions". It has 30 characters at most.
 func (f *ruleFile) newName(words string) string {
-	parts := strings.FieldsFunc(pathHole.ReplaceAllString(words, " "), func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	parts := partOfName.FindAllString(pathHole.ReplaceAllString(words, " "), -1)
 	const most = 30
 	name := "cleanup"
 	for i, part := range parts {

@@ -21,7 +21,8 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 	if len(f.Collections) > 0 {
 		var rows []screen.Row
 		for _, c := range f.Collections {
-			row := screen.Row{Cells: []string{c.Path, many(c.Count, !c.About, c.AtLeast), fmt.Sprint(c.Sampled)}, Notes: fieldNotes(c.Fields)}
+			row := screen.Row{Notes: fieldNotes(c.Fields)}
+			row.Cells = []string{c.Path, many(c.Count, !c.About, c.AtLeast), fmt.Sprint(c.Sampled)}
 			for _, k := range c.Links {
 				row.Notes = append(row.Notes, linkNote(k))
 			}
@@ -30,7 +31,9 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 			}
 			rows = append(rows, row)
 		}
-		p.Table([]screen.Column{{Name: "COLLECTION", Path: true}, {Name: "DOCUMENTS", Right: true}, {Name: "LOOKED AT", Right: true}}, rows)
+		p.Table([]screen.Column{
+			{Name: "COLLECTION", Path: true}, {Name: "DOCUMENTS", Right: true}, {Name: "LOOKED AT", Right: true},
+		}, rows)
 		p.Line("")
 	}
 	if len(f.Folders) > 0 {
@@ -44,8 +47,9 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 			}
 			rows = append(rows, row)
 		}
-		p.Table([]screen.Column{{Name: "FOLDER", Path: true}, {Name: "FILES", Right: true}, {Name: "SIZE", Right: true}, {Name: "OLDEST"}, {Name: "NEWEST"}},
-			rows)
+		p.Table([]screen.Column{
+			{Name: "FOLDER", Path: true}, {Name: "FILES", Right: true}, {Name: "SIZE", Right: true}, {Name: "OLDEST"}, {Name: "NEWEST"},
+		}, rows)
 		p.Line("")
 	}
 	if a := f.Accounts; a != nil {
@@ -90,7 +94,8 @@ func fieldNotes(fields []look.Field) (notes []string) {
 			if f.As[0] != "timestamp" {
 				as = ", holds times as " + strings.Join(f.As, " or ") + ":"
 			}
-			dated = append(dated, fmt.Sprintf("%s%s from %s to %s, half before %s", text, as, date(f.Oldest), date(f.Newest), date(f.Middle)))
+			dated = append(dated, fmt.Sprintf("%s%s from %s to %s, half before %s",
+				text, as, date(f.Oldest), date(f.Newest), date(f.Middle)))
 			continue
 		}
 		var values []string
@@ -157,7 +162,8 @@ func (p *printer) proposed(n int, one proposed) {
 		p.Say("", 2, 10, "%-9s it needs one that Firestore does not make by itself: firesweep indexes writes it", "index")
 	}
 	if 2*one.Due.Items > one.Due.Of {
-		p.Say(screen.Red, 2, 0, "THIS DELETES MORE THAN HALF OF ALL THESE %s. READ WHAT IT FINDS BEFORE YOU LET IT RUN.", strings.ToUpper(one.things))
+		p.Say(screen.Red, 2, 0, "THIS DELETES MORE THAN HALF OF ALL THESE %s. READ ITS PLAN BEFORE YOU LET IT RUN.",
+			strings.ToUpper(one.things))
 	}
 	p.Line("")
 }
@@ -187,8 +193,8 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	}
 	switch {
 	case len(all) == 0:
-		p.Say("", 0, 0, "Nothing is proposed: nothing of what is commonly cleaned up was found that %s does not have. docs/rules.md has rules to start "+
-			"from.", file)
+		p.Say("", 0, 0, "Nothing is proposed: nothing was found that is commonly cleaned up and has no rule in %s yet. "+
+			"docs/rules.md has rules to start from.", file)
 	case len(written) == 0:
 		again := ""
 		for _, name := range []string{"project", "rules", "max-reads", "days"} {
@@ -199,7 +205,8 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 		p.Say("", 0, 0, "Nothing was written into %s. To write all of these rules add --write, or name those that you want:", file)
 		p.Command("firesweep init%s --yes %s", again, left[0])
 	default:
-		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:", file, strings.Join(written, ", "))
+		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:",
+			file, strings.Join(written, ", "))
 		p.Command("firesweep plan%s", projectArg(c))
 	}
 }

@@ -316,7 +316,7 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   which no account {id} exists; with each go all documents below it.
 
   finds     2 of 12 documents now
-  why       of 12 that were looked up by id, 2 have no account
+  why       of 12 that were looked at, 2 have no account
   costs     now less than a cent; then, each month, less than a cent
   saves     274 bytes, less than a cent a month
 
@@ -337,8 +337,8 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   exists.
 
   finds     1 of 13 documents now
-  why       of 13 that were looked up by parent, 1 have no document
-            above it and no account
+  why       of 13 that were looked at, 1 have no document above it and
+            no account
   costs     now less than a cent; then, each month, less than a cent
   saves     123 bytes, less than a cent a month
 

@@ -58,15 +58,17 @@ func (l *looker) guests(ctx context.Context) error {
 		return nil
 	}
 	a.owners, a.looked, a.there = l.owners(), map[string]bool{}, map[string]bool{}
-	some := spread(slices.Sorted(maps.Keys(a.lastActive)), mostLinked)
+	some := slices.Sorted(maps.Keys(a.lastActive))
+	if len(a.owners) > 0 {
+		some = spread(some, mostLinked)
+	}
 	for _, owners := range a.owners {
 		there, all, err := l.existing(ctx, owners, some)
 		if err != nil {
 			return err
 		}
 		if !all {
-			l.unseen("documents of guests in %s: the bound of reads is reached", owners)
-			return nil
+			return nil // nothing is known of any guest then, so nothing is proposed
 		}
 		maps.Copy(a.there, there)
 	}

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bound is how many reads of Firestore may be billed. A request that may cost more than what is left is refused before it is sent.
+// Bound is how many reads of Firestore may be billed. A request that may cost more than what is left is refused before it is
+// sent.
 type Bound struct {
 	mu         sync.Mutex
 	most, used int
@@ -38,7 +39,8 @@ func (b *Bound) take(n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.used+n > b.most {
-		return status.Errorf(codes.PermissionDenied, "the request was not sent: it may cost %d reads, and %d are left", n, b.most-b.used)
+		return status.Errorf(codes.PermissionDenied, "the request was not sent: it may cost %d reads, and %d are left",
+			n, b.most-b.used)
 	}
 	b.used += n
 	return nil

@@ -119,12 +119,10 @@ func (l *looker) owner(ctx context.Context, f *Folder) error {
 			continue
 		}
 		k.From = "{" + holeFor(target) + "}"
-		if f.Objects, f.Owner = strings.ReplaceAll(pattern, "{owner}", k.From), k; l.Accounts != nil {
-			alive, _, err := l.existing(ctx, Account, slices.Sorted(maps.Keys(k.gone)))
-			k.Alive = len(alive)
-			return err
-		}
-		return nil
+		f.Objects, f.Owner = strings.ReplaceAll(pattern, "{owner}", k.From), k
+		alive, _, err := l.existing(ctx, Account, slices.Sorted(maps.Keys(k.gone)))
+		k.Alive = len(alive)
+		return err
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"regexp"
@@ -40,44 +41,43 @@ type Link struct {
 }
 
 // whose are words for people in names of fields and collections.
-var whose = []string{"user", "owner", "author", "uid", "member", "creator", "created", "sender", "recipient", "customer", "account",
-	"player", "profile", "people", "person", "by"}
+var (
+	whose = []string{"user", "owner", "author", "uid", "member", "creator", "created", "sender", "recipient", "customer",
+		"account", "player", "profile", "people", "person", "by"}
+	people = []string{"user", "member", "player", "profile", "account"} // names of their collections
+)
 
 // links finds out what documents belong to.
 func (l *looker) links(ctx context.Context) error {
+	var problems []error
+	add := func(c *Collection, from string, targets ...string) {
+		if ctx.Err() == nil && len(targets) > 0 {
+			problems = append(problems, l.add(ctx, c, from, targets))
+		}
+	}
 	for _, c := range l.found.Collections {
-		if l.Accounts == nil || strings.Contains(c.Path, "{") {
+		depth := strings.Count(c.Path, "/")
+		if depth == 0 {
+			add(c, idHole, Account)
 			continue
 		}
-		if err := l.add(ctx, c, idHole, []string{Account}); err != nil {
-			return err
+		if add(c, parentHole, ""); depth == 2 {
+			add(c, path.Base(path.Dir(c.Path)), Account)
 		}
 	}
-	for _, c := range l.found.Collections {
-		if above := path.Dir(path.Dir(c.Path)); above != "." {
-			if err := l.add(ctx, c, parentHole, []string{""}); err != nil {
-				return err
-			}
-			if hole := path.Base(path.Dir(c.Path)); l.Accounts != nil && !strings.Contains(above, "/") {
-				if err := l.add(ctx, c, hole, []string{Account}); err != nil {
-					return err
-				}
-			}
-		}
+	for _, c := range l.found.Collections { // by now it is known which are those of people
 		for _, f := range c.Fields {
-			if err := l.add(ctx, c, f.Name, l.targets(c, f)); err != nil {
-				return err
-			}
+			add(c, f.Name, l.targets(c, f)...)
 		}
 	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // owners returns the collections whose ids are those of accounts, or that are named for people.
 func (l *looker) owners() (all []string) {
 	for _, c := range l.found.Collections {
 		byID := slices.ContainsFunc(c.Links, func(k *Link) bool { return k.From == idHole })
-		if !strings.Contains(c.Path, "/") && (byID || slices.Contains([]string{"user", "member", "player", "profile", "account"}, singular(c.Path))) {
+		if !strings.Contains(c.Path, "/") && (byID || slices.Contains(people, singular(c.Path))) {
 			all = append(all, c.Path)
 		}
 	}
@@ -88,11 +88,11 @@ func (l *looker) owners() (all []string) {
 func (l *looker) targets(c *Collection, f Field) (all []string) {
 	if slices.Contains(f.Types, "reference") {
 		for _, d := range c.docs {
-			if ref, ok := documents.ReferenceOf(d.Value(f.Name)); ok && !slices.Contains(all, ref.Collection) && !strings.Contains(ref.Collection, "/") {
+			if ref, ok := documents.ReferenceOf(d.Value(f.Name)); ok && !slices.Contains(all, ref.Collection) {
 				all = append(all, ref.Collection)
 			}
 		}
-		if len(all) > 1 {
+		if len(all) != 1 || strings.Contains(all[0], "/") {
 			return nil // a rule's path has one collection
 		}
 		return all
@@ -103,7 +103,7 @@ func (l *looker) targets(c *Collection, f Field) (all []string) {
 		return nil
 	}
 	ofPeople := has(name, whose...)
-	if ofPeople && l.Accounts != nil {
+	if ofPeople {
 		all = append(all, Account)
 	}
 	for _, other := range l.found.Collections {
@@ -159,22 +159,18 @@ func (l *looker) link(ctx context.Context, from string, values, targets []string
 	exists := map[string]bool{}
 	for _, target := range targets {
 		there, all, err := l.existing(ctx, target, spread(values, probed))
-		if err != nil || !all || 2*len(there) < min(len(values), probed) {
-			if err != nil {
-				return nil, err
-			}
-			continue
+		if err == nil && all && 2*len(there) >= min(len(values), probed) {
+			there, all, err = l.existing(ctx, target, values)
+		} else {
+			all = false
 		}
-		there, all, err = l.existing(ctx, target, values)
 		if err != nil {
 			return nil, err
 		}
-		if !all {
-			l.unseen("what %s names in %s: the bound of reads is reached", from, target)
-			continue
+		if all {
+			k.To = append(k.To, target)
+			maps.Copy(exists, there)
 		}
-		k.To = append(k.To, target)
-		maps.Copy(exists, there)
 	}
 	if k.To == nil {
 		return nil, nil
@@ -214,7 +210,8 @@ func alike(a, b string) bool {
 }
 
 // existing returns those of some ids that there are in a collection, or among the accounts. If the target is empty, the ids are
-// whole paths. all is false if the bound does not allow to look.
+// whole paths. all is false if nothing was looked up: the bound does not allow
+// it, or there are no accounts.
 func (l *looker) existing(ctx context.Context, target string, ids []string) (there map[string]bool, all bool, err error) {
 	known := l.known[target]
 	if known == nil {
@@ -223,6 +220,8 @@ func (l *looker) existing(ctx context.Context, target string, ids []string) (the
 	}
 	unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, looked := known[id]; return looked })
 	switch {
+	case target == Account && l.Accounts == nil:
+		return nil, false, nil
 	case target == Account:
 		found, err := l.Accounts.Writer().Reader.Get(ctx, unknown)
 		if err != nil {
@@ -232,6 +231,7 @@ func (l *looker) existing(ctx context.Context, target string, ids []string) (the
 			known[a.UID] = true
 		}
 	case l.Bound.Left() < len(unknown)+l.most/10:
+		l.cut = true
 		return nil, false, nil
 	default:
 		paths := slices.Clone(unknown)

@@ -75,9 +75,10 @@ type looker struct {
 	most  int                        // reads of the bound
 	known map[string]map[string]bool // what exists and what does not, by what was looked in, by its id
 	found *Findings
+	cut   bool // not all could be looked up that something names
 }
 
-// Look looks at a project. An error of Files or Accounts is among what is unseen.
+// Look looks at a project. An error of the bucket or of the accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
 	l := &looker{Project: p, db: p.Documents.Reader(), most: p.Bound.Left(), known: map[string]map[string]bool{},
 		found: &Findings{Collections: []*Collection{}, Folders: []*Folder{}, Unseen: []string{}}}
@@ -96,6 +97,9 @@ func Look(ctx context.Context, p Project) (*Findings, error) {
 	}
 	if err := l.files(ctx); err != nil {
 		l.unseen("files: %s", err)
+	}
+	if l.cut {
+		l.unseen("some of what documents and files name: the bound of reads is reached")
 	}
 	return l.found, context.Cause(ctx)
 }

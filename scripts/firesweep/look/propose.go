@@ -69,8 +69,8 @@ type times struct{ with, alone []string }
 var (
 	expires = times{alone: []string{"expire", "expired", "expiry", "expiration", "valid", "until", "at", "on", "date", "time"},
 		with: []string{"expire", "expired", "expiry", "expiration", "until"}}
-	used = times{with: []string{"updated", "update", "modified", "edited", "changed", "refreshed", "last", "seen", "used", "active", "accessed",
-		"opened"}}
+	used = times{with: []string{"updated", "update", "modified", "edited", "changed", "refreshed", "last", "seen", "used", "active",
+		"accessed", "opened"}}
 	usedNow = times{with: []string{"last", "seen", "used", "accessed", "opened", "active"}} // not merely written
 	created = times{with: []string{"created", "create", "creation", "sent", "invited", "added", "received", "logged", "timestamp"}}
 	plainAt = times{with: []string{"at", "ts", "time", "date"}, alone: []string{"at", "ts", "time", "date"}}
@@ -78,7 +78,8 @@ var (
 )
 
 func (t times) hold(name string) bool {
-	return has(name, t.with...) && (t.alone == nil || !slices.ContainsFunc(words(name), func(word string) bool { return !slices.Contains(t.alone, word) }))
+	other := func(word string) bool { return !slices.Contains(t.alone, word) }
+	return has(name, t.with...) && (t.alone == nil || !slices.ContainsFunc(words(name), other))
 }
 
 // Proposals returns rules for what is commonly cleaned up. days replaces the age of those that go by age, unless it is 0.
@@ -112,8 +113,8 @@ func (c *Collection) dated(names ...times) (Field, bool) {
 	return Field{}, false
 }
 
-// untouched is the age since a document was last used, as JSON; "" if no field says when. Where one says only when it was created, it
-// must not have been written since either.
+// untouched is the age since a document was last used, as JSON; "" if no field says when. Where one says only when it was
+// created, it must not have been written since either.
 func (c *Collection) untouched(days int) string {
 	if f, ok := c.dated(used); ok {
 		return age(f, days)
@@ -194,7 +195,8 @@ func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
 		}
 	}
 	if f, ok := c.dated(usedNow); ok && f.Middle.Before(now.AddDate(-1, 0, 0)) {
-		return c.proposal("Unused", fmt.Sprintf("by %s, most of %s has not been used for a year", f.Name, name), "", age(f, after(730))), true
+		what := fmt.Sprintf("by %s, most of %s has not been used for a year", f.Name, name)
+		return c.proposal("Unused", what, "", age(f, after(730))), true
 	}
 	return p, false
 }
@@ -289,7 +291,7 @@ func (c *Collection) ownerless() (p Proposal, ok bool) {
 	for _, from := range c.Links {
 		links := []*Link{from}
 		if strings.HasPrefix(from.From, "{") && from.From != idHole { // the parent, and the account of the same id
-			links = slices.DeleteFunc(slices.Clone(c.Links), func(k *Link) bool { return !strings.HasPrefix(k.From, "{") || k.From == idHole })
+			links = slices.DeleteFunc(slices.Clone(c.Links), func(k *Link) bool { return !strings.HasPrefix(k.From, "{") })
 		}
 		gone := func(d documents.Document) bool {
 			for _, k := range links {
@@ -317,9 +319,8 @@ func (c *Collection) ownerless() (p Proposal, ok bool) {
 				}
 			}
 		}
-		looked := links[0]
-		why := fmt.Sprintf("of %d that were looked up by %s, %d have no %s", looked.Looked, strings.Trim(looked.From, "{}"), looked.Gone,
-			strings.Join(names, " and no "))
+		n := len(slices.DeleteFunc(slices.Clone(c.docs), func(d documents.Document) bool { return !gone(d) }))
+		why := fmt.Sprintf("of %d that were looked at, %d have no %s", c.Sampled, n, strings.Join(names, " and no "))
 		p = c.proposal("Orphaned", why, "", written(graceDays))
 		p.Scans = true
 		at := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Name == "age" }) + 1
