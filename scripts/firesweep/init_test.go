@@ -361,3 +361,238 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   costs     now less than a cent; then, each month, less than a cent
 
 `
+
+// TestInitProposesNothing: what looks like what is proposed, and must not be.
+func TestInitProposesNothing(t *testing.T) {
+	t.Parallel()
+	old := future.AddDate(-5, 0, 0)
+	for name, tt := range map[string]struct {
+		fill func(t *testing.T, o *operator, n int) // called for 0 to 19
+	}{
+		"an empty project": {func(*testing.T, *operator, int) {}},
+		"what the law keeps": {func(t *testing.T, o *operator, n int) {
+			for _, collection := range []string{"orders", "subscriptions", "users", "consentLogs", "userAccounts"} {
+				o.Set(t, collection+"/"+autoID(n), fields{"expiresAt": old, "createdAt": old, "lastLogin": old})
+			}
+		}},
+		"old, and of no known kind": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "recipes/"+autoID(n), fields{"createdAt": old, "updatedAt": old, "status": "live"})
+		}},
+		"exactly old enough": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": future.AddDate(0, 0, -90)})
+			o.Set(t, "otps/"+autoID(n), fields{"expiresAt": future.AddDate(0, 0, -7)})
+		}},
+		"times that few documents have": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), map[bool]fields{true: {"createdAt": old}, false: {"text": "x"}}[n < 10])
+		}},
+		"numbers that are no times": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": int64(n)})
+		}},
+		"an owner that is nobody's id": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 9)
+			o.Set(t, "carts/"+autoID(n), fields{"userId": []string{uidOf(n % 9), "nobody"}[n/19]})
+		}},
+		"most owners are gone": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 9)
+			o.Set(t, "carts/"+autoID(n), fields{"userId": uidOf(n)})
+		}},
+		"most owners are gone, but for the first that are looked up": {func(t *testing.T, o *operator, n int) {
+			for i := 2 * n; i < 2*n+2; i++ {
+				uid := fmt.Sprintf("%028d", i)
+				if i%4 == 0 {
+					o.Import(t, new(auth.UserToImport).UID(uid))
+				}
+				o.Set(t, "carts/"+autoID(i), fields{"userId": uid})
+			}
+		}},
+		"few owners": {func(t *testing.T, o *operator, n int) {
+			if n < 4 {
+				o.people(t, 3)
+				o.Set(t, "carts/"+autoID(n), fields{"userId": uidOf(n)})
+			}
+		}},
+		"settings of notifications": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notificationChannels/"+autoID(n), fields{"createdAt": old})
+		}},
+		"times far ahead": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": int64(4e12) + int64(n), "expiresAt": int64(1e15)})
+		}},
+		"parents that nobody writes": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "chats/"+autoID(n)+"/messages/"+autoID(n), fields{"text": "x"})
+		}},
+		"a file of nobody": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+			o.Put(t, "avatars/default.png", nil, nil)
+		}},
+		"a file whose owner has an account": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 20)
+			if n > 0 {
+				o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			}
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+		}},
+		"files at several depths": {func(t *testing.T, o *operator, n int) {
+			if n > 0 {
+				o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			}
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+			o.Put(t, "avatars/small/"+uidOf(n)+".png", nil, nil)
+		}},
+		"guests who are back": {func(t *testing.T, o *operator, n int) { o.guest(t, n, 2*n) }},
+		"guests who have a document": {func(t *testing.T, o *operator, n int) {
+			o.guest(t, n, 200)
+			o.Set(t, fmt.Sprintf("users/guest%023d", n), fields{"x": true})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, file := inTheFuture(t)
+			for n := range 20 {
+				tt.fill(t, o, n)
+			}
+			got, _ := o.proposals(t, "--rules", file)
+			want(t, "proposals", map[string]foundRule{}, got)
+		})
+	}
+}
+
+// TestInitKeepsToItsBound: the reads that the emulator's answers add up to are no more than was said, and what is left out is named.
+func TestInitKeepsToItsBound(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	o.SetMany(t, 30*40, func(n int) (string, map[string]any) {
+		return fmt.Sprintf("logs%02d/%s", n/40, autoID(n)), fields{"createdAt": future.AddDate(-1, 0, 0)}
+	})
+	for _, bound := range []int{500, 1000, 5000} {
+		out, _ := o.ends(t, exitFine, "init", "--yes", "--json", "--rules", file, "--max-reads", fmt.Sprint(bound))
+		var answer struct {
+			Reads int
+			Found struct {
+				Collections []any
+				Unseen      []string
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if answer.Reads > bound || answer.Reads < 40 {
+			t.Errorf("bound %d: %d reads", bound, answer.Reads)
+		}
+		want(t, fmt.Sprintf("bound %d, collections looked at or named", bound), 30, len(answer.Found.Collections)+len(answer.Found.Unseen))
+		if bound < 5000 && !slices.Contains(answer.Found.Unseen, "logs29: the bound of reads is reached") {
+			t.Errorf("bound %d: %v", bound, answer.Found.Unseen)
+		}
+	}
+}
+
+// TestInitOnlyWhatIsEmulated: with an emulator of Firestore alone, no file and no account of a real project is asked for.
+func TestInitOnlyWhatIsEmulated(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	for _, name := range []string{"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "STORAGE_BUCKET"} {
+		delete(o.env, name)
+	}
+	got, _ := o.proposals(t, "--rules", file)
+	var names []string
+	for name := range got {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	want(t, "proposals", []string{"cleanupDraftRides", "cleanupOrphanedDriversTrips"}, names)
+}
+
+// TestInitAsks: nothing is read before somebody agrees.
+func TestInitAsks(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	o.refuses(t, exitWrongUse, "it reads up to 5000 documents of the project, and asks first; where nobody can be asked, add --yes", "init", "--rules", file)
+	o.refuses(t, exitWrongUse, "add --yes", "init", "--write", "--rules", file)
+	o.screen.in = true
+	o.refuses(t, exitWrongUse, "add --yes", "init", "--json", "--rules", file)
+	o.env["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:9" // nobody answers there
+	for _, in := range []string{"n\n", "", "no\n", "yep\n"} {
+		o.in = in
+		_, errs := o.ends(t, exitFailed, "init", "--rules", file)
+		wantParts(t, errs, "nothing was read: the answer was not yes")
+	}
+	for _, args := range [][]string{{"--max-reads", "499"}, {"--days", "-1"}, {"--write", "cleanupX"}} {
+		o.refuses(t, exitWrongUse, strings.TrimPrefix(args[0], "--"), append([]string{"init", "--yes", "--rules", file}, args...)...)
+	}
+	delete(o.env, "GOOGLE_CLOUD_PROJECT")
+	o.refuses(t, exitWrongUse, "no project: give --project, or set GOOGLE_CLOUD_PROJECT", "init", "--yes", "--rules", file)
+}
+
+// TestInitWritesIntoAFile: what is there stays as it is, and what cannot be added to is refused unchanged.
+func TestInitWritesIntoAFile(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	const before = `// of our application
+{
+  "functions": [
+    { // drafts of rides
+      "name": "cleanupRides", "schedule": "1 2 * * *",
+      "collection": "rides", "age": { "field": "changedAt", "days": 400 }, // a year and more
+    },
+    { "name": "cleanupUnusedGuests", "schedule": "1 2 * * *", "collection": "visits", "age": "any" }
+  ], /* no more */
+  "$schema": "rules.schema.json"
+}
+`
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content := func() string {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	put(before)
+	_, errs := o.ends(t, exitFailed, "init", "--yes", "--rules", file, "cleanupDraftRides")
+	wantParts(t, errs, "cleanupDraftRides is not proposed, and nothing was written")
+	want(t, "the file", before, content())
+	out, _ := o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupUnusedGuests2")
+	want(t, "the file", strings.Replace(before, `"age": "any" }
+  ], /*`, `"age": "any" },
+    {
+      "name": "cleanupUnusedGuests2",
+      "schedule": "21 4 * * 1",
+      "accounts": "anonymous",
+      "age": { "by": "lastActive", "days": 90 },
+      "unless": [{ "document": "drivers/{uid}" }]
+    }
+  ], /*`, 1), content())
+	wantParts(t, out, "cleanupUnusedGuests2. Nothing is deleted yet", "firesweep plan")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
+		put(wrong)
+		o.refuses(t, exitWrongUse, "firesweep.json", "init", "--yes", "--write", "--rules", file)
+		want(t, "the file", wrong, content())
+	}
+	put("{}")
+	o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupDraftRides")
+	wantParts(t, content(), `"name": "cleanupDraftRides"`)
+}
+
+// TestInitCapitals: what deletes more than half says so.
+func TestInitCapitals(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	forum(t, o)
+	out := o.well(t, "init", "--yes", "--rules", file)
+	notifications, rest, _ := strings.Cut(out[strings.Index(out, "cleanupOldNotifications"):], "\n2. ")
+	wantParts(t, notifications, "THIS DELETES MORE THAN HALF OF ALL THESE DOCUMENTS.")
+	if otps, _, _ := strings.Cut(rest[strings.Index(rest, "cleanupExpiredOtpCodes"):], "\n3. "); strings.Contains(otps, "THIS DELETES") {
+		t.Errorf("two of twenty are more than half:\n%s", otps)
+	}
+}
