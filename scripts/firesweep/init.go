@@ -252,10 +252,10 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 		return nil, nil
 	}
 	due := p.Due(*e.Rule, l.Now)
-	exactly := e.Rule.Finds() && len(e.AllIndexes()) == 0 && !slices.Contains(e.Rule.Age[0].As, "text")
+	exactly := e.Rule.Finds() && !slices.Contains(e.Rule.Age[0].As, "text")
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
-		// If it fails, because the field is not indexed, what the sample tells is all that is known.
+		// If it fails, because there is no index, what the sample tells is all that is known.
 		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Rule.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}

@@ -166,3 +166,66 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// TestSameName: collections of the same name below different ones are counted by their share.
+func TestSameName(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	for n := range 40 {
+		above := []string{"clubs", "teams", "teams", "teams"}[n%4]
+		p.Set(t, fmt.Sprintf("%s/%c%d/notes/n", above, 'A'+n, n), map[string]any{"n": n})
+		p.Set(t, fmt.Sprintf("%s/%c%d", above, 'A'+n, n), map[string]any{"n": n})
+	}
+	bound := NewBound(5000)
+	found, err := Look(t.Context(), Project{Documents: open(t, p, bound), Bound: bound, Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, c := range found.Collections {
+		got[c.Path] = c.Count
+		if c.About != strings.Contains(c.Path, "/") || c.Sampled != c.Count {
+			t.Errorf("%s: about %t, %d looked at", c.Path, c.About, c.Sampled)
+		}
+	}
+	want := map[string]int{"clubs": 10, "teams": 30, "clubs/{club}/notes": 10, "teams/{team}/notes": 30}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestFields: what fields hold, and which of them hold times.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var docs []documents.Document
+	for n := range 20 {
+		data := map[string]any{
+			"stamp": at, "ms": at.UnixMilli(), "s": at.Unix(), "iso": at.Format(time.RFC3339), "phone": int64(4915112345678), "count": int64(n),
+			"mixed": []any{at, at.UnixMilli()}[n%2], "state": []string{"a", "b"}[n%2], "free": fmt.Sprint("text ", n), "none": nil,
+			"on": map[string]any{"off": n > 0}, "by id": 1, "owners": map[string]any{},
+		}
+		for i := range 11 {
+			data["owners"].(map[string]any)[fmt.Sprint("u", i)] = true
+		}
+		if n < 10 {
+			data["half"] = "x"
+		}
+		docs = append(docs, documents.Document{Path: fmt.Sprint("a/", n), Data: data})
+	}
+	got := map[string]string{}
+	for _, f := range fieldsOf(docs) {
+		got[f.Name] = fmt.Sprint(f.Types, f.Percent, f.As, f.Values)
+	}
+	for name, want := range map[string]string{
+		"stamp": "[timestamp]100 [timestamp] map[]", "ms": "[number]100 [milliseconds] map[]", "s": "[number]100 [seconds] map[]",
+		"iso": "[text]100 [text] map[]", "phone": "[number]100 [] map[]", "count": "[number]100 [] map[]",
+		"mixed": "[number timestamp]100 [timestamp milliseconds] map[]", "state": "[text]100 [] map[a:10 b:10]", "free": "[text]100 [] map[]",
+		"none": "[]0 [] map[]", "on": "[map]100 [] map[]", "on.off": "[true or false]100 [] map[false:1 true:19]", "by id": "",
+		"owners": "[map]100 [] map[]", "owners.u1": "", "half": "[text]50 [] map[x:10]",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %s, want %s", name, got[name], want)
+		}
+	}
+}
