@@ -27,7 +27,6 @@ const noRules = `{
 // ruleFile is the file of an application's rules, to which rules are added.
 type ruleFile struct {
 	name  string
-	mode  fs.FileMode
 	root  *hujson.Value
 	own   []manifest.Entry // those that it has
 	taken []string         // names, in lower case
@@ -36,15 +35,13 @@ type ruleFile struct {
 // openRules reads the file of rules: the one of the flag, or else firesweep.json in this folder or above it, up to the one of
 // firebase.json. It need not exist. The error says what is wrong with it.
 func (a *app) openRules(name string) (*ruleFile, error) {
-	f := &ruleFile{name: name, mode: 0o644}
+	f := &ruleFile{name: name}
 	if name == "" {
 		f.name = nearest()
 	}
 	text, err := os.ReadFile(f.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = []byte(noRules), nil
-	} else if info, statErr := os.Stat(f.name); statErr == nil {
-		f.mode = info.Mode().Perm()
 	}
 	if err != nil {
 		return nil, wrongUse("--rules: %w", err)
@@ -155,7 +152,7 @@ func (f *ruleFile) write(all []proposed) error {
 	if _, err := readRules(f.name, f.root); err != nil {
 		return fmt.Errorf("%s: nothing was written: together, the rules are wrong: %w", f.name, err)
 	}
-	return os.WriteFile(f.name, f.root.Pack(), f.mode)
+	return os.WriteFile(f.name, f.root.Pack(), 0o644)
 }
 
 var (

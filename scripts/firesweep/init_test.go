@@ -437,7 +437,7 @@ func TestInitProposesNothing(t *testing.T) {
 				o.Set(t, "users/"+uidOf(n), fields{"x": true})
 			}
 			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
-			o.Put(t, "avatars/small/"+uidOf(n)+".png", nil, nil)
+			o.Put(t, "avatars/"+uidOf(n)+"/small.png", nil, nil)
 		}},
 		"guests who are back": {func(t *testing.T, o *operator, n int) { o.guest(t, n, 2*n) }},
 		"guests who have a document": {func(t *testing.T, o *operator, n int) {

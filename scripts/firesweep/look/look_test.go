@@ -218,11 +218,11 @@ func TestFields(t *testing.T) {
 		got[f.Name] = fmt.Sprint(f.Types, f.Percent, f.As, f.Values)
 	}
 	for name, want := range map[string]string{
-		"stamp": "[timestamp]100 [timestamp] map[]", "ms": "[number]100 [milliseconds] map[]", "s": "[number]100 [seconds] map[]",
-		"iso": "[text]100 [text] map[]", "phone": "[number]100 [] map[]", "count": "[number]100 [] map[]",
-		"mixed": "[number timestamp]100 [timestamp milliseconds] map[]", "state": "[text]100 [] map[a:10 b:10]", "free": "[text]100 [] map[]",
-		"none": "[]0 [] map[]", "on": "[map]100 [] map[]", "on.off": "[true or false]100 [] map[false:1 true:19]", "by id": "",
-		"owners": "[map]100 [] map[]", "owners.u1": "", "half": "[text]50 [] map[x:10]",
+		"stamp": "[timestamp] 100 [timestamp] map[]", "ms": "[number] 100 [milliseconds] map[]", "s": "[number] 100 [seconds] map[]",
+		"iso": "[text] 100 [text] map[]", "phone": "[number] 100 [] map[]", "count": "[number] 100 [] map[]",
+		"mixed": "[number timestamp] 100 [timestamp milliseconds] map[]", "state": "[text] 100 [] map[a:10 b:10]", "free": "[text] 100 [] map[]",
+		"none": "[] 0 [] map[]", "on": "[map] 100 [] map[]", "on.off": "[true or false] 100 [] map[false:1 true:19]", "by id": "",
+		"owners": "[map] 100 [] map[]", "owners.u1": "", "half": "[text] 50 [] map[x:10]",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %s, want %s", name, got[name], want)
