@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -595,4 +597,35 @@ func TestInitCapitals(t *testing.T) {
 	if otps, _, _ := strings.Cut(rest[strings.Index(rest, "cleanupExpiredOtpCodes"):], "\n3. "); strings.Contains(otps, "THIS DELETES") {
 		t.Errorf("two of twenty are more than half:\n%s", otps)
 	}
+}
+
+// TestInitOnExportedData: an export that is imported into an emulator is looked at as the project was.
+func TestInitOnExportedData(t *testing.T) {
+	t.Parallel()
+	from, file := inTheFuture(t)
+	forum(t, from)
+	to, _ := inTheFuture(t)
+	folder := t.TempDir()
+	send := func(verb string, of *operator, body fields) {
+		t.Helper()
+		body["database"] = "projects/" + of.ID + "/databases/(default)"
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := "http://" + of.env["FIRESTORE_EMULATOR_HOST"] + "/emulator/v1/projects/" + of.ID + ":" + verb
+		answer, err := http.Post(url, "application/json", bytes.NewReader(text)) //nolint:noctx // of a local emulator
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }() // it was read
+		if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", verb, answer.StatusCode, said, err)
+		}
+	}
+	send("export", from, fields{"export_directory": folder, "export_name": "firestore_export"})
+	send("import", to, fields{"export_directory": filepath.Join(folder, "firestore_export", "firestore_export.overall_export_metadata")})
+	wanted, _ := from.proposals(t, "--rules", file)
+	got, _ := to.proposals(t, "--rules", file)
+	want(t, "proposals", wanted, got)
 }
