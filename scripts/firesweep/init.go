@@ -220,9 +220,11 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 		defer func() { err = errors.Join(err, l.Bucket.Close()) }()
 	}
 	if slices.Contains(uses, config.Auth) {
-		if l.Accounts, err = accounts.OpenForOperator(ctx, cfg.Project, accounts.ReadOnly); err != nil {
+		client, err := accounts.OpenForOperator(ctx, cfg.Project, accounts.ReadOnly)
+		if err != nil {
 			return nil, nil, nil, err
 		}
+		l.Accounts = &client.Writer().Reader
 	}
 	if found, err = look.Look(ctx, l); err != nil {
 		return nil, nil, nil, err
@@ -252,7 +254,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 		return nil, nil
 	}
 	due := p.Due(*e.Rule, l.Now)
-	exactly := e.Rule.Finds() && !slices.Contains(e.Rule.Age[0].As, "text")
+	exactly := e.Finds() && !slices.Contains(e.Age[0].As, "text")
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
 		// If it fails, because there is no index, what the sample tells is all that is known.

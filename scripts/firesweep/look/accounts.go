@@ -28,7 +28,7 @@ func (l *looker) accounts(ctx context.Context) error {
 	}
 	a := &Accounts{lastActive: map[string]time.Time{}}
 	pages := 0
-	for page, err := range l.Accounts.Writer().Reader.Pages(ctx, "") {
+	for page, err := range l.Accounts.Pages(ctx, "") {
 		if err != nil {
 			return err
 		}

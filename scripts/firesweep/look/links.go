@@ -223,7 +223,7 @@ func (l *looker) existing(ctx context.Context, target string, ids []string) (the
 	case target == Account && l.Accounts == nil:
 		return nil, false, nil
 	case target == Account:
-		found, err := l.Accounts.Writer().Reader.Get(ctx, unknown)
+		found, err := l.Accounts.Get(ctx, unknown)
 		if err != nil {
 			return nil, false, err
 		}

@@ -41,7 +41,7 @@ type Project struct {
 	Documents *documents.Client // a connection with the dial options of Bound
 	Bound     *Bound
 	Bucket    *objects.Client  // nil: its files are not looked at
-	Accounts  *accounts.Client // nil: they are not looked at
+	Accounts  *accounts.Reader // nil: they are not looked at
 	Now       time.Time
 }
 
