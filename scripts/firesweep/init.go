@@ -224,7 +224,8 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		l.Accounts = &client.Writer().Reader
+		reader := client.Writer().Reader
+		l.Accounts = &reader
 	}
 	if found, err = look.Look(ctx, l); err != nil {
 		return nil, nil, nil, err

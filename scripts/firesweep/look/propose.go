@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -42,21 +43,34 @@ const (
 	graceDays = 7 // after what it belongs to is gone, or it has expired
 )
 
-// kind is a kind of collections whose documents nobody needs for long.
-type kind struct {
-	words []string
-	days  int
-	used  bool // its age is the time since it was last used
+// pattern is what documents have in common that nobody needs for long.
+type pattern struct {
+	which, why    string
+	heads         []string // the last word of the collection's name, in the singular; nil: it may have any name
+	names, values []string // one of these fields, in lower case, must have one of these values …
+	maybe         bool     // … if there is such a field
+	dates         []times  // the fields whose age counts; without any, it is the time since the document was last used
+	days          int
 }
 
-var kinds = []kind{
-	{[]string{"notification"}, 90, false},
-	{[]string{"log"}, 180, false},
-	{[]string{"draft"}, 90, true},
-	{[]string{"session", "presence"}, 90, true},
-	{[]string{"token", "otp", "nonce"}, 180, true},
-	{[]string{"cache", "temp", "tmp"}, 30, true},
-	{[]string{"invite", "invitation"}, 60, false},
+const byName = "such data is rarely needed for long, as the name of the collection says"
+
+var patterns = []pattern{
+	{which: "Sent", why: "the extension Trigger Email has dealt with it", names: []string{"delivery.state"},
+		values: []string{"SUCCESS", "ERROR"}, dates: []times{ended}, days: 30},
+	{which: "Deleted", why: "your application has marked it as deleted",
+		names: []string{"deleted", "isdeleted", "trashed", "removed"}, values: []string{"true"}, days: 30},
+	{which: "Draft", why: "nobody has worked on the draft",
+		names: []string{"status", "state"}, values: []string{"draft", "DRAFT"}, days: 180},
+	{which: "Old", why: byName, heads: []string{"notification"}, names: []string{"read", "isread", "seen", "opened"},
+		values: []string{"true"}, maybe: true, dates: []times{created, plainAt}, days: 90},
+	{which: "Old", why: byName, heads: []string{"invite", "invitation"}, names: []string{"status", "state"},
+		values: []string{"pending", "new", "sent", "open", "expired", "declined"}, maybe: true, dates: []times{created, plainAt},
+		days: 60},
+	{which: "Old", why: byName, heads: []string{"log"}, maybe: true, dates: []times{created, plainAt}, days: 180},
+	{which: "Old", why: byName, heads: []string{"token", "otp", "nonce"}, maybe: true, days: 180},
+	{which: "Old", why: byName, heads: []string{"draft", "session", "presence"}, maybe: true, days: 90},
+	{which: "Old", why: byName, heads: []string{"cache", "temp", "tmp"}, maybe: true, days: 30},
 }
 
 // kept are words for what the law, a contract or somebody's work keeps: none of it goes by age.
@@ -125,22 +139,21 @@ func (c *Collection) untouched(days int) string {
 	return ""
 }
 
-// stated returns the first field of one of some names that holds one of some values, and these.
-func (c *Collection) stated(names []string, values ...string) (field string, found []string) {
+// stated returns a condition on the first field of one of some names that has one of some values, as JSON; "" if none has.
+func (c *Collection) stated(names, values []string) string {
 	for _, f := range c.Fields {
-		if !slices.Contains(names, strings.ToLower(f.Name[strings.LastIndexByte(f.Name, '.')+1:])) {
-			continue
-		}
-		for _, value := range values {
-			if f.Values[value] > 0 {
-				found = append(found, value)
-			}
-		}
-		if found != nil {
-			return f.Name, found
+		is := slices.DeleteFunc(slices.Clone(values), func(value string) bool { return f.Values[value] == 0 })
+		switch {
+		case len(is) == 0 || !slices.Contains(names, strings.ToLower(f.Name)):
+		case is[0] == "true":
+			return fmt.Sprintf(`[{ "field": %q, "==": true }]`, f.Name)
+		case len(is) == 1:
+			return fmt.Sprintf(`[{ "field": %q, "==": %q }]`, f.Name, is[0])
+		default:
+			return fmt.Sprintf(`[{ "field": %q, "in": ["%s"] }]`, f.Name, strings.Join(is, `", "`))
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // byAge proposes that documents go by their age.
@@ -149,54 +162,22 @@ func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
 	if c.Sampled == 0 || slices.Contains(kept, head(name)) || has(name, "audit", "consent", "backup") {
 		return p, false
 	}
-	after := func(otherwise int) int {
-		if days > 0 {
-			return days
-		}
-		return otherwise
-	}
-	// Mail of the extension Trigger Email.
-	if state, sent := c.stated([]string{"state"}, "SUCCESS", "ERROR"); state == "delivery.state" {
-		if end, ok := c.dated(ended); ok {
-			return c.proposal("Sent", "the extension Trigger Email has dealt with it", where(state, sent), age(end, after(30))), true
-		}
-	}
 	if f, ok := c.dated(expires); ok && f.Oldest.Before(now.AddDate(0, 0, -graceDays)) {
 		return c.proposal("Expired", "it has expired", "", age(f, graceDays)), true
 	}
-	if field, is := c.stated([]string{"deleted", "isdeleted", "trashed", "removed"}, "true"); is != nil && c.untouched(1) != "" {
-		return c.proposal("Deleted", "your application has marked it as deleted", where(field, is), c.untouched(after(30))), true
-	}
-	if field, is := c.stated([]string{"status", "state"}, "draft"); is != nil && c.untouched(1) != "" {
-		return c.proposal("Draft", "nobody has worked on the draft", where(field, is), c.untouched(after(180))), true
-	}
-	for _, k := range kinds {
-		if !slices.Contains(k.words, head(name)) {
-			continue
+	for _, p := range patterns {
+		where, n := c.stated(p.names, p.values), cmp.Or(days, p.days)
+		old := c.untouched(n)
+		if f, ok := c.dated(p.dates...); ok {
+			old = age(f, n)
 		}
-		what := fmt.Sprintf("such data is rarely needed for long: it is called %s", name)
-		condition := ""
-		if slices.Contains(k.words, "notification") {
-			if field, is := c.stated([]string{"read", "isread", "seen", "opened"}, "true"); is != nil {
-				condition = where(field, is)
-			}
-		}
-		if slices.Contains(k.words, "invite") {
-			if field, is := c.stated([]string{"status", "state"}, "pending", "new", "sent", "open", "expired", "declined"); is != nil {
-				condition = where(field, is)
-			}
-		}
-		old := c.untouched(after(k.days))
-		if f, ok := c.dated(created, plainAt); ok && !k.used {
-			old = age(f, after(k.days))
-		}
-		if old != "" {
-			return c.proposal("Old", what, condition, old), true
+		if (p.heads == nil || slices.Contains(p.heads, head(name))) && (where != "" || p.maybe) && old != "" {
+			return c.proposal(p.which, p.why, where, old), true
 		}
 	}
 	if f, ok := c.dated(usedNow); ok && f.Middle.Before(now.AddDate(-1, 0, 0)) {
 		what := fmt.Sprintf("by %s, most of %s has not been used for a year", f.Name, name)
-		return c.proposal("Unused", what, "", age(f, after(730))), true
+		return c.proposal("Unused", what, "", age(f, cmp.Or(days, 730))), true
 	}
 	return p, false
 }
@@ -214,17 +195,6 @@ func age(f Field, days int) string {
 
 // written is the age of what was written last.
 func written(days int) string { return fmt.Sprintf(`{ "by": "updateTime", "days": %d }`, days) }
-
-// where returns a condition as JSON.
-func where(field string, values []string) string {
-	switch {
-	case slices.Equal(values, []string{"true"}):
-		return fmt.Sprintf(`[{ "field": %q, "==": true }]`, field)
-	case len(values) == 1:
-		return fmt.Sprintf(`[{ "field": %q, "==": %q }]`, field, values[0])
-	}
-	return fmt.Sprintf(`[{ "field": %q, "in": ["%s"] }]`, field, strings.Join(values, `", "`))
-}
 
 // proposal proposes a rule about the collection's documents.
 func (c *Collection) proposal(which, why, where, age string) Proposal {
@@ -370,13 +340,10 @@ func (a *Accounts) unused(days int) (p Proposal, ok bool) {
 	if a == nil || a.Guests == 0 {
 		return p, false
 	}
-	if days == 0 {
-		days = guestDays
-	}
 	p = Proposal{Name: "Unused Guests", Scans: true, Things: "accounts",
 		Why: "guests who sign in on another device, or delete the app, never come back to their account"}
 	p.add("accounts", quoted(rule.Anonymous))
-	p.add("age", fmt.Sprintf(`{ "by": "lastActive", "days": %d }`, days))
+	p.add("age", fmt.Sprintf(`{ "by": "lastActive", "days": %d }`, cmp.Or(days, guestDays)))
 	var unless []string
 	for _, owners := range a.owners {
 		unless = append(unless, fmt.Sprintf(`{ "document": %q }`, owners+"/{uid}"))
