@@ -63,8 +63,8 @@ is left out, except for documents.`,
 	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
 	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
 	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
-	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of what goes by age, for all proposals (default: by what it is)")
-	c.Flags().StringVar(&f.rules, "rules", "", "the `FILE` of your rules (default: firesweep.json beside firebase.json, or here)")
+	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
+	c.Flags().StringVar(&f.rules, "rules", "", "your rules are in `FILE`, not in firesweep.json")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, getenv, names) }
 	return c
