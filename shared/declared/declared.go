@@ -20,5 +20,5 @@ func Job(name string, r rule.Rule) cleanup.Job {
 		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: cleanup.Reach{Account: true}}
 	}
 	c := ofDocuments(r)
-	return cleanup.Job{Name: name, Begin: c.begin, Rules: []cleanup.AnyRule{c.sweepRule()}}
+	return cleanup.Job{Name: name, Begin: c.begin, Rules: []cleanup.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}
 }

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+type initFlags struct {
+	yes, write, json bool
+	maxReads, days   int
+	rules            string
+}
+
+const (
+	defaultReads = 5000
+	leastReads   = 500 // what a collection takes, and something for what it belongs to
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var f initFlags
+	c := &cobra.Command{
+		Use:   "init [RULE...]",
+		Short: "Look at a project, and propose rules for what could go",
+		Long: `Look at a part of each collection, at files and at accounts, and propose rules
+for what is commonly cleaned up: what has expired or was marked as deleted, old
+notifications, sessions and drafts, what belongs to accounts and documents that
+are gone, and guests who never came back.
+
+It says first how much it reads at most, and asks. Nothing is written to the
+project: the connections refuse it. Then it asks for each proposal whether to
+write it into firesweep.json. Rules that are there stay as they are.
+
+--yes reads without asking, and only shows the proposals; --write, or their
+names, write them. Your own credentials need roles/datastore.viewer,
+roles/storage.objectViewer and roles/firebaseauth.viewer; what may not be read
+is left out, except for documents.`,
+		Example: `  firesweep init --project my-project
+  firesweep init --yes                        # only shows proposals
+  firesweep init --yes --write                # writes all of them
+  firesweep init --yes cleanupOldSessions     # writes this one
+  firesweep init --yes --json | jq '.proposals[].rule'`,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
+	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
+	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
+	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
+	c.Flags().StringVar(&f.rules, "rules", "", "your rules are in `FILE`, not in firesweep.json")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, getenv, names) }
+	return c
+}
+
+// proposed is a proposal that has passed the checks. docs/command.md documents it as JSON.
+type proposed struct {
+	Name    string             `json:"name"`
+	Rule    json.RawMessage    `json:"rule"` // the entry of functions
+	Does    string             `json:"does"`
+	Why     string             `json:"why"`
+	Due     look.Due           `json:"due"`
+	Price   map[string]float64 `json:"price"`   // in US dollars, of what is due now, by the class of locations
+	Monthly map[string]float64 `json:"monthly"` // likewise, of its runs in a month in which nothing is due
+	Saves   map[string]float64 `json:"saves"`   // likewise, a month, of what is stored
+	Index   bool               `json:"index"`   // it needs an index that Firestore does not make by itself
+	Written bool               `json:"written"`
+
+	things     string
+	now, month usage.Usage
+}
+
+func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, names []string) error {
+	switch {
+	case f.maxReads < leastReads:
+		return wrongUse("--max-reads is %d: it must be %d or more", f.maxReads, leastReads)
+	case f.days < 0 || f.days > 36_500:
+		return wrongUse("--days is %d: it must be from 1 to 36500", f.days)
+	case f.write && len(names) > 0:
+		return wrongUse("--write writes all proposals: leave the names out")
+	case !f.yes && (!a.screen.in || f.json):
+		return wrongUse("it reads up to %d documents of the project, and asks first; "+
+			"where nobody can be asked, add --yes", f.maxReads)
+	}
+	file, err := a.openRules(f.rules)
+	if err != nil {
+		return err
+	}
+	cfg, uses, err := initSettings(getenv)
+	if err != nil {
+		return err
+	}
+	p, in := a.printer(), bufio.NewReader(a.in)
+	if f.json {
+		p.W = a.errs // standard output is for programs
+	}
+	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
+		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
+	if !f.yes && !a.agrees(in, "Go on?") {
+		return errors.New("nothing was read: the answer was not yes")
+	}
+	ctx := c.Context()
+	var at far
+	at.set("looking at "+cfg.Project, 0, 0)
+	stop := a.progress(ctx, at.now)
+	found, all, bound, err := a.look(ctx, f, cfg, uses, file)
+	stop()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(one proposed) bool { return one.Name == name }) {
+			return fmt.Errorf("%s is not proposed, and nothing was written", name)
+		}
+	}
+	if !f.json {
+		p.seen(found, bound)
+	}
+	for i := range all {
+		if !f.json {
+			p.proposed(i+1, all[i])
+		}
+		ask := !f.yes && !f.write && len(names) == 0
+		all[i].Written = f.write || slices.Contains(names, all[i].Name) || ask && a.agrees(in, "Write this rule?")
+	}
+	if err := file.write(all); err != nil {
+		return err
+	}
+	if f.json {
+		return a.writeJSON(map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
+	}
+	p.initDone(file.name, c, all)
+	return nil
+}
+
+// agrees asks a question that is answered by yes or no.
+func (a *app) agrees(in *bufio.Reader, question string) bool {
+	fmt.Fprint(a.errs, question+" (y/N) ")
+	answer, err := in.ReadString('\n')
+	if err != nil { // the end of the input is a no
+		fmt.Fprintln(a.errs)
+	}
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+}
+
+// initSettings returns the settings, and what is looked at: with emulators, only those backends that are emulated.
+func initSettings(getenv func(string) string) (cfg config.Config, uses []config.Backend, err error) {
+	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
+		return cfg, nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+	}
+	uses = []config.Backend{config.Firestore}
+	set := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return getenv(name) != "" })
+	}
+	onEmulators := set("FIRESTORE_EMULATOR_HOST")
+	if !onEmulators || set("STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST") {
+		uses = append(uses, config.Storage)
+	}
+	if !onEmulators || set("FIREBASE_AUTH_EMULATOR_HOST") {
+		uses = append(uses, config.Auth)
+	}
+	cfg, err = config.Load(config.Previewing(func(name string) string {
+		if name == "STORAGE_BUCKET" {
+			return cmp.Or(getenv(name), getenv("GOOGLE_CLOUD_PROJECT")+".firebasestorage.app")
+		}
+		return getenv(name)
+	}), nil, uses...)
+	if err != nil {
+		return cfg, nil, usageError{err}
+	}
+	return cfg, uses, nil
+}
+
+// initUses says what is read besides documents.
+func initUses(cfg config.Config, uses []config.Backend) (text string) {
+	if slices.Contains(uses, config.Storage) {
+		text += fmt.Sprintf(", lists the files of %s in at most %d requests", cfg.Bucket, look.FilePages)
+	}
+	if slices.Contains(uses, config.Auth) {
+		text += fmt.Sprintf(", and lists at most %d accounts, which is free", look.AccountPages*accounts.PageSize)
+	}
+	return text
+}
+
+// look looks at the project, and returns the proposals that pass the checks.
+func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []config.Backend, file *ruleFile) (
+	found *look.Findings, all []proposed, bound *look.Bound, err error,
+) {
+	bound = look.NewBound(f.maxReads)
+	l := look.Project{Bound: bound, Now: a.clock()}
+	l.Documents, err = documents.Open(ctx, documents.Database{
+		Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore,
+	}, slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() { err = errors.Join(err, l.Documents.Close()) }()
+	if slices.Contains(uses, config.Storage) {
+		l.Bucket, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		defer func() { err = errors.Join(err, l.Bucket.Close()) }()
+	}
+	if slices.Contains(uses, config.Auth) {
+		client, err := accounts.OpenForOperator(ctx, cfg.Project, accounts.ReadOnly)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		reader := client.Writer().Reader
+		l.Accounts = &reader
+	}
+	if found, err = look.Look(ctx, l); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, p := range found.Proposals(l.Now, f.days) {
+		one, err := tried(ctx, l, p, file, len(all))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if one != nil {
+			all = append(all, *one)
+		}
+	}
+	return found, all, bound, nil
+}
+
+// tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
+// the checks refuse it, there is such a rule already, or nothing is due.
+func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
+	name := file.newName(p.Name)
+	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
+	if p.Scans {
+		when = fmt.Sprintf("%d 4 * * 1", nth*7%60)
+	}
+	e, ok := file.with(p.Text(name, when))
+	if !ok || file.covers(e) {
+		return nil, nil
+	}
+	due := p.Due(*e.Rule, l.Now)
+	exactly := e.Finds() && !slices.Contains(e.Age[0].As, "text")
+	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
+		most := left * 1000
+		// If it fails, because there is no index, what the sample tells is all that is known.
+		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
+			due = due.Times(n)
+		}
+	}
+	if due.Items == 0 {
+		return nil, nil
+	}
+	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Rule.Objects == "" { // its safety limit would stop it
+		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})
+		if e, ok = file.with(p.Text(name, when)); !ok {
+			return nil, nil
+		}
+	}
+	text := p.Text(name, when)
+	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Rule.Words(), Why: p.Why, Due: due, things: p.Things,
+		Index: len(e.AllIndexes()) > 0, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
+	if err := one.pay(e, p.Scans); err != nil {
+		return nil, err
+	}
+	file.take(name)
+	return &one, nil
+}
+
+// pay works out what the rule costs and saves.
+func (one *proposed) pay(e manifest.Entry, scans bool) error {
+	monthly, err := schedule.Monthly(e)
+	if err != nil {
+		return err
+	}
+	items, of, runs := int64(one.Due.Items), int64(one.Due.Of), int64(monthly)
+	run := atRest
+	switch {
+	case e.Rule.Objects != "":
+		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30 // thirty owners are looked up with one read
+	case e.Rule.Accounts != "":
+		run.FirestoreReads += items * int64(len(e.Rule.Unless))
+	case scans:
+		run.FirestoreReads += of * int64(1+len(e.Rule.Gone))
+	}
+	one.month = usage.Usage{
+		FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA,
+	}
+	one.now = run.Plus(usage.Usage{FirestoreWrites: 2 * items / loggedTogether})
+	if e.Rule.OfDocuments() {
+		one.now = one.now.Plus(usage.Usage{FirestoreReads: items, FirestoreDeletes: items})
+	}
+	for _, l := range prices.Lists {
+		stored := l.Document
+		if e.Rule.Objects != "" {
+			stored = l.Object
+		}
+		one.Price[l.Name], one.Monthly[l.Name] = l.Of(one.now), l.Of(one.month)
+		one.Saves[l.Name] = math.Round(stored*float64(one.Due.Bytes)/(1<<30)*1e9) / 1e9
+	}
+	return nil
+}

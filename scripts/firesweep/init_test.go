@@ -1,0 +1,631 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// future is long after the emulators' own clocks, so that whatever they date is old.
+var future = time.Date(2035, 1, 10, 15, 0, 0, 0, time.UTC)
+
+type fields = map[string]any
+
+// autoID returns an id like those that Firestore makes, uidOf one like Authentication's.
+func autoID(n int) string { return fmt.Sprintf("%c%019d", "ABCDEabcdeKLMNOPpqrs"[n%20], n) }
+func uidOf(n int) string  { return fmt.Sprintf("%c%027d", 'A'+rune(n%26), n) }
+
+// inTheFuture returns somebody with a file for rules that does not exist yet.
+func inTheFuture(t *testing.T) (o *operator, file string) {
+	t.Helper()
+	o = newOperator(t)
+	o.now = future
+	return o, filepath.Join(t.TempDir(), "firesweep.json")
+}
+
+func (o *operator) people(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		o.Import(t, new(auth.UserToImport).UID(uidOf(i)).Email(uidOf(i)+"@example.com"))
+	}
+}
+
+func (o *operator) guest(t *testing.T, n, days int) {
+	t.Helper()
+	o.Import(t, new(auth.UserToImport).UID(fmt.Sprintf("guest%023d", n)).Metadata(&auth.UserMetadata{
+		CreationTimestamp: future.AddDate(-1, 0, 0).UnixMilli(), LastLogInTimestamp: future.AddDate(0, 0, -days).UnixMilli()}))
+}
+
+// rides is an application with an account for each driver, a trip of a driver that is gone, and drafts by their status.
+func rides(t *testing.T, o *operator) {
+	t.Helper()
+	o.people(t, 10)
+	for n := range 12 { // two drivers have no account
+		o.Set(t, "drivers/"+uidOf(n), fields{"name": "driver " + autoID(n), "lastSeenAt": future.AddDate(0, 0, -n).UnixMilli()})
+		o.Set(t, "drivers/"+uidOf(n)+"/trips/"+autoID(n), fields{"km": int64(n)})
+		o.Put(t, "licences/"+uidOf(n)+".jpg", nil, []byte("picture"))
+	}
+	o.Set(t, "drivers/"+uidOf(20)+"/trips/"+autoID(20), fields{"km": int64(5)})
+	o.Put(t, "licences/"+uidOf(20)+".jpg", nil, []byte("picture"))
+	for n := range 30 {
+		o.Set(t, "rides/"+autoID(n), fields{"status": []string{"draft", "live"}[n%2], "changedAt": future.AddDate(0, 0, -30*n), "driverId": uidOf(n % 12)})
+	}
+	for n := range 3 {
+		o.guest(t, n, 60*n)
+	}
+}
+
+// forum is an application without accounts: much in a collection, subcollections, times as text and as seconds, and things that
+// clients have marked.
+func forum(t *testing.T, o *operator) {
+	t.Helper()
+	o.SetMany(t, 300, func(n int) (string, map[string]any) {
+		return "notifications/" + autoID(n), fields{"sentAt": future.AddDate(0, 0, -n), "to": "all"}
+	})
+	for n := range 20 {
+		o.Set(t, "boards/"+autoID(n%8), fields{"title": "board"})
+		o.Set(t, "boards/"+autoID(n%8)+"/posts/"+autoID(n), fields{"deleted": n%4 == 0, "updatedAt": future.AddDate(0, 0, -10*n).Format(time.RFC3339)})
+		o.Set(t, "otpCodes/"+autoID(n), fields{"expiresAt": future.AddDate(0, 0, 10-n).Unix()})
+		o.Set(t, "auditLogs/"+autoID(n), fields{"createdAt": future.AddDate(-3, 0, 0)})
+		o.Set(t, "sessions/"+autoID(n), fields{"startedBy": "somebody", "createdAt": future.AddDate(0, 0, -20*n)})
+	}
+	o.Set(t, "boards/"+autoID(50)+"/posts/"+autoID(50), fields{"deleted": false, "updatedAt": future.Format(time.RFC3339)})
+}
+
+// shop is an application with references, sent mail, files in a folder of each product, and data that must be kept.
+func shop(t *testing.T, o *operator) {
+	t.Helper()
+	for n := range 10 {
+		product := autoID(100 + n)
+		if n > 1 {
+			o.Set(t, "products/"+product, fields{"name": "product"})
+		}
+		o.Put(t, "photos/"+product+"/large.jpg", nil, []byte("0123456789"))
+		o.Put(t, "photos/"+product+"/small.jpg", nil, []byte("01234"))
+		o.Set(t, "reviews/"+autoID(n), fields{"product": o.Firestore(t).Doc("products/" + product), "stars": int64(n), "createdAt": future.AddDate(-4, 0, 0)})
+		o.Set(t, "orders/"+autoID(n), fields{"expiresAt": future.AddDate(-5, 0, 0), "createdAt": future.AddDate(-5, 0, 0)})
+		o.Set(t, "mail/"+autoID(n), fields{"to": "a@example.com",
+			"delivery": fields{"state": []string{"SUCCESS", "ERROR", "PENDING"}[n%3], "endTime": future.AddDate(0, 0, -10*n)}})
+		o.Put(t, "banners/"+autoID(200+n)+".png", nil, nil)
+	}
+	for n := range 10 { // who buys as nobody is nobody whom an account could have lost
+		buyer := uidOf(n)
+		if n == 9 {
+			buyer = "nobody"
+		}
+		o.Set(t, "carts/"+autoID(n), fields{"userId": buyer, "sum": int64(n)})
+	}
+	o.people(t, 9)
+}
+
+// asText returns all that the project holds, as a text.
+func (o *operator) asText(t *testing.T) string {
+	t.Helper()
+	text, err := json.MarshalIndent(o.everything(t), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// found is a proposal as tests compare it.
+type foundRule struct {
+	Rule  any
+	Items int
+	Of    int
+	Exact bool
+}
+
+// proposals runs init and returns what it proposes, by name.
+func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule {
+	t.Helper()
+	out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json"}, args...)...)
+	var answer struct {
+		Proposals []proposed
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]foundRule{}
+	for _, p := range answer.Proposals {
+		all[p.Name] = foundRule{ruleOf(t, string(p.Rule)), p.Due.Items, p.Due.Of, p.Due.Exact}
+	}
+	return all
+}
+
+// ruleOf returns what a rule says, without its name and schedule.
+func ruleOf(t *testing.T, text string) any {
+	t.Helper()
+	var rule map[string]any
+	if err := json.Unmarshal([]byte(text), &rule); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	delete(rule, "name")
+	delete(rule, "schedule")
+	return rule
+}
+
+// planOf returns how much the plan of a rule in a file finds.
+func (o *operator) planOf(t *testing.T, file, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := functions.Read(manifest.File{Name: file, Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
+	f := engine.NewFunction(declared.Job(name, *all[i].Rule), time.Minute, all[i].Uses())
+	f.Getenv, f.Clock, f.Log = func(name string) string { return o.env[name] }, func() time.Time { return o.now }, io.Discard
+	report, err := f.Plan(t.Context(), engine.PlanOptions{})
+	if err != nil || report.Status != engine.Completed {
+		t.Fatalf("%s: %v %+v", name, err, report)
+	}
+	return len(report.Plan)
+}
+
+// TestInitProposes: what is proposed for three applications, and how much it finds.
+func TestInitProposes(t *testing.T) {
+	t.Parallel()
+	type rules = map[string]string
+	for name, tt := range map[string]struct {
+		fill func(*testing.T, *operator)
+		args []string
+		want map[string]foundRule
+		rule rules
+	}{
+		"rides": {rides, nil, map[string]foundRule{
+			"cleanupOrphanedDrivers": {nil, 2, 12, true}, "cleanupOrphanedDriversTrips": {nil, 1, 13, true}, "cleanupDraftRides": {nil, 11, 30, true},
+			"cleanupOrphanedLicencesFiles": {nil, 1, 13, true}, "cleanupUnusedGuests": {nil, 1, 13, true},
+		}, rules{
+			"cleanupOrphanedDrivers":       `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`,
+			"cleanupOrphanedDriversTrips":  `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`,
+			"cleanupDraftRides":            `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`,
+			"cleanupOrphanedLicencesFiles": `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`,
+			"cleanupUnusedGuests":          `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`,
+		}},
+		"forum": {forum, nil, map[string]foundRule{
+			"cleanupOldNotifications": {nil, 209, 300, true}, "cleanupDeletedBoardsPosts": {nil, 4, 21, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
+			"cleanupOldSessions": {nil, 15, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
+		}, rules{
+			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`,
+			"cleanupDeletedBoardsPosts":  `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`,
+			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
+			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`,
+			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		}},
+		"forum, another age": {forum, []string{"--days", "200"}, map[string]foundRule{
+			"cleanupOldNotifications": {nil, 99, 300, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
+			"cleanupOldSessions": {nil, 9, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
+		}, rules{
+			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":200}}`,
+			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
+			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`,
+			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		}},
+		"shop": {shop, nil, map[string]foundRule{
+			"cleanupSentMail": {nil, 4, 10, true}, "cleanupOrphanedReviews": {nil, 2, 10, true}, "cleanupOrphanedPhotosFiles": {nil, 4, 20, true},
+		}, rules{
+			"cleanupSentMail":            `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`,
+			"cleanupOrphanedReviews":     `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`,
+			"cleanupOrphanedPhotosFiles": `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, file := inTheFuture(t)
+			tt.fill(t, o)
+			before := o.asText(t)
+			got := o.proposals(t, append(tt.args, "--rules", file)...)
+			for name, rule := range tt.rule {
+				one := tt.want[name]
+				one.Rule = ruleOf(t, rule)
+				tt.want[name] = one
+			}
+			want(t, "proposals", tt.want, got)
+			want(t, "the project", before, o.asText(t))
+			if _, err := os.Stat(file); !os.IsNotExist(err) {
+				t.Errorf("%s: %v", file, err)
+			}
+			o.proposals(t, append(tt.args, "--rules", file, "--write")...)
+			for name, one := range tt.want {
+				want(t, "what a plan of "+name+" finds", one.Items, o.planOf(t, file, name))
+			}
+			again := o.proposals(t, append(tt.args, "--rules", file)...)
+			want(t, "proposals beside these rules", map[string]foundRule{}, again)
+		})
+	}
+}
+
+// TestInitShows is what somebody reads and writes at a terminal of 80 columns.
+func TestInitShows(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	o.screen.in, o.in = true, "yes\ny\nn\n\nno\nN\n"
+	out, errs := o.ends(t, exitFine, "init", "--rules", file)
+	begin, out, _ := strings.Cut(out, "\n\n") // its lines depend on how long the names are, and so do those of the end
+	out, end, _ := strings.Cut(out, file)
+	inOneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents "+
+		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", inOneLine(begin))
+	want(t, "output", ridesShown, strings.ReplaceAll(out, time.Now().UTC().Format(time.DateOnly), "TODAY"))
+	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan", inOneLine(end))
+	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "file", `{
+  "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
+  "functions": [
+    {
+      "name": "cleanupOrphanedDrivers",
+      "schedule": "0 4 * * 1",
+      "collection": "drivers",
+      "age": { "by": "updateTime", "days": 7 },
+      "gone": [{ "account": "{id}" }],
+      "with": [{ "subcollection": "**" }]
+    }
+  ]
+}
+`, string(text))
+}
+
+const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
+  drivers                        12         12
+    name text
+    lastSeenAt number, holds times as milliseconds: from 2034-12-30 to
+      2035-01-10, half before 2035-01-05
+    {id} names an account: 2 of 12 gone
+    of the first names, 1 have collections below them and no document
+  rides                          30         30
+    driverId text, status text (draft: 15, live: 15)
+    changedAt timestamp from 2032-08-23 to 2035-01-10, half before 2033-11-16
+    driverId names a document in drivers: 0 of 12 gone
+  drivers/{driver}/trips         13         13
+    km number
+    {parent} names the document above it: 1 of 13 gone
+    {driver} names an account: 3 of 13 gone
+
+  FOLDER     FILES      SIZE  OLDEST      NEWEST
+  licences/     13  91 bytes  TODAY  TODAY
+    licences/{driver}.*: {driver} names a document in drivers: 1 of 13 gone
+
+  13 accounts, 3 of them guests (anonymous)
+  138 documents read; nothing was written to the project
+
+1. cleanupOrphanedDrivers
+  Deletes documents of drivers that were written more than 7 days ago and for
+  which no account {id} exists; with each go all documents below it.
+
+  finds     2 of 12 documents now
+  why       of 12 that were looked at, 2 have no account
+  costs     now less than a cent; then, each month, less than a cent
+  saves     274 bytes, less than a cent a month
+
+2. cleanupDraftRides
+  Deletes documents of rides whose status is draft and whose changedAt is more
+  than 180 days ago.
+
+  finds     11 of 30 documents now
+  why       nobody has worked on the draft
+  costs     now less than a cent; then, each month, less than a cent
+  saves     1.5 KiB, less than a cent a month
+  index     it needs one that Firestore does not make by itself:
+            firesweep indexes writes it
+
+3. cleanupOrphanedDriversTrips
+  Deletes documents of trips below drivers/{driver} that were written more than
+  7 days ago, for which no {parent} exists and for which no account {driver}
+  exists.
+
+  finds     1 of 13 documents now
+  why       of 13 that were looked at, 1 have no document above it and
+            no account
+  costs     now less than a cent; then, each month, less than a cent
+  saves     123 bytes, less than a cent a month
+
+4. cleanupOrphanedLicencesFiles
+  Deletes objects licences/{driver}.* that were uploaded more than 7 days ago
+  and for which no drivers/{driver} exists.
+
+  finds     1 of 13 files now
+  why       of 13 owners that were looked up, 1 are not in drivers
+  costs     now less than a cent; then, each month, less than a cent
+  saves     7 bytes, less than a cent a month
+
+5. cleanupUnusedGuests
+  Deletes anonymous accounts that were last active more than 90 days ago, unless
+  drivers/{uid} exists.
+
+  finds     1 of 13 accounts now
+  why       guests who sign in on another device, or delete the app,
+            never come back to their account
+  costs     now less than a cent; then, each month, less than a cent
+
+`
+
+// TestInitProposesNothing: what looks like what is proposed, and must not be.
+func TestInitProposesNothing(t *testing.T) {
+	t.Parallel()
+	old := future.AddDate(-5, 0, 0)
+	for name, tt := range map[string]struct {
+		fill func(t *testing.T, o *operator, n int) // called for 0 to 19
+	}{
+		"an empty project": {func(*testing.T, *operator, int) {}},
+		"what the law keeps": {func(t *testing.T, o *operator, n int) {
+			for _, collection := range []string{"orders", "subscriptions", "users", "consentLogs", "userAccounts"} {
+				o.Set(t, collection+"/"+autoID(n), fields{"expiresAt": old, "createdAt": old, "lastLogin": old})
+			}
+		}},
+		"old, and of no known kind": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "recipes/"+autoID(n), fields{"createdAt": old, "updatedAt": old, "status": "live"})
+		}},
+		"exactly old enough": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": future.AddDate(0, 0, -90)})
+			o.Set(t, "otps/"+autoID(n), fields{"expiresAt": future.AddDate(0, 0, -7)})
+		}},
+		"times that few documents have": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), map[bool]fields{true: {"createdAt": old}, false: {"text": "x"}}[n < 10])
+		}},
+		"numbers that are no times": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": int64(n)})
+		}},
+		"an owner that is nobody's id": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 9)
+			o.Set(t, "carts/"+autoID(n), fields{"userId": []string{uidOf(n % 9), "nobody"}[n/19]})
+		}},
+		"most owners are gone": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 9)
+			o.Set(t, "carts/"+autoID(n), fields{"userId": uidOf(n)})
+		}},
+		"most owners are gone, but for the first that are looked up": {func(t *testing.T, o *operator, n int) {
+			for i := 2 * n; i < 2*n+2; i++ {
+				uid := fmt.Sprintf("%028d", i)
+				if i%4 == 0 {
+					o.Import(t, new(auth.UserToImport).UID(uid))
+				}
+				o.Set(t, "carts/"+autoID(i), fields{"userId": uid})
+			}
+		}},
+		"few owners": {func(t *testing.T, o *operator, n int) {
+			if n < 4 {
+				o.people(t, 3)
+				o.Set(t, "carts/"+autoID(n), fields{"userId": uidOf(n)})
+			}
+		}},
+		"settings of notifications": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notificationChannels/"+autoID(n), fields{"createdAt": old})
+		}},
+		"times far ahead": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "notifications/"+autoID(n), fields{"createdAt": int64(4e12) + int64(n), "expiresAt": int64(1e15)})
+		}},
+		"parents that nobody writes": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "chats/"+autoID(n)+"/messages/"+autoID(n), fields{"text": "x"})
+		}},
+		"a file of nobody": {func(t *testing.T, o *operator, n int) {
+			o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+			o.Put(t, "avatars/default.png", nil, nil)
+		}},
+		"a file whose owner has an account": {func(t *testing.T, o *operator, n int) {
+			o.people(t, 20)
+			if n > 0 {
+				o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			}
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+		}},
+		"files at several depths": {func(t *testing.T, o *operator, n int) {
+			if n > 0 {
+				o.Set(t, "users/"+uidOf(n), fields{"x": true})
+			}
+			o.Put(t, "avatars/"+uidOf(n)+".png", nil, nil)
+			o.Put(t, "avatars/"+uidOf(n)+"/small.png", nil, nil)
+		}},
+		"guests who are back": {func(t *testing.T, o *operator, n int) { o.guest(t, n, 2*n) }},
+		"guests who have a document": {func(t *testing.T, o *operator, n int) {
+			o.guest(t, n, 200)
+			o.Set(t, fmt.Sprintf("users/guest%023d", n), fields{"x": true})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, file := inTheFuture(t)
+			for n := range 20 {
+				tt.fill(t, o, n)
+			}
+			got := o.proposals(t, "--rules", file)
+			want(t, "proposals", map[string]foundRule{}, got)
+		})
+	}
+}
+
+// TestInitKeepsToItsBound: the reads that the emulator's answers add up to are no more than was said, and what is left out is named.
+func TestInitKeepsToItsBound(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	o.SetMany(t, 30*40, func(n int) (string, map[string]any) {
+		return fmt.Sprintf("logs%02d/%s", n/40, autoID(n)), fields{"createdAt": future.AddDate(-1, 0, 0)}
+	})
+	for _, bound := range []int{500, 1000, 5000} {
+		out, _ := o.ends(t, exitFine, "init", "--yes", "--json", "--rules", file, "--max-reads", fmt.Sprint(bound))
+		var answer struct {
+			Reads int
+			Found struct {
+				Collections []any
+				Unseen      []string
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if answer.Reads > bound || answer.Reads < 40 {
+			t.Errorf("bound %d: %d reads", bound, answer.Reads)
+		}
+		want(t, fmt.Sprintf("bound %d, collections looked at or named", bound), 30, len(answer.Found.Collections)+len(answer.Found.Unseen))
+		if bound < 5000 && !slices.Contains(answer.Found.Unseen, "logs29: the bound of reads is reached") {
+			t.Errorf("bound %d: %v", bound, answer.Found.Unseen)
+		}
+	}
+}
+
+// TestInitOnlyWhatIsEmulated: with an emulator of Firestore alone, no file and no account of a real project is asked for.
+func TestInitOnlyWhatIsEmulated(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	for _, name := range []string{"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "STORAGE_BUCKET"} {
+		delete(o.env, name)
+	}
+	got := o.proposals(t, "--rules", file)
+	var names []string
+	for name := range got {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	want(t, "proposals", []string{"cleanupDraftRides", "cleanupOrphanedDriversTrips"}, names)
+}
+
+// TestInitAsks: nothing is read before somebody agrees.
+func TestInitAsks(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	o.refuses(t, exitWrongUse, "it reads up to 5000 documents of the project, and asks first; where nobody can be asked, add --yes", "init", "--rules", file)
+	o.refuses(t, exitWrongUse, "add --yes", "init", "--write", "--rules", file)
+	o.screen.in = true
+	o.refuses(t, exitWrongUse, "add --yes", "init", "--json", "--rules", file)
+	o.env["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:9" // nobody answers there
+	for _, in := range []string{"n\n", "", "no\n", "yep\n"} {
+		o.in = in
+		_, errs := o.ends(t, exitFailed, "init", "--rules", file)
+		wantParts(t, errs, "nothing was read: the answer was not yes")
+	}
+	for _, args := range [][]string{{"--max-reads", "499"}, {"--days", "-1"}, {"--write", "cleanupX"}} {
+		o.refuses(t, exitWrongUse, strings.TrimPrefix(args[0], "--"), append([]string{"init", "--yes", "--rules", file}, args...)...)
+	}
+	delete(o.env, "GOOGLE_CLOUD_PROJECT")
+	o.refuses(t, exitWrongUse, "no project: give --project, or set GOOGLE_CLOUD_PROJECT", "init", "--yes", "--rules", file)
+}
+
+// TestInitWritesIntoAFile: what is there stays as it is, and what cannot be added to is refused unchanged.
+func TestInitWritesIntoAFile(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	rides(t, o)
+	const before = `// of our application
+{
+  "functions": [
+    { // drafts of rides
+      "name": "cleanupRides", "schedule": "1 2 * * *",
+      "collection": "rides", "age": { "field": "changedAt", "days": 400 }, // a year and more
+    },
+    { "name": "cleanupUnusedGuests", "schedule": "1 2 * * *", "collection": "visits", "age": "any" }
+  ], /* no more */
+  "$schema": "rules.schema.json"
+}
+`
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content := func() string {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	put(before)
+	_, errs := o.ends(t, exitFailed, "init", "--yes", "--rules", file, "cleanupDraftRides")
+	wantParts(t, errs, "cleanupDraftRides is not proposed, and nothing was written")
+	want(t, "the file", before, content())
+	out, _ := o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupUnusedGuests2")
+	want(t, "the file", strings.Replace(before, `"age": "any" }
+  ], /*`, `"age": "any" },
+    {
+      "name": "cleanupUnusedGuests2",
+      "schedule": "21 4 * * 1",
+      "accounts": "anonymous",
+      "age": { "by": "lastActive", "days": 90 },
+      "unless": [{ "document": "drivers/{uid}" }]
+    }
+  ], /*`, 1), content())
+	wantParts(t, out, "cleanupUnusedGuests2. Nothing is deleted yet", "firesweep plan")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
+		put(wrong)
+		o.refuses(t, exitWrongUse, "firesweep.json", "init", "--yes", "--write", "--rules", file)
+		want(t, "the file", wrong, content())
+	}
+	put("{}")
+	o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupDraftRides")
+	wantParts(t, content(), `"name": "cleanupDraftRides"`)
+}
+
+// TestInitCapitals: what deletes more than half says so.
+func TestInitCapitals(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	forum(t, o)
+	out := o.well(t, "init", "--yes", "--rules", file)
+	for _, one := range strings.Split(out, "\n\n")[1:] {
+		more := strings.Contains(one, "209 of 300") || strings.Contains(one, "15 of 20")
+		if more != strings.Contains(one, "THIS DELETES MORE THAN HALF OF ALL THESE DOCUMENTS.") {
+			t.Errorf("more than half: %t, yet it says\n%s", more, one)
+		}
+	}
+}
+
+// TestInitOnExportedData: an export that is imported into an emulator is looked at as the project was.
+func TestInitOnExportedData(t *testing.T) {
+	t.Parallel()
+	from, file := inTheFuture(t)
+	forum(t, from)
+	to, _ := inTheFuture(t)
+	folder := t.TempDir()
+	send := func(verb string, of *operator, body fields) {
+		t.Helper()
+		body["database"] = "projects/" + of.ID + "/databases/(default)"
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := "http://" + of.env["FIRESTORE_EMULATOR_HOST"] + "/emulator/v1/projects/" + of.ID + ":" + verb
+		answer, err := http.Post(url, "application/json", bytes.NewReader(text)) //nolint:noctx // of a local emulator
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }() // it was read
+		if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", verb, answer.StatusCode, said, err)
+		}
+	}
+	send("export", from, fields{"export_directory": folder, "export_name": "firestore_export"})
+	send("import", to, fields{"export_directory": filepath.Join(folder, "firestore_export", "firestore_export.overall_export_metadata")})
+	wanted := from.proposals(t, "--rules", file)
+	got := to.proposals(t, "--rules", file)
+	want(t, "proposals", wanted, got)
+}
