@@ -86,6 +86,23 @@ func TestAnApprovedPlan(t *testing.T) {
 		"it was changed since the plan was approved"}, reasons(rep))
 }
 
+// TestPreviewOfAnApprovedPlan lists what a run by it would do, and does nothing.
+func TestPreviewOfAnApprovedPlan(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 3)
+	a := approvalOf(t, f)
+	a.Items = a.Items[1:]
+	f.Delete(t, "things/t002")
+	rep := f.RunQuery(t, "?dryRun=true", body(t, a))
+	enginetest.Want(t, "status", report.Completed, rep.Status)
+	if len(rep.Plan) != 1 || rep.Plan[0].Target != "things/t001" {
+		t.Errorf("plan %+v", rep.Plan)
+	}
+	enginetest.Want(t, "why", []string{"gone, or no longer found to be due"}, reasons(rep))
+	wantNothingWritten(t, f, 2)
+}
+
 // TestAnApprovedPlanAtTheCommit: what somebody writes after the run has planned stays, of items of every kind of rule.
 func TestAnApprovedPlanAtTheCommit(t *testing.T) {
 	t.Parallel()
