@@ -23,7 +23,7 @@ const job = "cleanupOrphanedMedia"
 const maxMemory = 256 << 20
 
 var (
-	objectCount = flag.Int("objects", 10_000, "how many objects there are, a multiple of 10,000; half as many documents")
+	objectCount = flag.Int("objects", 4_000, "how many objects there are, a multiple of 2,000; half as many documents")
 	kills       = flag.Int("kills", 0, "how many runs are killed, besides those of TestShards")
 )
 
@@ -36,17 +36,17 @@ func besideOthers(t *testing.T, little bool) {
 }
 
 func TestLoad(t *testing.T) {
-	besideOthers(t, *objectCount <= 10_000 && *kills == 0)
+	besideOthers(t, *objectCount <= 4_000 && *kills == 0)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
 	}
-	if w.units < 100 || w.units%100 != 0 {
-		t.Fatalf("-objects %d is not a multiple of 10,000", *objectCount)
+	if w.units < 20 || w.units%20 != 0 {
+		t.Fatalf("-objects %d is not a multiple of 2,000", *objectCount)
 	}
 	begun := time.Now()
 	w.load(t)
-	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(),
+	t.Logf("%d objects and %d documents, made in %s", w.all(), w.posts()+w.circles()+w.tasks(),
 		time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
@@ -132,7 +132,7 @@ func (w world) killAt(t *testing.T, n int, now time.Time, took time.Duration, mo
 		}
 		objectsLeft, postsLeft := len(w.Objects(t)), len(w.names(t, "posts"))
 		t.Logf("kill %d after %s: %d of %d objects and %d of %d posts were deleted", n, moment.Round(time.Millisecond),
-			100*w.units-objectsLeft, objects, w.posts()-postsLeft, posts)
+			w.all()-objectsLeft, objects, w.posts()-postsLeft, posts)
 		w.expireLease(t, now)
 		return
 	}

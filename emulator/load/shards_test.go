@@ -37,7 +37,7 @@ const processes = 8
 // TestShards runs the job in shards, on processes of their own that are called by Cloud Tasks: undisturbed, and once more while
 // processes are killed, the one that splits among them. Each time all that it did is taken back.
 func TestShards(t *testing.T) {
-	besideOthers(t, *objectCount <= 10_000)
+	besideOthers(t, *objectCount <= 4_000)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() || w.Tasks() == nil {
 		t.Skip("objects come back from the embedded Storage alone, and only the embedded Cloud Tasks can be told to deliver")

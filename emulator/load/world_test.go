@@ -10,7 +10,8 @@ import (
 )
 
 // world is a project for cleanupOrphanedMedia with 100 objects and 50 documents for each unit: 40 posts, a tenth of a circle and
-// 9.9 tasks. Of every eleven ids that objects name, one has no document. It is the same each time it is made.
+// 9.9 tasks; a small one has ten circles. Of every eleven ids that objects name, one has no document. It is the same each time it
+// is made.
 type world struct {
 	*backendstest.Project
 	units int
@@ -22,7 +23,7 @@ const (
 )
 
 func (w world) posts() int   { return postsAUnit * w.units }
-func (w world) circles() int { return w.units / 10 }
+func (w world) circles() int { return max(10, w.units/10) }
 func (w world) tasks() int   { return 10*w.units - w.circles() }
 
 // Of every 110 ids of posts and tasks, which are those of 110 users, 100 have a document: those without lie together in the
@@ -62,6 +63,12 @@ func (w world) objects(f func(object)) {
 	for id := range 11 * w.units / 2 { // not every task has one
 		f(object{fmt.Sprintf("task_attachments/u%03d/t%05d/a.pdf", id%110, id), "", documented(id)})
 	}
+}
+
+// all counts the objects.
+func (w world) all() (n int) {
+	w.objects(func(object) { n++ })
+	return n
 }
 
 func postObject(id, n int) string { return fmt.Sprintf("posts/u%03d/%05d-%d.png", id%110, id, n) }
