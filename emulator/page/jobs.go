@@ -85,7 +85,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 			Yours: i >= len(bundled), entry: e,
 		}
 		if e.Rule != nil {
-			j.Rule = e.Rule.Words()
+			j.Rule = e.Words()
 		}
 		for _, backend := range e.Uses() {
 			j.Uses = append(j.Uses, string(backend))

@@ -350,7 +350,7 @@ const WholeAhead = 2 * retention.Day
 // Ahead returns how far ahead of the clock the now of a job's run on its part of the sample must be: two days, or the age in a
 // rule about objects. The time of an object's upload cannot be chosen.
 func Ahead(e manifest.Entry) time.Duration {
-	if e.Rule == nil || e.Rule.Objects == "" {
+	if e.Rule == nil || e.Objects == "" {
 		return WholeAhead
 	}
 	now := time.Now()

@@ -67,11 +67,11 @@ func all() (all []part) {
 		case e.Rule != nil:
 			source := e.Rule.Name()
 			switch {
-			case e.Rule.Objects != "":
-				source, _, _ = strings.Cut(e.Rule.Objects, "/")
+			case e.Objects != "":
+				source, _, _ = strings.Cut(e.Objects, "/")
 				source += "/"
-			case e.Rule.Accounts != "":
-				source = accountsOf(e.Rule.Accounts)
+			case e.Accounts != "":
+				source = accountsOf(e.Accounts)
 			}
 			of := func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }
 			all = append(all, part{e.Name, of, source, Ahead(e) > WholeAhead})

@@ -101,7 +101,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 func (o *operator) loaded(t *testing.T) (a *app, out *bytes.Buffer) {
 	t.Helper()
 	a, out, _ = o.app()
-	if err := a.load(); err != nil {
+	if err := a.load(false); err != nil {
 		t.Fatal(err)
 	}
 	return a, out

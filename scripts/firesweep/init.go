@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -27,7 +26,6 @@ import (
 type initFlags struct {
 	yes, write, json bool
 	maxReads, days   int
-	rules            string
 }
 
 const (
@@ -64,7 +62,6 @@ is left out, except for documents.`,
 	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
 	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
 	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
-	c.Flags().StringVar(&f.rules, "rules", "", "your rules are in `FILE`, not in firesweep.json")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, getenv, names) }
 	return c
@@ -99,7 +96,7 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 		return wrongUse("it reads up to %d documents of the project, and asks first; "+
 			"where nobody can be asked, add --yes", f.maxReads)
 	}
-	file, err := a.openRules(f.rules)
+	file, err := a.openRules()
 	if err != nil {
 		return err
 	}
@@ -107,13 +104,13 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	if err != nil {
 		return err
 	}
-	p, in := a.printer(), bufio.NewReader(a.in)
+	p := a.printer()
 	if f.json {
 		p.W = a.errs // standard output is for programs
 	}
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
 		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
-	if !f.yes && !a.agrees(in, "Go on?") {
+	if !f.yes && !a.agrees("Go on?") {
 		return errors.New("nothing was read: the answer was not yes")
 	}
 	ctx := c.Context()
@@ -138,7 +135,7 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 			p.proposed(i+1, all[i])
 		}
 		ask := !f.yes && !f.write && len(names) == 0
-		all[i].Written = f.write || slices.Contains(names, all[i].Name) || ask && a.agrees(in, "Write this rule?")
+		all[i].Written = f.write || slices.Contains(names, all[i].Name) || ask && a.agrees("Write this rule?")
 	}
 	if err := file.write(all); err != nil {
 		return err
@@ -150,14 +147,9 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	return nil
 }
 
-// agrees asks a question that is answered by yes or no.
-func (a *app) agrees(in *bufio.Reader, question string) bool {
-	fmt.Fprint(a.errs, question+" (y/N) ")
-	answer, err := in.ReadString('\n')
-	if err != nil { // the end of the input is a no
-		fmt.Fprintln(a.errs)
-	}
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+// agrees asks a question that is answered by yes or no. No answer is a no.
+func (a *app) agrees(question string) bool {
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(a.ask(question+" (y/N) ")))
 }
 
 // initSettings returns the settings, and what is looked at: with emulators, only those backends that are emulated.

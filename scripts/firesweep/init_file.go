@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,74 +25,40 @@ const noRules = `{
 
 // ruleFile is the file of an application's rules, to which rules are added.
 type ruleFile struct {
-	name  string
+	name  string // as it is shown
+	file  string // as the process opens it
 	root  *hujson.Value
 	own   []manifest.Entry // those that it has
 	taken []string         // names, in lower case
 }
 
-// openRules reads the file of rules: the one of the flag, or else firesweep.json in this folder or above it, up to the one of
-// firebase.json. It need not exist. The error says what is wrong with it.
-func (a *app) openRules(name string) (*ruleFile, error) {
-	f := &ruleFile{name: name}
-	if name == "" {
-		f.name = nearest()
-	}
-	text, err := os.ReadFile(f.name)
+// openRules opens the file of rules, which load has read and checked. It need not exist.
+func (a *app) openRules() (*ruleFile, error) {
+	f := &ruleFile{name: a.rules, file: a.within(a.rules), own: a.Own}
+	text, err := os.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = []byte(noRules), nil
 	}
 	if err != nil {
-		return nil, wrongUse("--rules: %w", err)
+		return nil, err
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return nil, wrongUse("%s: %s: nothing was read or written", f.name, strings.TrimPrefix(err.Error(), "hujson: "))
+		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	f.root = &root
-	if root.Value.Kind() != '{' {
-		return nil, wrongUse("%s: it is not a JSON object: nothing was read or written", f.name)
-	}
 	if root.Find("/functions") == nil {
 		addMember(f.root, "", "functions", &hujson.Array{})
 	}
-	all, err := readRules(f.name, f.root)
-	if err != nil {
-		return nil, a.wrongList(err)
-	}
-	nine, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
-	if err != nil {
-		return nil, a.wrongList(err)
-	}
-	f.own = all[len(nine):]
-	for _, e := range all {
+	for _, e := range a.All {
 		f.take(e.Name)
 	}
 	return f, nil
 }
 
-// readRules checks the text of a list as check does.
-func readRules(name string, root *hujson.Value) ([]manifest.Entry, error) {
-	plain := root.Clone()
-	plain.Standardize()
-	return functions.Read(manifest.File{Name: name, Text: plain.Pack()})
-}
-
-// nearest returns where firesweep.json is, or would be: beside firebase.json, if there is one here or above.
-func nearest() string {
-	const name = "firesweep.json"
-	for up := ""; len(up) < 3*32; up += "../" {
-		if _, err := os.Stat(up + name); err == nil {
-			return up + name
-		}
-		if _, err := os.Stat(up + "firebase.json"); err == nil {
-			return up + name
-		}
-		if at, err := filepath.Abs(up); err != nil || at == filepath.Dir(at) {
-			break
-		}
-	}
-	return name
+// read checks a list's text as every command does.
+func (f *ruleFile) read(root *hujson.Value) (functions.List, error) {
+	return functions.With(manifest.File{Name: f.name, Text: root.Pack()})
 }
 
 func (f *ruleFile) take(name string) { f.taken = append(f.taken, strings.ToLower(name)) }
@@ -104,11 +69,11 @@ func (f *ruleFile) with(text string) (e manifest.Entry, ok bool) {
 	if err := addRule(&root, text); err != nil {
 		return e, false
 	}
-	all, err := readRules(f.name, &root)
+	list, err := f.read(&root)
 	if err != nil {
 		return e, false
 	}
-	return all[len(all)-1], true
+	return list.Own[len(list.Own)-1], true
 }
 
 // covers reports whether the file has a rule that goes through the same, for a reason of the same kind.
@@ -149,10 +114,10 @@ func (f *ruleFile) write(all []proposed) error {
 	if !some {
 		return nil
 	}
-	if _, err := readRules(f.name, f.root); err != nil {
+	if _, err := f.read(f.root); err != nil {
 		return fmt.Errorf("%s: nothing was written: together, the rules are wrong: %w", f.name, err)
 	}
-	return os.WriteFile(f.name, f.root.Pack(), 0o644)
+	return os.WriteFile(f.file, f.root.Pack(), 0o644)
 }
 
 var (

@@ -207,6 +207,10 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	default:
 		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:",
 			file, strings.Join(written, ", "))
-		p.Command("firesweep plan%s", projectArg(c))
+		rules := ""
+		if f := c.Flags().Lookup("rules"); f.Changed {
+			rules = " --rules " + shellQuote(f.Value.String())
+		}
+		p.Command("firesweep plan%s%s", projectArg(c), rules)
 	}
 }

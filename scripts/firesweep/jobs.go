@@ -51,7 +51,7 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 
 // completeJobs offers the names of jobs to a shell.
 func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if err := a.load(); err != nil {
+	if err := a.load(false); err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var names []string

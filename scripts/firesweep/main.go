@@ -186,7 +186,7 @@ plan --exit-code something would be done, 130 interrupted.`,
 
 // prepare finds the rules and the project that a command is about.
 func (a *app) prepare(c *cobra.Command, _ []string) error {
-	if err := a.load(); err != nil {
+	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
 	local := c.Flags().Lookup("local")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,8 +72,8 @@ func (a *application) locate(at, home string) {
 	}
 }
 
-// load reads the rules of --rules, or those that are found, once. It prints all problems.
-func (a *app) load() error {
+// load reads the rules of --rules, or those that are found, once. It prints all problems. What creates the file needs none.
+func (a *app) load(creates bool) error {
 	if a.Jobs != nil {
 		return nil
 	}
@@ -79,12 +81,17 @@ func (a *app) load() error {
 	if a.rules = a.short(a.rules); a.rulesFlag != "" {
 		a.rules, a.nine = a.rulesFlag, false
 	}
+	if a.rules == "" && creates {
+		a.rules = a.short(filepath.Join(cmp.Or(a.folder, a.dir), rulesName))
+	}
 	file := functions.Rules()
 	if a.rules == "" {
 		a.nine = true
 	} else {
 		text, err := os.ReadFile(a.within(a.rules))
 		switch {
+		case creates && errors.Is(err, fs.ErrNotExist):
+			text = []byte(noRules)
 		case err != nil && a.rulesFlag != "":
 			return wrongUse("--rules: %w", err)
 		case err != nil:

@@ -79,8 +79,8 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) 
 	}
 }
 
-// documentsOf returns the collection of a document's path with holes, as a pattern. The path is that of what goes along with documents
-// of a collection.
+// documentsOf returns the collection of a document's path with holes, as a pattern. The path is that of what goes along with
+// documents of a collection.
 func documentsOf(document, at string) string {
 	parent := path.Dir(at)
 	if strings.HasPrefix(at, "**/") {
@@ -187,7 +187,7 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	for n, i := range due {
 		of := found[parents[n]]
 		for _, d := range of.Documents {
-			i.children = append(i.children, child{Document: d, path: below("", a, d)})
+			i.children = append(i.children, child{Document: d, path: below("", d)})
 		}
 		i.whole = i.whole && of.Whole
 	}
@@ -195,7 +195,7 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 }
 
 // below returns where the copy of what goes along is, below the copy of what it goes along with.
-func below(above string, a rule.Relation, d documents.Document) string {
+func below(above string, d documents.Document) string {
 	ref := d.Ref()
 	return above + "/" + path.Base(ref.Collection) + "/" + ref.ID
 }
@@ -209,14 +209,16 @@ func (w With) gatherDocuments(ctx context.Context, src cleanup.Source, a rule.Re
 			return err
 		}
 		for _, d := range found {
-			i.children = append(i.children, child{Document: d, path: below("", a, d)})
+			i.children = append(i.children, child{Document: d, path: below("", d)})
 		}
 	}
 	return nil
 }
 
 // named returns the documents that a path names, of those that there are.
-func (w With) named(ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item) (all []documents.Document, err error) {
+func (w With) named(
+	ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item,
+) (all []documents.Document, err error) {
 	refs, ok := of.Fill(a.Document)
 	if !ok {
 		return nil, nil // it names none, so none goes along
@@ -230,8 +232,8 @@ func (w With) named(ctx context.Context, src cleanup.Source, a rule.Relation, of
 	return all, err
 }
 
-// gatherDeep reads what goes along with one item after the other, as far as the commit has room. A document comes with all that goes
-// along with it, or only some of that comes, and a later commit goes on.
+// gatherDeep reads what goes along with one item after the other, as far as the commit has room. A document comes with all that
+// goes along with it, or only some of that comes, and a later commit goes on.
 func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
@@ -273,7 +275,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return false, err
 	}
 	for _, d := range found {
-		c := child{Document: d, path: below(above, a, d)}
+		c := child{Document: d, path: below(above, d)}
 		if a.Remove {
 			c.fields = removed(a, d, ref)
 		}
@@ -292,7 +294,9 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 }
 
 // find returns the first documents that go along with one, and whether these are all.
-func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref) (found []documents.Document, whole bool, err error) {
+func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref) (
+	found []documents.Document, whole bool, err error,
+) {
 	if a.Document != "" {
 		found, err = t.named(ctx, t.src, a, of)
 		return found, true, err
@@ -425,7 +429,8 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 	case a.Objects != "":
 		Objects{
 			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
-			Under: objects.Folders{folder}, Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
+			Under:   objects.Folders{folder},
+			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)
 	}
 }

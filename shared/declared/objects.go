@@ -24,7 +24,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		i := rule.Item{ID: o.Name, Bound: bound, Field: rule.FieldsOfObject(o)}
 		v.Decision = judgeOwn(r, own{fields: fieldsOf(i), at: map[string]time.Time{rule.TimeCreated: o.Created}}, now)
 		if v.Kind != "" {
-			v.Decision.Reason = ""
+			v.Reason = ""
 		}
 		if len(r.Gone) == 0 || v.Kind == "" {
 			return v

@@ -7,8 +7,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
-// CountUpTo is [Reader.Count] for a caller who wants to know no more than that there are so many documents: Firestore stops reading
-// there. OrderBy is ignored, so its fields must have a condition.
+// CountUpTo is [Reader.Count] for a caller who wants to know no more than that there are so many documents: Firestore stops
+// reading there. OrderBy is ignored, so its fields must have a condition.
 func (r Reader) CountUpTo(ctx context.Context, q Query, most int) (n int, err error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err == nil {

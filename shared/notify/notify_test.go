@@ -270,7 +270,7 @@ func TestTheAddressIsASecret(t *testing.T) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("no address: %v", err)
 	}
-	encoded, _ := json.Marshal(to) // a struct of strings cannot fail
+	encoded, _ := json.Marshal(map[string]any{"to": to}) // a struct of strings cannot fail
 	for _, text := range []string{fmt.Sprint(to), fmt.Sprintf("%v %+v %#v %s %q", to, to, to, to, to), string(encoded),
 		fmt.Sprintf("%v %+v", config.Config{NotifyURL: to}, config.Config{NotifyURL: to}), fmt.Sprintf("%#v", config.Config{NotifyURL: to})} {
 		if strings.Contains(text, secret) {

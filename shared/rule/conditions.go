@@ -142,8 +142,9 @@ func not(a Answer) Answer {
 		return Unmet
 	case Unmet:
 		return Met
+	default:
+		return Unclear
 	}
-	return Unclear
 }
 
 // equals compares as Firestore does, for which 1 and 1.0 are equal.
@@ -339,12 +340,10 @@ func (c Condition) Holds(of Lookup) Answer {
 		case value != nil:
 			a = o.holds(value, want)
 		}
-		switch {
-		case a == Unmet:
+		if a == Unmet {
 			return Unmet
-		case a == Unclear:
-			all = Unclear
 		}
+		all = max(all, a)
 	}
 	return all
 }

@@ -128,12 +128,12 @@ func alternatives(where filter) [][]filter {
 	if composite == nil {
 		return [][]filter{{where}}
 	}
-	var any [][]filter
+	var either [][]filter
 	all := [][]filter{nil}
 	for _, part := range composite.GetFilters() {
 		var longer [][]filter
 		for _, one := range alternatives(part) {
-			any = append(any, one)
+			either = append(either, one)
 			for _, before := range all {
 				longer = append(longer, append(slices.Clone(before), one...))
 			}
@@ -141,7 +141,7 @@ func alternatives(where filter) [][]filter {
 		all = longer
 	}
 	if composite.GetOp() == firestorepb.StructuredQuery_CompositeFilter_OR {
-		return any
+		return either
 	}
 	return all
 }
