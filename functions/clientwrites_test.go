@@ -46,7 +46,7 @@ func whatJobsJudge(t *testing.T) judged {
 	}
 	for _, e := range upstream(t) {
 		if e.Rule != nil {
-			for collection, fields := range e.Rule.Judged() {
+			for collection, fields := range e.Judged() {
 				all.add(collection, fields...)
 			}
 		}

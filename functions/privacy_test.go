@@ -192,7 +192,7 @@ func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 			p := backendstest.Start(t)
 			now := time.Now().Add(sampledata.Ahead(e)).UTC().Truncate(time.Second)
 			sample := withSecrets(sampledata.Declared(*e.Rule, now))
-			for _, c := range e.Rule.Where {
+			for _, c := range e.Where {
 				for _, d := range sample.Documents {
 					if text, is := d.Before[c.Field].(string); is && text != "" && c.Is != "" {
 						d.Before[c.Field] = text + " " + secret

@@ -237,7 +237,7 @@ func actionsOf(job string) []action {
 	for _, e := range rules() {
 		switch {
 		case e.Name != job || own != nil:
-		case e.Rule.Accounts != "":
+		case e.Accounts != "":
 			return comeBack(*e.Rule)
 		default:
 			return []action{takenUp(*e.Rule)}

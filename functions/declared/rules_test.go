@@ -19,7 +19,7 @@ func wantJudged(t *testing.T, job, name string, data fields, now time.Time, kept
 	t.Helper()
 	for _, e := range functions.All() {
 		if e.Name == job {
-			decision := cleanup.Do(e.Rule.Kind(), want)
+			decision := cleanup.Do(e.Kind(), want)
 			if invalid, is := kept[want]; is {
 				decision = cleanup.Decision{Reason: want, Invalid: invalid}
 			}

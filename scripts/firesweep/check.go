@@ -170,7 +170,7 @@ func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.
 	s := a.newStore(a.environment)
 	defer s.close()
 	for _, job := range jobs {
-		if job.Rule == nil || len(job.Rule.Unless) == 0 {
+		if job.Rule == nil || len(job.Unless) == 0 {
 			continue
 		}
 		_, db, err := s.of(ctx, job)
@@ -211,7 +211,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 		c.DryRun = &dryRun
 	}
 	if e.Rule != nil {
-		c.Does, c.Limits, c.Reads, c.Judged = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Rule.Judged()
+		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
 		c.Note = noteOn(*e.Rule)
 		c.backtest = engine.NoBacktest(declared.Job(e.Name, *e.Rule)) == ""
 		c.Costs, err = costs(e)

@@ -258,14 +258,14 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if due.Items == 0 {
 		return nil, nil
 	}
-	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Rule.Objects == "" { // its safety limit would stop it
+	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Objects == "" { // its safety limit would stop it
 		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})
 		if e, ok = file.with(p.Text(name, when)); !ok {
 			return nil, nil
 		}
 	}
 	text := p.Text(name, when)
-	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Rule.Words(), Why: p.Why, Due: due, things: p.Things,
+	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Words(), Why: p.Why, Due: due, things: p.Things,
 		Index: len(e.AllIndexes()) > 0, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
 	if err := one.pay(e, p.Scans); err != nil {
 		return nil, err
@@ -283,23 +283,23 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 	items, of, runs := int64(one.Due.Items), int64(one.Due.Of), int64(monthly)
 	run := atRest
 	switch {
-	case e.Rule.Objects != "":
+	case e.Objects != "":
 		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30 // thirty owners are looked up with one read
-	case e.Rule.Accounts != "":
-		run.FirestoreReads += items * int64(len(e.Rule.Unless))
+	case e.Accounts != "":
+		run.FirestoreReads += items * int64(len(e.Unless))
 	case scans:
-		run.FirestoreReads += of * int64(1+len(e.Rule.Gone))
+		run.FirestoreReads += of * int64(1+len(e.Gone))
 	}
 	one.month = usage.Usage{
 		FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA,
 	}
 	one.now = run.Plus(usage.Usage{FirestoreWrites: 2 * items / loggedTogether})
-	if e.Rule.OfDocuments() {
+	if e.OfDocuments() {
 		one.now = one.now.Plus(usage.Usage{FirestoreReads: items, FirestoreDeletes: items})
 	}
 	for _, l := range prices.Lists {
 		stored := l.Document
-		if e.Rule.Objects != "" {
+		if e.Objects != "" {
 			stored = l.Object
 		}
 		one.Price[l.Name], one.Monthly[l.Name] = l.Of(one.now), l.Of(one.month)

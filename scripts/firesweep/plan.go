@@ -157,7 +157,7 @@ func readOf(job manifest.Entry) []config.Backend {
 	if len(job.Roles[config.Storage]) > 0 {
 		read = append(read, config.Storage)
 	}
-	if job.Rule != nil && job.Rule.ReadsAccounts() {
+	if job.Rule != nil && job.ReadsAccounts() {
 		read = append(read, config.Auth)
 	}
 	return read

@@ -195,7 +195,7 @@ func TestWhatAReasonHolds(t *testing.T) {
 		"never finished": "never finished, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
 		"":               "title is a non-empty string, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
 	} {
-		e.Rule.Because = because
+		e.Because = because
 		if got := judged(e, d); got != cleanup.Do("delete document", want) {
 			t.Errorf("%+v, want %s", got, want)
 		}

@@ -49,7 +49,7 @@ func TestRulesOfThePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			rep := f.Run(t, "")
-			enginetest.WantReport(t, rep, report.Completed, enginetest.Done(e.Rule.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done)))
+			enginetest.WantReport(t, rep, report.Completed, enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done)))
 			left, err := project.Read(t.Context())
 			if err != nil {
 				t.Fatal(err)

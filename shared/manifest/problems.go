@@ -71,7 +71,7 @@ func (e *Entry) problems() (problems []string) {
 	default:
 		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
 		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
-		problems = append(problems, e.Rule.Problems()...)
+		problems = append(problems, e.Problems()...)
 		e.derive()
 	}
 	expect(e.Description != "", "description is missing")
@@ -105,7 +105,7 @@ func (e *Entry) problems() (problems []string) {
 			config.MaxShards)
 		expect(e.Shards < 2 || e.StopAfterSeconds == 0,
 			"it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
-		expect(e.Shards == 0 || e.Rule == nil || e.Rule.Objects != "", "only rules about objects can be split: leave out shards")
+		expect(e.Shards == 0 || e.Rule == nil || e.Objects != "", "only rules about objects can be split: leave out shards")
 	case Tasks:
 		q := e.Queue
 		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&

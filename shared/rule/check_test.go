@@ -227,7 +227,7 @@ func TestJudged(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		if got := e.Rule.Judged(); !reflect.DeepEqual(got, want) {
+		if got := e.Judged(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", rule, got, want)
 		}
 	}
@@ -247,7 +247,7 @@ func TestWords(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		if got := e.Rule.Words(); got != want {
+		if got := e.Words(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", rule, got, want)
 		}
 	}

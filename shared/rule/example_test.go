@@ -18,7 +18,7 @@ func ExampleRule_Words() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(entries[0].Rule.Words())
+	fmt.Println(entries[0].Words())
 	// Output:
 	// deletes documents of drafts whose published is not true and whose updatedAt is more than 90 days ago
 }
