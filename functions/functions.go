@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 //go:embed manifest.json
@@ -76,7 +77,8 @@ func All() []manifest.Entry { return slices.Clone(all()) }
 var all = sync.OnceValue(func() []manifest.Entry {
 	entries, err := Read(Rules())
 	if err != nil { // nothing runs on a list that is wrong, and whoever wrote it reads why, without a stack
-		fmt.Fprintf(os.Stderr, "Nothing starts, because a list of functions is wrong:\n%v\nSee docs/rules.md.\n", err)
+		fmt.Fprintf(os.Stderr, "Nothing starts, because a list of functions is wrong:\n%v\nSee %s.\n",
+			err, version.Page("docs/rules.md"))
 		os.Exit(2)
 	}
 	return entries

@@ -100,8 +100,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		jobs = a.Own
 	}
 	if len(jobs) == 0 && !f.json {
-		a.printer().Say("", 0, 0, "%s has no rule of yours yet: docs/rules.md has fourteen to start from. "+
-			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"))
+		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has fourteen to start from. "+
+			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
 	empty, err := a.emptyKeepers(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
@@ -224,7 +224,7 @@ func noteOn(r rule.Rule) string {
 	var notes []string
 	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" {
 		notes = append(notes, fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a "+
-			"document expires; on %s, it would delete everything (docs/rules.md)", r.Age[0].Field))
+			"document expires; on %s, it would delete everything (%s)", r.Age[0].Field, rulesPage))
 	}
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,

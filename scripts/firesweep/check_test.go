@@ -224,7 +224,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 	} {
 		rules := rulesFile(t, tt.text)
 		for _, command := range []string{"check", "check --write", "indexes"} {
-			errs := o.refuses(t, exitWrongUse, plural(len(tt.want), "problem")+"; see docs/rules.md",
+			errs := o.refuses(t, exitWrongUse, plural(len(tt.want), "problem")+"; see "+rulesPage,
 				append(strings.Fields(command), "--rules", rules)...)
 			if _, err := os.Stat(manifest.LockName(rules)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: there is a lock file of wrong rules: %v", tt.text, err)

@@ -303,7 +303,7 @@ func TestVersion(t *testing.T) {
 	o := &operator{env: map[string]string{}, now: now, screen: streams{width: screen.DefaultWidth}}
 	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
 	var out strings.Builder
-	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
+	p := printer{Printer: screen.Printer{W: &out, Width: screen.DefaultWidth}}
 	for text, r := range map[string]report.Report{
 		"  version 1.2.3, revision r-7\n": {Version: "1.2.3",
 			Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},

@@ -26,6 +26,7 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string, getenv func(
 	if err := errors.Join(f.check(c), checkLift(f.lift)); err != nil {
 		return err
 	}
+	a.here = true
 	jobs, err := a.toPlan(names, false)
 	if err != nil {
 		return err

@@ -194,7 +194,7 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	switch {
 	case len(all) == 0:
 		p.Say("", 0, 0, "Nothing is proposed: nothing was found that is commonly cleaned up and has no rule in %s yet. "+
-			"docs/rules.md has rules to start from.", file)
+			"%s has rules to start from.", file, rulesPage)
 	case len(written) == 0:
 		again := ""
 		for _, name := range []string{"project", "rules", "max-reads", "days"} {

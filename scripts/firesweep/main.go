@@ -64,6 +64,8 @@ type app struct {
 
 	answers *bufio.Reader // of in, once somebody was asked
 
+	here bool // jobs run in this process
+
 	begun bool // the arguments are right, and a command has begun
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
@@ -145,8 +144,8 @@ func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
 		return a.jobsNamed(names)
 	}
 	if a.rules == "" && len(a.Own) == 0 {
-		return nil, wrongUse("there is no %s here or above: write your rules into one, as docs/rules.md says, or name jobs",
-			rulesName)
+		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
+			rulesName, rulesPage)
 	}
 	return a.used(), a.declares()
 }
@@ -285,7 +284,7 @@ func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
 		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no report"))
 		p.Say(screen.Red, 2, 0, "%s", planned.Error)
-		if do := advice.On(planned.Job, planned.Error); do != "" {
+		if do := p.advice(planned.Job, planned.Error); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 		p.Line("")

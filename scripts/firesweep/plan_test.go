@@ -237,7 +237,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 		t.Error(out)
 	}
 	o.inApp(t, map[string]string{"firebase.json": "{}"})
-	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: write your rules into one", "plan")
+	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
 	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
 	o.refuses(t, exitWrongUse, "firesweep.json declares nothing", "plan")

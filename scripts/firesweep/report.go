@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -65,7 +64,7 @@ func (p *printer) head(r *report.Report) {
 func (p *printer) failures(r *report.Report) {
 	for _, f := range r.Failures {
 		p.Say(screen.Red, 2, 2, "%s %s: %s", f.Action, f.Target, f.Error)
-		if do := advice.On(r.Job, f.Error); do != "" {
+		if do := p.advice(r.Job, f.Error); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 	}

@@ -13,10 +13,14 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // rulesName is the file beside firebase.json in which an application declares its rules.
 const rulesName = "firesweep.json"
+
+// rulesPage says what a rule can say.
+var rulesPage = version.Page("docs/rules.md")
 
 // errWrongList says that a list of functions has problems, all of which have been printed.
 var errWrongList = errors.New("a list of functions is wrong")
@@ -138,6 +142,6 @@ func (a *app) wrongList(err error) error {
 	for _, line := range lines {
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(line))
 	}
-	fmt.Fprintf(a.errs, "%s; see docs/rules.md\n", plural(len(lines), "problem"))
+	fmt.Fprintf(a.errs, "%s; see %s\n", plural(len(lines), "problem"), rulesPage)
 	return errWrongList
 }

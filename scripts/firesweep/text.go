@@ -5,14 +5,27 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 )
 
 // printer writes for people.
-type printer struct{ screen.Printer }
+type printer struct {
+	screen.Printer
+	here bool // what is advised runs in this process
+}
 
 func (a *app) printer() *printer {
-	return &printer{screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}}
+	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here}
+}
+
+// advice says what to do about a failure of a job; "" if its text says it all.
+func (p *printer) advice(job, text string) string {
+	do := advice.On(job, text)
+	if p.here {
+		do = advice.Here(do)
+	}
+	return do
 }
 
 // show writes a result as JSON or for people. The error is [errSaid] if the result is bad, so that the exit code is 1.

@@ -22,7 +22,7 @@ func TestShort(t *testing.T) {
 func TestShardsOfARun(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := &printer{screen.Printer{W: &out, Width: 80}}
+	p := &printer{Printer: screen.Printer{W: &out, Width: 80}}
 	p.shards(&report.Report{})
 	want(t, "a run that was not split", "", out.String())
 	p.shards(&report.Report{Shards: []report.Shard{

@@ -3,12 +3,22 @@ package version
 
 import (
 	"runtime/debug"
+	"strings"
 	"sync"
 )
 
 // Release is the version in CHANGELOG.md that the source is of, or with -dev the one that it is on the way to. It stands in the
 // source, because Google builds the functions from an archive that knows no git.
 const Release = "0.1.0-dev"
+
+// Page returns the address of a page of this version, such as docs/rules.md: whoever has only the program has no folder docs.
+func Page(name string) string {
+	tag := "v" + Release
+	if strings.HasSuffix(Release, "-dev") {
+		tag = "main"
+	}
+	return "https://github.com/firesweep/firesweep/blob/" + tag + "/" + name
+}
 
 // String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty
 // after it where something was not committed.

@@ -98,6 +98,11 @@ var (
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
 )
 
+var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "")
+
+// Here returns the advice with its commands as they are typed where nothing is deployed.
+func Here(text string) string { return here.Replace(text) }
+
 // Local returns the advice with its commands as they are typed while the emulator serves the functions.
 func Local(text string) string {
 	text = local.ReplaceAllString(text, "firesweep $1 --local ")

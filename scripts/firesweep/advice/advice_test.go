@@ -22,6 +22,19 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+func TestHere(t *testing.T) {
+	for text, want := range map[string]string{
+		advice.On("cleanupReports", "MAX_ACTIONS: 12 are planned"): "Look at the whole plan: firesweep plan --force cleanupReports. " +
+			"If it is right: firesweep run --here --apply cleanupReports --force.",
+		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
+			"firesweep doctor shows which are missing.",
+	} {
+		if got := advice.Here(text); got != want {
+			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)
+		}
+	}
+}
+
 func TestNextSaysSomethingOfEveryStatus(t *testing.T) {
 	said := map[string]bool{}
 	for _, status := range []report.Status{report.Completed, report.Partial, report.Skipped, report.Aborted, report.Failed} {
