@@ -37,6 +37,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
@@ -62,7 +63,7 @@ func subjects() (all []subject) {
 		s := sampled(jobs[e.Name])
 		if sampledata.Ahead(e) > ahead { // its objects would not be old enough: it is tried with another age
 			young := *e.Rule
-			young.Age = rule.Ages{{By: rule.TimeCreated, Hours: new(24)}}
+			young.Age = rule.Ages{{By: criteria.TimeCreated, Hours: new(24)}}
 			s = declaredBy(e.Name, young)
 		}
 		if e.Worker != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Declared returns data for a declared rule, made from the rule: items that are due, with all that is deleted with them, and for
@@ -99,11 +100,11 @@ func (d *declared) fields(n int) map[string]any {
 
 // said reports whether the rule says which values a field has.
 func (d *declared) said(field string) bool {
-	return slices.ContainsFunc(d.Where, func(c rule.Condition) bool { return c.Field == field && len(c.Values()) > 0 })
+	return slices.ContainsFunc(d.Where, func(c criteria.Condition) bool { return c.Field == field && len(c.Values()) > 0 })
 }
 
 // met returns a value that meets a condition, and whether there must be one.
-func met(c rule.Condition, n int) (value any, there bool) {
+func met(c criteria.Condition, n int) (value any, there bool) {
 	if all := c.Values(); len(all) > 0 {
 		return all[n%len(all)], true
 	}
@@ -123,7 +124,7 @@ func met(c rule.Condition, n int) (value any, there bool) {
 }
 
 // unmet returns a value that does not meet a condition, and whether there is one.
-func unmet(c rule.Condition) (value any, there bool) {
+func unmet(c criteria.Condition) (value any, there bool) {
 	switch c.Is {
 	case "text", "not empty":
 		return "", true

@@ -9,6 +9,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // TestDeclaredFields: where a rule uses a field, or the maps of a list, more than once, one value serves all.
@@ -17,7 +18,7 @@ func TestDeclaredFields(t *testing.T) {
 	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 	s := sampledata.Declared(rule.Rule{
 		Collection: "drafts", Age: rule.Ages{{Field: "meta.at", Hours: new(1)}},
-		Where:  []rule.Condition{{Field: "meta.kind", Ops: rule.Ops{"==": "a"}}, {Field: "meta", Is: "set"}},
+		Where:  []criteria.Condition{{Field: "meta.kind", Ops: criteria.Ops{"==": "a"}}, {Field: "meta", Is: "set"}},
 		Unless: []rule.Relation{{Document: "kinds/{meta.kind}"}},
 		With:   []rule.Relation{{Objects: "p/**", Field: "photos[].url"}, {Objects: "q/**", Field: "photos[].small"}},
 	}, now)

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // accountsOf makes a job of a rule about accounts.
@@ -87,12 +88,12 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
 	}
-	o := own{fields: fieldsOf(rule.Item{ID: a.UID, Field: rule.FieldsOfAccount(a)}), at: map[string]time.Time{}}
+	o := own{fields: fieldsOf(rule.Item{ID: a.UID, Field: criteria.FieldsOfAccount(a)}), at: map[string]time.Time{}}
 	if at, known := a.CreatedAt(); known {
-		o.at[rule.CreationTime] = at
+		o.at[criteria.CreationTime] = at
 	}
 	if at, known := a.LastActive(); known {
-		o.at[rule.LastActive] = at
+		o.at[criteria.LastActive] = at
 	}
 	r := c.Rule
 	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // documentsOf makes a job of a rule about documents.
@@ -221,7 +222,7 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 	}
 	var unmet []string
 	for _, w := range c.Where {
-		if !slices.ContainsFunc(asked.Judged, func(j rule.Condition) bool { return j.Field == w.Field }) {
+		if !slices.ContainsFunc(asked.Judged, func(j criteria.Condition) bool { return j.Field == w.Field }) {
 			unmet = append(unmet, w.Unmet())
 		}
 	}
@@ -231,7 +232,7 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 
 // isText reports whether the condition on a field asks for any string.
 func (c documentsOf) isText(field string) bool {
-	return slices.ContainsFunc(c.Where, func(w rule.Condition) bool { return w.Field == field && w.Is == "text" })
+	return slices.ContainsFunc(c.Where, func(w criteria.Condition) bool { return w.Field == field && w.Is == "text" })
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,

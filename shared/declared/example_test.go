@@ -13,11 +13,12 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 var signups = rule.Rule{
 	Collection: "signups", Age: rule.Ages{{Field: "createdAt", Days: new(7)}}, Action: "delete signup",
-	Where: []rule.Condition{{Field: "confirmedAt", Is: "not set"}},
+	Where: []criteria.Condition{{Field: "confirmedAt", Is: "not set"}},
 }
 
 // The job of a rule runs like any other.

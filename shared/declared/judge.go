@@ -8,6 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what gone and unless say of
@@ -23,17 +24,17 @@ func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.
 		return cleanup.Keep("not in " + c.Source())
 	}
 	return judgeOwn(c.Rule, own{fields: fieldsOf(item), at: map[string]time.Time{
-		rule.UpdateTime: d.UpdateTime, rule.CreateTime: d.CreateTime}}, run.Now)
+		criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}, run.Now)
 }
 
 // own is what an item has by itself.
 type own struct {
-	fields rule.Lookup
+	fields criteria.Lookup
 	at     map[string]time.Time // by the values of by; the zero time is unknown
 }
 
 // fieldsOf returns what looks up an item's fields, and what stands for its id and what the rule's path binds.
-func fieldsOf(i rule.Item) rule.Lookup {
+func fieldsOf(i rule.Item) criteria.Lookup {
 	return func(field string) (any, bool) {
 		if hole, isHole := strings.CutPrefix(field, "{"); isHole {
 			hole = strings.TrimSuffix(hole, "}")
@@ -49,7 +50,7 @@ func fieldsOf(i rule.Item) rule.Lookup {
 // judgeOwn decides about an item by what it has by itself.
 func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 	for _, w := range r.Where {
-		if a := w.Holds(o.fields); a != rule.Met {
+		if a := w.Holds(o.fields); a != criteria.Met {
 			reason, invalid := w.Kept(a)
 			return cleanup.Decision{Reason: reason, Invalid: invalid}
 		}
@@ -85,11 +86,11 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 	}
 	for _, e := range r.Exceptions() {
 		switch e.Holds(o.fields) {
-		case rule.Met:
+		case criteria.Met:
 			return cleanup.Keep(e.Words())
-		case rule.Unclear:
+		case criteria.Unclear:
 			return cleanup.Invalid(e.Field + " has another type, so it is unknown whether " + e.Words())
-		case rule.Unmet:
+		case criteria.Unmet:
 		}
 	}
 	return cleanup.Do(r.Kind(), strings.Join(parts, ", "))
@@ -97,7 +98,7 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 
 // shown returns a condition as the reason of an item that meets it. It shows no more of the item than the values that the rule
 // asks for.
-func shown(w rule.Condition, fields rule.Lookup) string {
+func shown(w criteria.Condition, fields criteria.Lookup) string {
 	if len(w.Values()) == 0 {
 		return w.Words()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not exist, if
@@ -21,8 +22,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
 			return v
 		}
-		i := rule.Item{ID: o.Name, Bound: bound, Field: rule.FieldsOfObject(o)}
-		v.Decision = judgeOwn(r, own{fields: fieldsOf(i), at: map[string]time.Time{rule.TimeCreated: o.Created}}, now)
+		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o)}
+		v.Decision = judgeOwn(r, own{fields: fieldsOf(i), at: map[string]time.Time{criteria.TimeCreated: o.Created}}, now)
 		if v.Kind != "" {
 			v.Reason = ""
 		}

@@ -14,15 +14,16 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // schema returns the JSON schema of functions/rules.json for editors, made from the types that read it.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	related, operators := &jsonschema.Schema{Ref: "#/$defs/relation"}, rule.Operators()
+	related, operators := &jsonschema.Schema{Ref: "#/$defs/relation"}, criteria.Operators()
 	condition := &jsonschema.Schema{Ref: "#/$defs/condition"}
 	types := map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[rule.Condition](): condition, reflect.TypeFor[rule.Relation](): related,
+		reflect.TypeFor[criteria.Condition](): condition, reflect.TypeFor[rule.Relation](): related,
 		reflect.TypeFor[rule.Ages](): {}, reflect.TypeFor[rule.Gone](): {},
 	}
 	made := func(of reflect.Type) *jsonschema.Schema {
@@ -64,11 +65,11 @@ func schema(t *testing.T) *jsonschema.Schema {
 		}
 	}
 	entry.Properties["accounts"].Enum = anys(rule.AccountKinds())
-	age := made(reflect.TypeFor[rule.Age]())
+	age := made(reflect.TypeFor[criteria.Age]())
 	between(age, "hours", 0, 24*36500)
 	between(age, "days", 0, 36500)
 	between(age, "months", 0, 1200)
-	form := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: anys(rule.Forms())} }
+	form := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: anys(criteria.Forms())} }
 	age.Properties["as"] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{form(), {Type: "array", Items: form()}}}
 	word := func(key, word, ref string) {
 		all := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: ref}}
@@ -81,14 +82,14 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	word("age", "any", "#/$defs/age")
 	word("gone", "nobody", "#/$defs/relation")
-	type plainCondition rule.Condition
+	type plainCondition criteria.Condition
 	type plainRelation rule.Relation
 	defs := map[string]*jsonschema.Schema{"age": age, "condition": made(reflect.TypeFor[plainCondition]()),
 		"relation": made(reflect.TypeFor[plainRelation]())}
 	defs["relation"].Properties["within"] = &jsonschema.Schema{Ref: "#/$defs/age"}
 	scalar := []string{"string", "number", "boolean", "null"}
 	for _, of := range []string{"condition", "relation"} {
-		defs[of].Properties["is"].Enum = anys(rule.States())
+		defs[of].Properties["is"].Enum = anys(criteria.States())
 		for _, key := range operators {
 			defs[of].Properties[key] = &jsonschema.Schema{Types: scalar}
 			if strings.HasSuffix(key, "in") || strings.HasSuffix(key, "any") {

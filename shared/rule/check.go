@@ -12,85 +12,58 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// maxHours bounds ages: a hundred years.
-const maxHours = 24 * 36_500
-
 var (
-	fieldPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 	holeField     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[\]|\.\*)?$`)
 	objectPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[\])?(\.[A-Za-z_][A-Za-z0-9_]*(\[\])?)*$`)
 	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9 ]{2,59}$`)
 	wordsPattern  = regexp.MustCompile(`^[\pL\pN\pP ]{0,100}$`)
-	datePattern   = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 )
 
 // Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
 // values of conditions to the types that Firestore has: whole numbers become int64.
 func (r *Rule) Problems() (problems []string) {
-	c := checker{rule: r, kind: ofDocuments}
+	c := checker{rule: r, kind: criteria.OfDocuments}
 	switch {
 	case r.Objects != "":
-		c.kind = ofObjects
+		c.kind = criteria.OfObjects
 	case r.Accounts != "":
-		c.kind = ofAccounts
+		c.kind = criteria.OfAccounts
 	}
-	if count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
-		c.add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts")
-		return c.problems
+	if criteria.Count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
+		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts")
+		return c.All
 	}
 	c.source()
 	c.ages()
-	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action",
+	c.Expect(r.Action == "" || actionPattern.MatchString(r.Action), "action",
 		"%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
-	c.expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
+	c.Expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	c.where("where", r.Where, c.kind)
 	c.related(goneRole, r.Gone)
 	c.related(unlessRole, r.Unless)
-	if c.kind == ofDocuments {
+	if c.kind == criteria.OfDocuments {
 		c.related(withRole, r.With)
 		c.archive()
 		c.set()
 	}
-	c.notOf(ofDocuments, map[string]bool{"with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "maxReads": r.MaxReads != 0})
+	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "maxReads": r.MaxReads != 0})
 	c.gone()
 	// The age says this.
-	r.Where = slices.DeleteFunc(r.Where, func(w Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.dates) })
-	if len(c.problems) == 0 && c.kind == ofDocuments {
+	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.Dates) })
+	if len(c.All) == 0 && c.kind == criteria.OfDocuments {
 		c.uses()
 		c.alternatives()
 	}
-	return c.problems
+	return c.All
 }
-
-// dates reports whether the condition is about the field of an age that must be there.
-func (c Condition) dates(a Age) bool { return c.Field == a.Field && !a.Optional }
 
 type checker struct {
-	rule     *Rule
-	kind     string // of items
-	problems []string
-}
-
-func (c *checker) add(key, format string, args ...any) {
-	c.problems = append(c.problems, key+": "+fmt.Sprintf(format, args...))
-}
-
-func (c *checker) expect(ok bool, key, format string, args ...any) {
-	if !ok {
-		c.add(key, format, args...)
-	}
-}
-
-// count returns how many of all are true.
-func count(all ...bool) (n int) {
-	for _, one := range all {
-		if one {
-			n++
-		}
-	}
-	return n
+	criteria.Problems
+	rule *Rule
+	kind string // of items
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -98,7 +71,7 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 // notOf refuses keys that only rules about a kind of items have.
 func (c *checker) notOf(kind string, keys map[string]bool) {
 	for _, key := range sorted(keys) {
-		c.expect(!keys[key] || c.kind == kind, key, "it is for %s, not for %s", kind, c.kind)
+		c.Expect(!keys[key] || c.kind == kind, key, "it is for %s, not for %s", kind, c.kind)
 	}
 }
 
@@ -108,33 +81,28 @@ func (c *checker) source() {
 	if r.Objects != "" {
 		c.pattern("objects", r.Objects)
 		for _, part := range strings.Split(r.Objects, "/") {
-			c.expect(len(holes(part)) < 2, "objects", "%q has two holes in one part, and nobody knows where one ends", part)
+			c.Expect(len(holes(part)) < 2, "objects", "%q has two holes in one part, and nobody knows where one ends", part)
 		}
-		c.expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
+		c.Expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
 			`%q lies at the top of the bucket: begin with a folder, such as avatars/, or take the whole bucket with "**"`, r.Objects)
 		return
 	}
 	if r.Accounts != "" {
-		c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts,
+		c.Expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts,
 			strings.Join(AccountKinds(), ", "))
 		return
 	}
 	c.collection("collection", r.Collection, true)
-	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
+	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
 		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(collections.Below(), r.CollectionGroup), "collectionGroup",
+	c.Expect(!slices.Contains(collections.Below(), r.CollectionGroup), "collectionGroup",
 		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
-}
-
-// ageExamples are ages of each kind of items.
-var ageExamples = map[string]string{
-	ofDocuments: `{"field":"createdAt","days":90}, or "any"`, ofObjects: `{"hours":24}`, ofAccounts: `{"by":"lastActive","days":30}`,
 }
 
 func (c *checker) ages() {
 	if c.rule.Age == nil {
-		c.add("age", "how old? %s", ageExamples[c.kind])
+		c.Add("age", "how old? %s", criteria.AgeExamples[c.kind])
 		c.rule.Age = Ages{}
 		return
 	}
@@ -143,50 +111,10 @@ func (c *checker) ages() {
 		if len(c.rule.Age) > 1 {
 			key = fmt.Sprintf("age[%d]", n)
 		}
-		c.age(key, &c.rule.Age[n])
+		c.Age(key, &c.rule.Age[n], c.kind)
 	}
-	c.expect(len(c.rule.Age) > 0 || c.kind == ofDocuments, "age", "how old? %s", ageExamples[c.kind])
-	c.expect(len(c.rule.Age) < 2 || c.kind == ofDocuments, "age", "a list is for documents")
-}
-
-func (c *checker) age(key string, a *Age) {
-	example := ageExamples[c.kind]
-	c.expect(count(a.Hours != nil, a.Days != nil, a.Months != nil) == 1, key, "give one of hours, days and months, e.g. %s", example)
-	for name, n := range map[string]*int{"hours": a.Hours, "days": a.Days, "months": a.Months} {
-		unit := map[string]int{"hours": 1, "days": 24, "months": 31 * 24}[name]
-		c.expect(n == nil || *n >= 0, key, "it cannot be negative")
-		c.expect(n == nil || *n <= maxHours/unit, key, "it is more than 100 years")
-	}
-	if a.By != "" {
-		c.expect(slices.Contains(clocksOf(c.kind), a.By), key+".by", "%q is not one of: %s", a.By, strings.Join(clocksOf(c.kind), ", "))
-		c.expect(a.Field == "" && a.As == nil && !a.Optional, key, "by says which time it is: leave field, as and optional out")
-		return
-	}
-	if c.kind == ofObjects {
-		c.expect(a.Field == "" && a.As == nil && !a.Optional, key, "an object's age counts from its upload: leave the field out")
-		a.By = TimeCreated
-		return
-	}
-	if c.kind == ofAccounts {
-		c.add(key+".by", "by which time? %s", strings.Join(clocksOf(c.kind), " or "))
-		return
-	}
-	if a.Field == "" {
-		c.add(key+".field", "by which time? Name a field that holds it, or give by: %s", strings.Join(clocksOf(c.kind), " or "))
-		return
-	}
-	c.field(key+".field", a.Field)
-	for n, as := range a.As {
-		c.expect(slices.Contains(Forms(), as), key+".as", "%q is not one of: %s", as, strings.Join(Forms(), ", "))
-		c.expect(!slices.Contains(a.As[:n], as), key+".as", "%s is listed twice", as)
-	}
-}
-
-func (c *checker) field(key, name string) {
-	reserved := slices.ContainsFunc(strings.Split(name, "."),
-		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
-	c.expect(fieldPattern.MatchString(name) && !reserved, key,
-		"%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
+	c.Expect(len(c.rule.Age) > 0 || c.kind == criteria.OfDocuments, "age", "how old? %s", criteria.AgeExamples[c.kind])
+	c.Expect(len(c.rule.Age) < 2 || c.kind == criteria.OfDocuments, "age", "a list is for documents")
 }
 
 // plainID reports whether a text can name a collection or a document, and has no hole.
@@ -200,7 +128,7 @@ func (c *checker) collection(key, path string, binds bool) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if strings.Contains(part, "*") {
-			c.add(key, "%s is no id; for any: %s", part, withHole(parts, i))
+			c.Add(key, "%s is no id; for any: %s", part, withHole(parts, i))
 			return
 		}
 	}
@@ -208,14 +136,14 @@ func (c *checker) collection(key, path string, binds bool) {
 	right := len(parts)%2 == 1
 	for i, part := range parts {
 		hole, isHole := holeOf(part)
-		right = right && (plainID(part) || binds && isHole && i%2 == 1 && fieldPattern.MatchString(hole) && !seen[hole])
+		right = right && (plainID(part) || binds && isHole && i%2 == 1 && criteria.Name.MatchString(hole) && !seen[hole])
 		seen[hole] = isHole
 	}
 	hint := ""
 	if last := parts[len(parts)-1]; len(parts) > 1 && len(parts)%2 == 1 && plainID(last) && binds {
 		hint = fmt.Sprintf(`; for %s below any document use "collectionGroup": %q`, last, last)
 	}
-	c.expect(right, key, "%q is not a collection, such as drafts or chats/{chat}/users%s", path, hint)
+	c.Expect(right, key, "%q is not a collection, such as drafts or chats/{chat}/users%s", path, hint)
 	c.foreign(key, parts...)
 }
 
@@ -232,115 +160,38 @@ func withHole(parts []string, i int) string {
 // foreign checks that no name is that of one of the bundle's own collections.
 func (c *checker) foreign(key string, names ...string) {
 	for _, name := range names {
-		c.expect(!slices.Contains(collections.Names(), name), key, "%s belongs to Firesweep itself", name)
+		c.Expect(!slices.Contains(collections.Names(), name), key, "%s belongs to Firesweep itself", name)
 	}
 }
 
+// bound returns the holes that the rule's path binds, and the id.
+func (c *checker) bound() []string { return append(holes(c.rule.Collection+c.rule.Objects), idHole) }
+
 // where checks conditions on items of a kind.
-func (c *checker) where(key string, all []Condition, kind string) {
+func (c *checker) where(key string, all []criteria.Condition, kind string) {
 	seen := map[string]bool{}
 	for i := range all {
 		w, at := &all[i], fmt.Sprintf("%s[%d]", key, i)
-		c.condition(at, w, kind)
+		c.Condition(at, w, kind, c.bound())
 		for _, a := range c.rule.Age {
-			c.expect(!w.dates(a) || w.Field == "" || w.Is == "set" || key != "where", at+".field",
+			c.Expect(!w.Dates(a) || w.Field == "" || w.Is == "set" || key != "where", at+".field",
 				"%s has two conditions: the age is one, which keeps what has no time in it", w.Field)
 		}
-		c.expect(w.Field == "" || !seen[w.Field], at+".field", "%s has two conditions: give its operators together", w.Field)
+		c.Expect(w.Field == "" || !seen[w.Field], at+".field", "%s has two conditions: give its operators together", w.Field)
 		seen[w.Field] = true
 	}
-}
-
-// condition checks a condition, and converts its values.
-func (c *checker) condition(at string, w *Condition, kind string) {
-	if w.Any != nil {
-		c.expect(w.Field == "" && w.Is == "" && w.Ops == nil, at, "any stands alone: put what must hold besides into an entry of its own")
-		c.expect(len(w.Any) > 1, at+".any", "give at least two conditions, one of which must hold")
-		for n := range w.Any {
-			inner := fmt.Sprintf("%s.any[%d]", at, n)
-			c.expect(w.Any[n].Any == nil, inner, "any within any: write all conditions into one list")
-			c.condition(inner, &w.Any[n], kind)
-		}
-		return
-	}
-	switch hole, isHole := holeOf(w.Field); {
-	case isHole:
-		bound := append(holes(c.rule.Collection+c.rule.Objects), idHole)
-		c.expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, list(bound, "and"))
-	case kind != ofDocuments:
-		c.expect(knows(kind, w.Field), at+".field", "%s have no %q: they have %s", kind, w.Field, list(fieldsOf(kind), "and"))
-	default:
-		c.field(at+".field", w.Field)
-	}
-	if (w.Is != "") == (len(w.Ops) > 0) {
-		c.add(at, `say what must hold: "is", or one of %s`, strings.Join(Operators(), " "))
-		return
-	}
-	c.expect(w.Is == "" || slices.Contains(States(), w.Is), at+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
-	for _, o := range w.operators() {
-		w.Ops[o.key] = c.value(fmt.Sprintf("%s[%q]", at, o.key), o, w.Ops[o.key])
-	}
-}
-
-// value checks an operator's value and returns it in the types that Firestore has.
-func (c *checker) value(key string, o operator, value any) any {
-	all, isList := value.([]any)
-	text, isText := value.(string)
-	switch {
-	case o.list && !isList:
-		c.add(key, "it must be a list")
-	case o.list:
-		c.expect(len(all) > 0, key, "give at least one value")
-		c.expect(len(all) <= maxAlternatives, key, "%d values; Firestore allows %d", len(all), maxAlternatives)
-		for n := range all {
-			all[n] = c.scalar(fmt.Sprintf("%s[%d]", key, n), all[n], "")
-			c.expect(!slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
-		}
-	case value == nil && (o.key == "==" || o.key == "!="):
-	case o.texts:
-		c.expect(isText && text != "", key, "it must be a string that is not empty")
-		return c.scalar(key, value, "")
-	case o.orders && isText && datePattern.MatchString(text):
-		c.add(key, "a time; use age")
-	default:
-		value = c.scalar(key, value, "")
-		_, isNumber := number(value)
-		_, isText = value.(string)
-		c.expect(!o.orders || isNumber || isText || value == nil, key, "it must be a string or a number")
-	}
-	return value
-}
-
-// scalar checks a value and returns it in the type that Firestore has. The problem says what else it might be.
-func (c *checker) scalar(key string, value any, or string) any {
-	switch v := value.(type) {
-	case bool, int64, float64:
-		return v
-	case string:
-		c.expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
-		return v
-	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
-		}
-		if n, err := v.Float64(); err == nil {
-			return n
-		}
-	}
-	c.add(key, "it must be a string, a number, true or false%s", or)
-	return value
 }
 
 // alternatives checks how many combinations of alternatives the query has.
 func (c *checker) alternatives() {
 	a := c.rule.Asked()
-	n := max(1, len(a.Any), len(c.rule.indexedAges()))
+	n := max(1, len(a.Any), c.rule.indexedForms())
 	for _, f := range a.Filters {
 		if all, isList := f.Value.([]any); isList {
 			n *= max(1, len(all))
 		}
 	}
-	c.expect(n <= maxAlternatives, "where", "%d combinations of values; Firestore allows %d", n, maxAlternatives)
+	c.Expect(n <= criteria.MaxAlternatives, "where", "%d combinations of values; Firestore allows %d", n, criteria.MaxAlternatives)
 }
 
 // related checks the relations of a role.
@@ -349,8 +200,8 @@ func (c *checker) related(role string, all []Relation) {
 		key := fmt.Sprintf("%s[%d]", role, i)
 		if all[i].kind() == nil && role == unlessRole && all[i].Field != "" {
 			w := all[i].Condition()
-			c.condition(key, &w, c.kind)
-			c.expect(all[i].Where == nil && all[i].Within == nil && !all[i].Remove && all[i].With == nil && all[i].Metadata == "", key,
+			c.Condition(key, &w, c.kind, c.bound())
+			c.Expect(all[i].Where == nil && all[i].Within == nil && !all[i].Remove && all[i].With == nil && all[i].Metadata == "", key,
 				"a condition has a field and its operators, and nothing else")
 			continue
 		}
@@ -370,28 +221,28 @@ func (c *checker) relation(key, role string, r *Relation, kind string, nested bo
 		}
 	}
 	if len(given) != 1 || !slices.Contains(keys, given[0]) {
-		c.expect(len(keys) == 0, key, "give exactly one of %s", list(keys, "and"))
+		c.Expect(len(keys) == 0, key, "give exactly one of %s", criteria.List(keys, "and"))
 		return
 	}
 	k := r.kind()
 	for _, beside := range r.keys() {
-		c.expect(slices.Contains(k.keys, beside), key+"."+beside, "it does not stand beside %s", k.key)
+		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it does not stand beside %s", k.key)
 	}
-	c.expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
-	c.expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
-	c.expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
+	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
+	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
+	c.Expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
 	c.relatedWhere(key, role, r)
 	switch k.key {
 	case "document":
 		c.document(key, role, r.Document, nested)
 	case "account":
 		c.path(key+".account", "users/"+r.Account, "whose? \"{id}\"")
-		c.expect(role != withRole || r.Account == "{id}" && !nested, key+".account", `whose? "{id}"`)
+		c.Expect(role != withRole || r.Account == "{id}" && !nested, key+".account", `whose? "{id}"`)
 	case "subcollection":
 		everything := r.Subcollection == Everything && role == withRole
-		c.expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
+		c.Expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
 			"%q is not a collection's name: a name has no slash", r.Subcollection)
-		c.expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
+		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
 			"** stands alone, in a rule with collection: it takes along all that is below")
 		c.foreign(key+".subcollection", r.Subcollection)
 	case "objects":
@@ -400,13 +251,13 @@ func (c *checker) relation(key, role string, r *Relation, kind string, nested bo
 		c.naming(key, role, r)
 	}
 	if r.Within != nil {
-		c.age(key+".within", r.Within)
-		c.expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
+		c.Age(key+".within", r.Within, c.kind)
+		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
 	}
 	for n := range r.With {
-		c.relation(fmt.Sprintf("%s.with[%d]", key, n), role, &r.With[n], ofDocuments, true)
+		c.relation(fmt.Sprintf("%s.with[%d]", key, n), role, &r.With[n], criteria.OfDocuments, true)
 	}
-	c.expect(role != withRole || c.rule.Deletes(), key, "set keeps the document, so nothing can go along with it")
+	c.Expect(role != withRole || c.rule.Deletes(), key, "set keeps the document, so nothing can go along with it")
 }
 
 // relatedWhere checks the conditions on what is related: an index must answer them.
@@ -414,52 +265,52 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 	if r.Where == nil {
 		return
 	}
-	c.expect(role != withRole && r.Document == "", key+".where", "it is for what a query finds, in gone and unless")
+	c.Expect(role != withRole && r.Document == "", key+".where", "it is for what a query finds, in gone and unless")
 	for n := range r.Where {
 		at := fmt.Sprintf("%s.where[%d]", key, n)
-		before := len(c.problems)
-		c.condition(at, &r.Where[n], ofDocuments)
-		if filters, ranged, ok := r.Where[n].filters(); len(c.problems) == before {
+		before := len(c.All)
+		c.Condition(at, &r.Where[n], criteria.OfDocuments, c.bound())
+		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before {
 			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool { return strings.HasPrefix(f.Op, "array") })
-			c.expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
+			c.Expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
 		}
 	}
 	_, isKey := r.keyOf()
 	_, isList := r.elementOf()
-	c.expect(!isKey && !isList, key+".where", "no index answers it together with %s", r.Field)
+	c.Expect(!isKey && !isList, key+".where", "no index answers it together with %s", r.Field)
 }
 
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
 	c.collection(key+".collection", r.Collection, false)
-	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
+	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
 		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign(key+".collectionGroup", r.CollectionGroup)
 	if r.Field != "" {
-		c.field(key+".field", r.plainField())
+		c.Field(key+".field", r.plainField())
 	}
 	_, isKey := r.keyOf()
 	_, isList := r.elementOf()
-	c.expect(r.Within == nil || !isKey && !isList, key+".within", "no index answers it together with %s", r.Field)
+	c.Expect(r.Within == nil || !isKey && !isList, key+".within", "no index answers it together with %s", r.Field)
 	if role != withRole {
 		return
 	}
-	c.expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
-	c.expect(r.Collection == "" || r.Collection != c.rule.Collection || r.Remove, key+".collection",
+	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
+	c.Expect(r.Collection == "" || r.Collection != c.rule.Collection || r.Remove, key+".collection",
 		"it is the rule's own collection: what goes along with a document is not judged")
-	c.expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
-	c.expect(r.Remove || !isKey && !isList, key+".field",
+	c.Expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
+	c.Expect(r.Remove || !isKey && !isList, key+".field",
 		`one of several that %s names: to take it out of them, add "remove":true`, r.Field)
-	c.expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
+	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
 }
 
 // document checks a document's path in a relation.
 func (c *checker) document(key, role, path string, nested bool) {
 	key += ".document"
-	if collection, id := cutLast(path); c.kind == ofAccounts {
+	if collection, id := cutLast(path); c.kind == criteria.OfAccounts {
 		right := len(holes(collection)) == 0 && len(holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
 			strings.Count(path, "/")%2 == 1
-		if c.expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
+		if c.Expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
 			return
 		}
 	}
@@ -467,12 +318,12 @@ func (c *checker) document(key, role, path string, nested bool) {
 	if role != withRole {
 		return
 	}
-	c.expect(len(holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
+	c.Expect(len(holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
 	whole := path != "{"+parentHole+"}" && len(holes(path)) == 1 && "{"+holes(path)[0]+"}" == path
-	c.expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
+	c.Expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
 	if c.rule.IsGroup() && !nested {
 		bound := append(holes(c.rule.Collection), parentHole)
-		c.expect(slices.ContainsFunc(holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
+		c.Expect(slices.ContainsFunc(holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
 			"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
 	}
 }
@@ -481,33 +332,33 @@ func (c *checker) document(key, role, path string, nested bool) {
 func (c *checker) path(key, path, hint string) {
 	bound := append(holes(c.rule.Collection+c.rule.Objects), idHole, parentHole)
 	switch c.kind {
-	case ofAccounts:
+	case criteria.OfAccounts:
 		bound = []string{idHole, uidHole}
-	case ofObjects:
+	case criteria.OfObjects:
 		bound = holes(c.rule.Objects)
 	}
 	for _, hole := range holes(path) {
-		known := slices.Contains(bound, hole) || c.kind == ofDocuments && holeField.MatchString(hole) ||
-			c.kind == ofObjects && strings.HasPrefix(hole, "metadata.")
-		c.expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
-		unbound := strings.Contains("/"+path, "/{"+hole+"}/") && c.rule.CollectionGroup != "" && fieldPattern.MatchString(hole) &&
+		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
+			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.")
+		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
+		unbound := strings.Contains("/"+path, "/{"+hole+"}/") && c.rule.CollectionGroup != "" && criteria.Name.MatchString(hole) &&
 			hole != idHole && hole != parentHole && strings.HasPrefix(path, c.rule.CollectionGroup)
-		c.expect(!unbound, key, "{%s} is unbound; a group has {parent}", hole)
+		c.Expect(!unbound, key, "{%s} is unbound; a group has {parent}", hole)
 	}
-	if hole, isHole := holeOf(path); isHole && c.kind == ofDocuments {
-		c.expect(hole != idHole, key, "%q is not a document's path, such as users/{id}", path)
+	if hole, isHole := holeOf(path); isHole && c.kind == criteria.OfDocuments {
+		c.Expect(hole != idHole, key, "%q is not a document's path, such as users/{id}", path)
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "{"+parentHole+"}/"), "/")
 	for i, part := range parts {
 		for _, hole := range holes(part) {
-			c.expect(i%2 == 1 && hole != parentHole || hole == parentHole && part == "{"+parentHole+"}", key,
+			c.Expect(i%2 == 1 && hole != parentHole || hole == parentHole && part == "{"+parentHole+"}", key,
 				"{%s} stands for a collection; only a document's id can be filled in", hole)
 		}
-		c.expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
+		c.Expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
-	c.expect(even, key, "%q is not a document's path, such as users/{id}", path)
+	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
 }
 
 // pattern checks a pattern of objects' names.
@@ -517,7 +368,7 @@ func (c *checker) pattern(key, pattern string) {
 		last := i == len(parts)-1
 		plain := strings.ReplaceAll(holePattern.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
 		right := part == Everything && last || plainID(plain) && !strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*"))
-		c.expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
+		c.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
 	}
 }
 
@@ -525,35 +376,35 @@ func (c *checker) pattern(key, pattern string) {
 func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
 	c.pattern(key+".objects", r.Objects)
-	c.expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
+	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
 	for _, hole := range holes(r.Objects) {
-		c.expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
+		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
 	}
-	c.expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
+	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
 		"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/**", r.Objects)
-	c.expect(r.Field == "" || objectPattern.MatchString(r.Field), key+".field",
+	c.Expect(r.Field == "" || objectPattern.MatchString(r.Field), key+".field",
 		"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", r.Field)
-	c.expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
-	c.expect(!nested, key, "only the documents of the rule itself take objects along")
+	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
+	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
 }
 
 // gone checks whose absence makes items due.
 func (c *checker) gone() {
 	r := c.rule
-	c.expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == ofObjects, "gone", `"nobody" is for objects that go by age alone`)
-	if c.kind == ofObjects {
+	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone", `"nobody" is for objects that go by age alone`)
+	if c.kind == criteria.OfObjects {
 		switch {
 		case r.Gone == nil:
-			c.add("gone", `every old object would go; say whose, or "nobody"`)
+			c.Add("gone", `every old object would go; say whose, or "nobody"`)
 		case len(r.Gone) > 1:
-			c.add("gone", "an object has one owner: give one document")
+			c.Add("gone", "an object has one owner: give one document")
 		case len(r.Gone) == 1:
-			c.expect(len(holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
+			c.Expect(len(holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
 				"pattern binds, such as {uid}", r.Gone[0].Document)
 		}
-		c.expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
-		c.expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
-		c.expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
+		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
+		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
+		c.Expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
 	}
 }
 
@@ -562,13 +413,13 @@ func (c *checker) archive() {
 	if r.Archive == "" {
 		return
 	}
-	c.expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
-	c.expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
+	c.Expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
+	c.Expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
 	if !c.expectHoles() {
 		return
 	}
 	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
-	c.expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
+	c.Expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
 		`it names the collections that it copies: with "**", nobody knows them`)
 }
 
@@ -577,7 +428,7 @@ func (c *checker) expectHoles() bool {
 	want, got := holes(c.rule.Collection), holes(c.rule.Archive)
 	slices.Sort(want)
 	slices.Sort(got)
-	c.expect(slices.Equal(want, got), "archive", "it must have every hole of %s, so that no two documents share a place", c.rule.Collection)
+	c.Expect(slices.Equal(want, got), "archive", "it must have every hole of %s, so that no two documents share a place", c.rule.Collection)
 	return slices.Equal(want, got)
 }
 
@@ -587,29 +438,29 @@ func (c *checker) set() {
 		return
 	}
 	if len(r.Set) == 0 {
-		c.add("set", `give at least one field, e.g. {"deleted": true}`)
+		c.Add("set", `give at least one field, e.g. {"deleted": true}`)
 		return
 	}
 	for _, field := range sorted(r.Set) {
-		c.field("set", field)
+		c.Field("set", field)
 		r.Set[field] = converted(r.Set[field])
 		for _, other := range sorted(r.Set) {
-			c.expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
+			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}
 	}
-	c.expect(slices.ContainsFunc(r.Where, r.ends), "set", `found again each run; add {"field":%q,"is":"not true"}`, sorted(r.Set)[0])
+	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set", `found again each run; add {"field":%q,"is":"not true"}`, sorted(r.Set)[0])
 }
 
 // ends reports whether a condition no longer holds after set.
-func (r Rule) ends(w Condition) bool {
+func (r Rule) ends(w criteria.Condition) bool {
 	value, set := r.Set[w.Field]
 	if !set || w.Any != nil || w.Field == "" {
 		return false
 	}
 	if value == Now {
-		value = earliestNumber
+		value = documents.Earliest
 	}
-	return w.Holds(func(string) (any, bool) { return value, value != Delete }) != Met
+	return w.Holds(func(string) (any, bool) { return value, value != Delete }) != criteria.Met
 }
 
 // converted returns a value of JSON in the types that Firestore has.
@@ -636,8 +487,8 @@ func converted(value any) any {
 // use is one use of a field by a rule.
 type use struct {
 	key, path string
-	holds     string     // what the field must hold for this use
-	of        *Condition // the condition of where; nil for other uses
+	holds     string              // what the field must hold for this use
+	of        *criteria.Condition // the condition of where; nil for other uses
 }
 
 // uses refuses two uses of a field that contradict each other: the rule would never find anything.
@@ -646,17 +497,17 @@ func (c *checker) uses() {
 	var all []use
 	for _, a := range r.Age {
 		if a.Field != "" {
-			all = append(all, use{key: "age.field", path: a.Field, holds: a.forms()[0].words})
+			all = append(all, use{key: "age.field", path: a.Field, holds: a.Form()})
 		}
 	}
 	for i := range r.Where {
-		if w := &r.Where[i]; fieldPattern.MatchString(w.Field) {
+		if w := &r.Where[i]; criteria.Name.MatchString(w.Field) {
 			all = append(all, use{fmt.Sprintf("where[%d].field", i), w.Field, "what where says", w})
 		}
 	}
 	for i, related := range r.Related() {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
-			if fieldPattern.MatchString(hole) {
+			if criteria.Name.MatchString(hole) {
 				all = append(all, use{key: fmt.Sprintf("unless[%d]", i), path: hole, holds: "a document's id"})
 			}
 		}
@@ -670,25 +521,13 @@ func (c *checker) uses() {
 	for i, outer := range all {
 		for n, inner := range all {
 			mapped := outer.of != nil && (outer.of.Is == "set" || outer.of.Is == "not empty")
-			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map",
+			c.Expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map",
 				inner.path, outer.path, outer.holds)
 			if n <= i || inner.path != outer.path || inner.holds == outer.holds {
 				continue
 			}
-			ok := outer.of != nil && outer.of.names(inner.holds == "an object's name")
-			c.expect(ok, inner.key, "%s is %s, and cannot be %s as well", inner.path, outer.holds, inner.holds)
+			ok := outer.of != nil && outer.of.Names(inner.holds == "an object's name")
+			c.Expect(ok, inner.key, "%s is %s, and cannot be %s as well", inner.path, outer.holds, inner.holds)
 		}
 	}
-}
-
-// names reports whether a field that meets the condition can name something: an object by a string, a document by a string or
-// a number.
-func (c Condition) names(object bool) bool {
-	if len(c.Values()) == 0 {
-		return c.Is != "not set" && c.Is != "missing" && c.Is != "empty" && c.Is != "not true"
-	}
-	return !object && !slices.ContainsFunc(c.Values(), func(value any) bool {
-		_, named := documents.IDOf(value)
-		return !named
-	})
 }

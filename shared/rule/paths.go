@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // holePattern matches what is filled in in a path.
@@ -34,7 +35,7 @@ type Item struct {
 	ID       string
 	Parent   string            // the path of the document that it lies below
 	Bound    map[string]string // what the rule's own path binds
-	Field    Lookup
+	Field    criteria.Lookup
 	Database string // of a document
 }
 

@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
-
-// maxAlternatives is Firestore's limit on the combinations of all alternatives of a query.
-const maxAlternatives = 30
 
 // Asked is what the rule's query asks for, without its age.
 type Asked struct {
 	Filters []documents.Filter
 	Any     [][]documents.Filter // alternatives
 	Ranged  []string             // fields that the query goes through, in the order of the query: a field of strings comes first
-	Judged  []Condition          // conditions that documents are judged by one by one
+	Judged  []criteria.Condition // conditions that documents are judged by one by one
 }
 
 // Asked returns what the query asks for. It goes through the strings of one field at most, because a cursor can be behind a
@@ -24,11 +22,11 @@ type Asked struct {
 func (r Rule) Asked() (a Asked) {
 	var numbers []string
 	for _, c := range r.Where {
-		filters, ranged, ok := c.filters()
-		ofText := ranged && c.ofText()
+		filters, ranged, ok := c.Filters()
+		ofText := ranged && c.OfText()
 		switch {
-		case !ok && len(a.Any) == 0 && len(r.indexedAges()) < 2:
-			if a.Any = c.alternatives(); a.Any == nil {
+		case !ok && len(a.Any) == 0 && r.indexedForms() < 2:
+			if a.Any = c.Alternatives(); a.Any == nil {
 				a.Judged = append(a.Judged, c)
 			}
 		case !ok, ranged && strings.Contains(c.Field, "."), ofText && len(a.Ranged) > 0:
@@ -45,35 +43,12 @@ func (r Rule) Asked() (a Asked) {
 	return a
 }
 
-// indexedAges returns the forms of the age that an index finds.
-func (r Rule) indexedAges() []form {
+// indexedForms returns how many forms of the age an index finds.
+func (r Rule) indexedForms() int {
 	if len(r.Age) == 0 || !r.Age[0].Indexed() {
-		return nil
+		return 0
 	}
-	return r.Age[0].forms()
-}
-
-// ofText reports whether the condition goes through strings.
-func (c Condition) ofText() bool {
-	if c.state().ranged {
-		return true
-	}
-	return slices.ContainsFunc(c.operators(), func(o operator) bool {
-		_, isText := c.Ops[o.key].(string)
-		return o.ranged && isText
-	})
-}
-
-// alternatives returns the filters of each condition of any; nil if a query cannot ask for one of them.
-func (c Condition) alternatives() (all [][]documents.Filter) {
-	for _, one := range c.Any {
-		filters, ranged, ok := one.filters()
-		if !ok || ranged {
-			return nil
-		}
-		all = append(all, filters)
-	}
-	return all
+	return max(1, len(r.Age[0].As))
 }
 
 // Query returns the query for the documents that may be due, and fetches the fields by which they are judged.
@@ -84,8 +59,8 @@ func (r Rule) Query(now time.Time) documents.Query {
 	if q.Group {
 		q.Collection = r.Name()
 	}
-	if len(r.indexedAges()) > 0 {
-		groups := r.Age[0].filters(now)
+	if r.indexedForms() > 0 {
+		groups := r.Age[0].Filters(now)
 		if q.OrderBy = append(q.OrderBy, r.Age[0].Field); len(groups) == 1 {
 			q.Where = append(slices.Clone(q.Where), groups[0]...)
 		} else {
@@ -96,11 +71,11 @@ func (r Rule) Query(now time.Time) documents.Query {
 }
 
 // Scans reports whether the query returns documents whatever their age is.
-func (r Rule) Scans() bool { return r.OfDocuments() && len(r.indexedAges()) == 0 }
+func (r Rule) Scans() bool { return r.OfDocuments() && r.indexedForms() == 0 }
 
 // Finds reports whether all documents that the query finds are due.
 func (r Rule) Finds() bool {
-	return len(r.Asked().Judged) == 0 && len(r.Unless) == 0 && len(r.Gone) == 0 && len(r.indexedAges()) > 0 && len(r.Age) == 1 &&
+	return len(r.Asked().Judged) == 0 && len(r.Unless) == 0 && len(r.Gone) == 0 && r.indexedForms() > 0 && len(r.Age) == 1 &&
 		!strings.Contains(r.Collection, "{")
 }
 
@@ -131,17 +106,6 @@ func (r Rule) fields() []string {
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
-}
-
-// Fields returns the fields that the condition is about.
-func (c Condition) Fields() (fields []string) {
-	for _, one := range c.Any {
-		fields = append(fields, one.Fields()...)
-	}
-	if c.Field != "" {
-		fields = append(fields, c.Field)
-	}
-	return fields
 }
 
 // Fields returns the fields of the item by which a relation names something.

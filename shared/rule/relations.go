@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Roles of relations: keys of a rule.
@@ -34,15 +35,15 @@ type relation struct {
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
 	{key: "document", of: func(r Relation) string { return r.Document }, roles: []string{goneRole, unlessRole, withRole},
-		kinds: []string{ofDocuments, ofObjects, ofAccounts}, keys: []string{"where", "with"},
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"where", "with"},
 		noun: func(r Relation) string { return r.Document }, plural: func(r Relation) string { return r.Document },
 		exists: func(r Relation) string { return r.Document + " exists" }},
 	{key: "account", of: func(r Relation) string { return r.Account }, roles: []string{goneRole, unlessRole, withRole},
-		kinds: []string{ofDocuments}, noun: func(r Relation) string { return "account " + r.Account },
+		kinds: []string{criteria.OfDocuments}, noun: func(r Relation) string { return "account " + r.Account },
 		plural: func(Relation) string { return "its account" },
 		exists: func(r Relation) string { return "account " + r.Account + " exists" }},
 	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: []string{goneRole, unlessRole, withRole},
-		kinds: []string{ofDocuments}, keys: []string{"where", "within", "with"},
+		kinds: []string{criteria.OfDocuments}, keys: []string{"where", "within", "with"},
 		noun: func(r Relation) string { return "document in " + r.Subcollection + " below it" },
 		plural: func(r Relation) string {
 			if r.Subcollection == Everything {
@@ -53,7 +54,7 @@ var relations = []relation{
 		exists: func(r Relation) string { return "it has documents in " + r.Subcollection }},
 	named("collection", "", func(r Relation) string { return r.Collection }),
 	named("collectionGroup", "every collection ", func(r Relation) string { return r.CollectionGroup }),
-	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: []string{ofDocuments},
+	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: []string{criteria.OfDocuments},
 		keys: []string{"field", "metadata"}, plural: func(r Relation) string {
 			if r.Field != "" {
 				return fmt.Sprintf("the objects %s that %s names", r.Objects, r.Field)
@@ -66,7 +67,7 @@ var relations = []relation{
 func named(key, which string, of func(Relation) string) relation {
 	whose := func(r Relation) string { return which + of(r) + " whose " + r.Field + " names it" }
 	return relation{
-		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{ofDocuments},
+		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{criteria.OfDocuments},
 		keys: []string{"field", "where", "within", "remove", "with"}, field: true,
 		noun: func(r Relation) string { return "document of " + whose(r) },
 		plural: func(r Relation) string {
@@ -105,10 +106,7 @@ func (r Relation) keys() (all []string) {
 			all = append(all, key.name)
 		}
 	}
-	for _, o := range r.Condition().operators() {
-		all = append(all, o.key)
-	}
-	return all
+	return append(all, r.Condition().Operators()...)
 }
 
 // Exists returns why an item is kept that has such a relation.
@@ -134,7 +132,7 @@ func (r Relation) Nameless() string {
 // conditions returns what the relation's conditions ask for.
 func (r Relation) conditions() (filters []documents.Filter) {
 	for _, c := range r.Where {
-		asked, _, _ := c.filters()
+		asked, _, _ := c.Filters()
 		filters = append(filters, asked...)
 	}
 	return filters
@@ -184,7 +182,7 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 		return []documents.Query{q}, true
 	}
 	// With cursors instead of filters: what is no time keeps the item too.
-	least, from := r.Within.least(), r.Within.Cutoff(now)
+	least, from := r.Within.Least(), r.Within.Cutoff(now)
 	if _, isText := least.(string); isText { // which may name a local time behind UTC
 		from = from.Add(-retention.Day)
 	}

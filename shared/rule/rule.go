@@ -2,17 +2,17 @@
 // changes, and what goes along with them. It reads a rule, checks it, puts it into words, and judges items by their own
 // attributes; shared/declared makes a job of it.
 //
-// rule.go is the format of a rule. Four tables say what its keys mean: conditions.go has the operators and states of fields,
-// times.go the forms of ages, relations.go how something else belongs to an item, and kinds.go what accounts and objects have.
-// paths.go fills paths with what an item holds. From these, check.go says what is wrong with a rule, query.go what it asks
-// Firestore for and which indexes that needs, and words.go what it does, in a sentence.
+// rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, and relations.go how something else
+// belongs to an item, each by tables. paths.go fills paths with what an item holds. From these, check.go says what is wrong with
+// a rule, query.go what it asks Firestore for and which indexes that needs, and words.go what it does, in a sentence.
 package rule
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Rule is a declared cleanup. Exactly one of Collection, CollectionGroup, Objects and Accounts is set: it says what the
@@ -23,13 +23,13 @@ type Rule struct {
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. avatars/{uid}.* or chats/{chat}/images/**: {x} stands for a part of the name, .* for any extension, * for any part, ** for the rest"`
 	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
-	Where   []Condition    `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
-	Age     Ages           `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
-	Gone    Gone           `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
-	Unless  []Relation     `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
-	With    []Relation     `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
-	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
-	Set     map[string]any `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
+	Where   []criteria.Condition `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
+	Age     Ages                 `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
+	Gone    Gone                 `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
+	Unless  []Relation           `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
+	With    []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
+	Archive string               `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
+	Set     map[string]any       `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
 
 	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
@@ -39,7 +39,7 @@ type Rule struct {
 }
 
 // Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
-type Ages []Age
+type Ages []criteria.Age
 
 // Gone are relations all of which must be absent. None of them, but not nil, says that nothing is looked for.
 type Gone []Relation
@@ -57,18 +57,6 @@ func orWord[S ~[]E, E any](word string, all S) ([]byte, error) {
 	return json.Marshal([]E(all))
 }
 
-// Condition is a condition on one field, or a choice of conditions. It has Field with Is or with operators, or else Any.
-type Condition struct {
-	Field string      `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
-	Is    string      `json:"is,omitempty" jsonschema:"the state of the field"`
-	Any   []Condition `json:"any,omitempty" jsonschema:"conditions one of which must hold"`
-	Ops   `json:"-"`
-}
-
-// Ops are Firestore's operators on a field, by their key, all of which must hold. A value is a string, an int64, a float64, a
-// truth value or nil, or a list of them.
-type Ops map[string]any
-
 // Relation is how something belongs to an item. Exactly one of the keys in [Relations] says what it is. In unless, it may also
 // be a condition on the item itself.
 type Relation struct {
@@ -79,85 +67,35 @@ type Relation struct {
 	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field names the item"`
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it names"`
 
-	Field    string      `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
-	Where    []Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
-	Within   *Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
-	Remove   bool        `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
-	Metadata string      `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
-	With     []Relation  `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
+	Field    string               `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
+	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
+	Within   *criteria.Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
+	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
+	Metadata string               `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
+	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
 
-	Is  string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
-	Ops `json:"-"`
+	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
+	criteria.Ops `json:"-"`
 }
 
 // Condition returns the condition on the item itself that an entry of unless may be.
-func (r Relation) Condition() Condition { return Condition{Field: r.Field, Is: r.Is, Ops: r.Ops} }
-
-// Data returns the keys whose values are data: null has a meaning in them.
-func (Condition) Data() []string { return Operators() }
-
-// Data is [Condition.Data] for conditions in unless.
-func (Relation) Data() []string { return Operators() }
-
-// UnmarshalJSON reads a condition.
-func (c *Condition) UnmarshalJSON(text []byte) error {
-	type plain Condition
-	return readOps(text, (*plain)(c), &c.Ops)
+func (r Relation) Condition() criteria.Condition {
+	return criteria.Condition{Field: r.Field, Is: r.Is, Ops: r.Ops}
 }
 
-// MarshalJSON writes a condition.
-func (c Condition) MarshalJSON() ([]byte, error) {
-	type plain Condition
-	return writeOps(plain(c), c.Ops)
-}
+// Data is [criteria.Condition.Data] for conditions in unless.
+func (Relation) Data() []string { return criteria.Operators() }
 
 // UnmarshalJSON reads a relation.
 func (r *Relation) UnmarshalJSON(text []byte) error {
 	type plain Relation
-	return readOps(text, (*plain)(r), &r.Ops)
+	return criteria.ReadOps(text, (*plain)(r), &r.Ops)
 }
 
 // MarshalJSON writes a relation.
 func (r Relation) MarshalJSON() ([]byte, error) {
 	type plain Relation
-	return writeOps(plain(r), r.Ops)
-}
-
-func readOps(text []byte, plain any, ops *Ops) error {
-	if err := json.Unmarshal(text, plain); err != nil {
-		return err
-	}
-	all := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
-		return err
-	}
-	*ops = nil
-	for key, value := range all {
-		if slices.Contains(Operators(), key) {
-			if *ops == nil {
-				*ops = Ops{}
-			}
-			(*ops)[key] = value
-		}
-	}
-	return nil
-}
-
-func writeOps(plain any, ops Ops) ([]byte, error) {
-	text, err := json.Marshal(plain)
-	if err != nil || len(ops) == 0 {
-		return text, err
-	}
-	all := map[string]any{}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	for key, value := range ops {
-		all[key] = value
-	}
-	return json.Marshal(all)
+	return criteria.WriteOps(plain(r), r.Ops)
 }
 
 // Values of [Rule.Set] that stand for something else.
@@ -212,7 +150,7 @@ func (r Rule) Related() (all []Relation) {
 }
 
 // Exceptions returns the conditions on the item itself any of which keeps it.
-func (r Rule) Exceptions() (all []Condition) {
+func (r Rule) Exceptions() (all []criteria.Condition) {
 	for _, u := range r.Unless {
 		if u.kind() == nil {
 			all = append(all, u.Condition())

@@ -3,6 +3,8 @@ package rule
 import (
 	"fmt"
 	"strings"
+
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Words returns what the rule does, as a sentence without a subject and a period.
@@ -14,7 +16,7 @@ func (r Rule) Words() string {
 		whose = append(whose, "whose "+c.Words())
 	}
 	for _, a := range r.Age {
-		whose = append(whose, a.sentence())
+		whose = append(whose, a.Sentence())
 	}
 	if len(r.Age) == 0 {
 		whose = append(whose, "of any age")
@@ -25,7 +27,7 @@ func (r Rule) Words() string {
 	if r.Objects != "" && len(r.Gone) == 0 {
 		whose = append(whose, "whoever they belong to")
 	}
-	s.WriteString(" " + list(whose, "and"))
+	s.WriteString(" " + criteria.List(whose, "and"))
 	for _, u := range r.Unless {
 		s.WriteString(", unless " + u.unless())
 	}
@@ -57,10 +59,10 @@ func (r Rule) verb() string {
 			case Delete:
 				sets = append(sets, field+" to nothing")
 			default:
-				sets = append(sets, field+" to "+shown(value)[0])
+				sets = append(sets, field+" to "+criteria.Shown(value)[0])
 			}
 		}
-		return "sets " + list(sets, "and") + " in documents of " + r.which()
+		return "sets " + criteria.List(sets, "and") + " in documents of " + r.which()
 	}
 	return "deletes documents of " + r.which()
 }
@@ -109,14 +111,5 @@ func along(with []Relation) string {
 		}
 		all = append(all, text)
 	}
-	return list(all, "and")
-}
-
-// list joins texts, e.g. "a, b and c".
-func list(texts []string, word string) string {
-	if len(texts) < 2 {
-		return strings.Join(texts, "")
-	}
-	last := len(texts) - 1
-	return strings.Join(texts[:last], ", ") + " " + word + " " + texts[last]
+	return criteria.List(all, "and")
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Field is a field of a collection's documents, with dots for fields of maps.
@@ -87,11 +87,11 @@ func fieldOf(name string, values []any, documents int) Field {
 func (f *Field) dates(values []any, set int) {
 	var times []time.Time
 	var as []string
-	for _, form := range rule.Forms() {
+	for _, form := range criteria.Forms() {
 		before := len(times)
 		for _, value := range values {
 			// Greater numbers are no times of an application.
-			if at, ok := (rule.Age{Field: f.Name, As: []string{form}}).At(value); ok && at.Year() < 2100 {
+			if at, ok := (criteria.Age{Field: f.Name, As: []string{form}}).At(value); ok && at.Year() < 2100 {
 				times = append(times, at)
 			}
 		}

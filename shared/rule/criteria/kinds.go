@@ -1,4 +1,4 @@
-package rule
+package criteria
 
 import (
 	"maps"
@@ -11,27 +11,10 @@ import (
 
 // Kinds of items.
 const (
-	ofDocuments = "documents"
-	ofObjects   = "objects"
-	ofAccounts  = "accounts"
+	OfDocuments = "documents"
+	OfObjects   = "objects"
+	OfAccounts  = "accounts"
 )
-
-// The values of [Rule.Accounts].
-const (
-	Anonymous  = "anonymous"
-	Unverified = "unverified"
-	Disabled   = "disabled"
-	All        = "all"
-)
-
-// AccountKinds returns the values of [Rule.Accounts].
-func AccountKinds() []string { return []string{Anonymous, Unverified, Disabled, All} }
-
-// kindWords says what each kind of accounts is called.
-var kindWords = map[string]string{
-	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
-	Unverified: "accounts with an unverified e-mail address and only a password",
-}
 
 // accountFields are the fields that conditions on accounts have. Those with a dot at their end lead to a key.
 var accountFields = map[string]func(a accounts.Account) any{
@@ -99,12 +82,12 @@ func lookup[T any](fields map[string]func(T) any, of T) Lookup {
 	}
 }
 
-// fieldsOf returns the names of the fields of a kind of items; nil if they may have any.
-func fieldsOf(kind string) []string {
+// FieldsOf returns the names of the fields of a kind of items; nil if they may have any.
+func FieldsOf(kind string) []string {
 	switch kind {
-	case ofAccounts:
+	case OfAccounts:
 		return slices.Sorted(maps.Keys(accountFields))
-	case ofObjects:
+	case OfObjects:
 		return slices.Sorted(maps.Keys(objectFields))
 	}
 	return nil
@@ -112,7 +95,7 @@ func fieldsOf(kind string) []string {
 
 // knows reports whether a kind of items has a field.
 func knows(kind, field string) bool {
-	all := fieldsOf(kind)
+	all := FieldsOf(kind)
 	name, key, deeper := strings.Cut(field, ".")
 	if deeper {
 		return all == nil || slices.Contains(all, name+".") && key != ""

@@ -1,4 +1,4 @@
-package rule
+package criteria
 
 import (
 	"cmp"
@@ -110,6 +110,9 @@ func (a Age) forms() (all []form) {
 	return all
 }
 
+// Form returns what the age's field must hold, in words.
+func (a Age) Form() string { return a.forms()[0].words }
+
 // clock is a time that an item has by itself, a value of by.
 type clock struct {
 	by, of string // of which kind of items
@@ -127,15 +130,15 @@ const (
 )
 
 var clocks = []clock{
-	{UpdateTime, ofDocuments, "were written", "written"},
-	{CreateTime, ofDocuments, "were created", "created"},
-	{TimeCreated, ofObjects, "were uploaded", "uploaded"},
-	{CreationTime, ofAccounts, "were created", "created"},
-	{LastActive, ofAccounts, "were last active", "last active"},
+	{UpdateTime, OfDocuments, "were written", "written"},
+	{CreateTime, OfDocuments, "were created", "created"},
+	{TimeCreated, OfObjects, "were uploaded", "uploaded"},
+	{CreationTime, OfAccounts, "were created", "created"},
+	{LastActive, OfAccounts, "were last active", "last active"},
 }
 
-// clocksOf returns the values of by for a kind of items.
-func clocksOf(kind string) (all []string) {
+// ClocksOf returns the values of by for a kind of items.
+func ClocksOf(kind string) (all []string) {
 	for _, c := range clocks {
 		if c.of == kind {
 			all = append(all, c.by)
@@ -184,8 +187,8 @@ func (a Age) At(value any) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// filters returns, for each form of the field, what a query asks for: everything that is older, and perhaps a little more.
-func (a Age) filters(now time.Time) (groups [][]documents.Filter) {
+// Filters returns, for each form of the field, what a query asks for: everything that is older, and perhaps a little more.
+func (a Age) Filters(now time.Time) (groups [][]documents.Filter) {
 	for _, f := range a.forms() {
 		var group []documents.Filter
 		if f.first != nil {
@@ -196,8 +199,8 @@ func (a Age) filters(now time.Time) (groups [][]documents.Filter) {
 	return groups
 }
 
-// least returns the least value that can be read, in the first form of the age.
-func (a Age) least() any {
+// Least returns the least value that can be read, in the first form of the age.
+func (a Age) Least() any {
 	if first := a.forms()[0].first; first != nil {
 		return first
 	}
@@ -233,8 +236,8 @@ func (a Age) since() string {
 	return "more than " + a.Words() + " ago"
 }
 
-// sentence returns what the age says of items, e.g. "whose createdAt is more than 90 days ago".
-func (a Age) sentence() string {
+// Sentence returns what the age says of items, e.g. "whose createdAt is more than 90 days ago".
+func (a Age) Sentence() string {
 	switch {
 	case a.Field != "" && a.Optional:
 		return "whose " + a.Field + " is not set or " + a.since()
@@ -265,7 +268,7 @@ func (a Age) Undated() string {
 		words = append(words, f.words)
 	}
 	if len(words) > 1 {
-		return a.Field + " is neither " + list(words, "nor")
+		return a.Field + " is neither " + List(words, "nor")
 	}
 	return a.Field + " is not " + words[0]
 }

@@ -1,4 +1,4 @@
-package rule
+package criteria
 
 import (
 	"fmt"
@@ -285,7 +285,15 @@ func beginning(field string, want any) []documents.Filter {
 	return filters
 }
 
-// operator returns the condition's operators in the order of the table.
+// Operators returns the keys of the condition's operators in the order of the table.
+func (c Condition) Operators() (keys []string) {
+	for _, o := range c.operators() {
+		keys = append(keys, o.key)
+	}
+	return keys
+}
+
+// operators returns the condition's operators, likewise.
 func (c Condition) operators() (all []operator) {
 	for _, o := range operators {
 		if _, given := c.Ops[o.key]; given {
@@ -348,8 +356,8 @@ func (c Condition) Holds(of Lookup) Answer {
 	return all
 }
 
-// filters returns what a query asks for if it can ask for the condition, and whether it goes through the field's values.
-func (c Condition) filters() (filters []documents.Filter, ranged, ok bool) {
+// Filters returns what a query asks for if it can ask for the condition, and whether it goes through the field's values.
+func (c Condition) Filters() (filters []documents.Filter, ranged, ok bool) {
 	if len(c.Any) > 0 || strings.Contains(c.Field, "{") {
 		return nil, false, false
 	}
@@ -415,7 +423,7 @@ func (c Condition) Words() string {
 	}
 	var all []string
 	for _, o := range c.operators() {
-		all = append(all, fmt.Sprintf(o.words, list(shown(c.Ops[o.key]), "or")))
+		all = append(all, fmt.Sprintf(o.words, List(Shown(c.Ops[o.key]), "or")))
 	}
 	return c.Field + " " + strings.Join(all, " and ")
 }
@@ -434,13 +442,13 @@ func (c Condition) Unmet() string {
 	}
 	var all []string
 	for _, o := range c.operators() {
-		switch values := shown(c.Ops[o.key]); {
+		switch values := Shown(c.Ops[o.key]); {
 		case o.key == "in" && len(values) == 2:
 			all = append(all, fmt.Sprintf("is neither %s nor %s", values[0], values[1]))
 		case o.key == "in" && len(values) > 2:
-			all = append(all, "is none of "+list(values, "and"))
+			all = append(all, "is none of "+List(values, "and"))
 		default:
-			all = append(all, fmt.Sprintf(o.unmet, list(values, "or")))
+			all = append(all, fmt.Sprintf(o.unmet, List(values, "or")))
 		}
 	}
 	return c.Field + " " + strings.Join(all, ", or ")
@@ -455,8 +463,8 @@ func (c Condition) Kept(a Answer) (reason string, invalid bool) {
 	return c.Unmet(), s.invalid
 }
 
-// shown returns values as people read them. Quotes show which white space one has.
-func shown(want any) (texts []string) {
+// Shown returns values as people read them. Quotes show which white space one has.
+func Shown(want any) (texts []string) {
 	for _, v := range listOf(want) {
 		text := fmt.Sprint(v)
 		if v == nil {

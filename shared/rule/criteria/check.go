@@ -1,0 +1,176 @@
+package criteria
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxHours bounds ages: a hundred years.
+const maxHours = 24 * 36_500
+
+// MaxAlternatives is Firestore's limit on the combinations of all alternatives of a query.
+const MaxAlternatives = 30
+
+// Name is what a field's name is like.
+var Name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
+
+// Problems are what is wrong, each with its key and what would be right.
+type Problems struct{ All []string }
+
+// Add adds a problem.
+func (p *Problems) Add(key, format string, args ...any) {
+	p.All = append(p.All, key+": "+fmt.Sprintf(format, args...))
+}
+
+// Expect adds a problem unless all is well.
+func (p *Problems) Expect(ok bool, key, format string, args ...any) {
+	if !ok {
+		p.Add(key, format, args...)
+	}
+}
+
+// Count returns how many of all are true.
+func Count(all ...bool) (n int) {
+	for _, one := range all {
+		if one {
+			n++
+		}
+	}
+	return n
+}
+
+// AgeExamples are ages of each kind of items.
+var AgeExamples = map[string]string{
+	OfDocuments: `{"field":"createdAt","days":90}, or "any"`, OfObjects: `{"hours":24}`, OfAccounts: `{"by":"lastActive","days":30}`,
+}
+
+// Age checks an age of items of a kind.
+func (p *Problems) Age(key string, a *Age, kind string) {
+	example := AgeExamples[kind]
+	p.Expect(Count(a.Hours != nil, a.Days != nil, a.Months != nil) == 1, key, "give one of hours, days and months, e.g. %s", example)
+	for name, n := range map[string]*int{"hours": a.Hours, "days": a.Days, "months": a.Months} {
+		unit := map[string]int{"hours": 1, "days": 24, "months": 31 * 24}[name]
+		p.Expect(n == nil || *n >= 0, key, "it cannot be negative")
+		p.Expect(n == nil || *n <= maxHours/unit, key, "it is more than 100 years")
+	}
+	if a.By != "" {
+		p.Expect(slices.Contains(ClocksOf(kind), a.By), key+".by", "%q is not one of: %s", a.By, strings.Join(ClocksOf(kind), ", "))
+		p.Expect(a.Field == "" && a.As == nil && !a.Optional, key, "by says which time it is: leave field, as and optional out")
+		return
+	}
+	if kind == OfObjects {
+		p.Expect(a.Field == "" && a.As == nil && !a.Optional, key, "an object's age counts from its upload: leave the field out")
+		a.By = TimeCreated
+		return
+	}
+	if kind == OfAccounts {
+		p.Add(key+".by", "by which time? %s", strings.Join(ClocksOf(kind), " or "))
+		return
+	}
+	if a.Field == "" {
+		p.Add(key+".field", "by which time? Name a field that holds it, or give by: %s", strings.Join(ClocksOf(kind), " or "))
+		return
+	}
+	p.Field(key+".field", a.Field)
+	for n, as := range a.As {
+		p.Expect(slices.Contains(Forms(), as), key+".as", "%q is not one of: %s", as, strings.Join(Forms(), ", "))
+		p.Expect(!slices.Contains(a.As[:n], as), key+".as", "%s is listed twice", as)
+	}
+}
+
+// Field checks a field's name.
+func (p *Problems) Field(key, name string) {
+	reserved := slices.ContainsFunc(strings.Split(name, "."),
+		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
+	p.Expect(Name.MatchString(name) && !reserved, key,
+		"%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
+}
+
+// Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a field.
+func (p *Problems) Condition(at string, w *Condition, kind string, bound []string) {
+	if w.Any != nil {
+		p.Expect(w.Field == "" && w.Is == "" && w.Ops == nil, at, "any stands alone: put what must hold besides into an entry of its own")
+		p.Expect(len(w.Any) > 1, at+".any", "give at least two conditions, one of which must hold")
+		for n := range w.Any {
+			inner := fmt.Sprintf("%s.any[%d]", at, n)
+			p.Expect(w.Any[n].Any == nil, inner, "any within any: write all conditions into one list")
+			p.Condition(inner, &w.Any[n], kind, bound)
+		}
+		return
+	}
+	hole, isHole := strings.CutPrefix(w.Field, "{")
+	hole, ends := strings.CutSuffix(hole, "}")
+	switch {
+	case isHole && ends:
+		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))
+	case kind != OfDocuments:
+		p.Expect(knows(kind, w.Field), at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))
+	default:
+		p.Field(at+".field", w.Field)
+	}
+	if (w.Is != "") == (len(w.Ops) > 0) {
+		p.Add(at, `say what must hold: "is", or one of %s`, strings.Join(Operators(), " "))
+		return
+	}
+	p.Expect(w.Is == "" || slices.Contains(States(), w.Is), at+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
+	for _, o := range w.operators() {
+		w.Ops[o.key] = p.value(fmt.Sprintf("%s[%q]", at, o.key), o, w.Ops[o.key])
+	}
+}
+
+// value checks an operator's value and returns it in the types that Firestore has.
+func (p *Problems) value(key string, o operator, value any) any {
+	all, isList := value.([]any)
+	text, isText := value.(string)
+	switch {
+	case o.list && !isList:
+		p.Add(key, "it must be a list")
+	case o.list:
+		p.Expect(len(all) > 0, key, "give at least one value")
+		p.Expect(len(all) <= MaxAlternatives, key, "%d values; Firestore allows %d", len(all), MaxAlternatives)
+		for n := range all {
+			all[n] = p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n], "")
+			p.Expect(!slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
+		}
+	case value == nil && (o.key == "==" || o.key == "!="):
+	case o.texts:
+		p.Expect(isText && text != "", key, "it must be a string that is not empty")
+		return p.scalar(key, value, "")
+	case o.orders && isText && datePattern.MatchString(text):
+		p.Add(key, "a time; use age")
+	default:
+		value = p.scalar(key, value, "")
+		_, isNumber := number(value)
+		_, isText = value.(string)
+		p.Expect(!o.orders || isNumber || isText || value == nil, key, "it must be a string or a number")
+	}
+	return value
+}
+
+// scalar checks a value and returns it in the type that Firestore has. The problem says what else it might be.
+func (p *Problems) scalar(key string, value any, or string) any {
+	switch v := value.(type) {
+	case bool, int64, float64:
+		return v
+	case string:
+		p.Expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
+		return v
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		if n, err := v.Float64(); err == nil {
+			return n
+		}
+	}
+	p.Add(key, "it must be a string, a number, true or false%s", or)
+	return value
+}

@@ -1,0 +1,138 @@
+// Package criteria holds conditions and ages: what a rule can say of an item by the item's own fields, alone.
+//
+// conditions.go has the operators and states of fields, times.go the forms of ages, kinds.go what accounts and objects have
+// instead of fields. condition.go is how a condition is written, and check.go says what is wrong with one.
+package criteria
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Condition is a condition on one field, or a choice of conditions. It has Field with Is or with operators, or else Any.
+type Condition struct {
+	Field string      `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
+	Is    string      `json:"is,omitempty" jsonschema:"the state of the field"`
+	Any   []Condition `json:"any,omitempty" jsonschema:"conditions one of which must hold"`
+	Ops   `json:"-"`
+}
+
+// Ops are Firestore's operators on a field, by their key, all of which must hold. A value is a string, an int64, a float64, a
+// truth value or nil, or a list of them.
+type Ops map[string]any
+
+// Data returns the keys whose values are data: null has a meaning in them.
+func (Condition) Data() []string { return Operators() }
+
+// UnmarshalJSON reads a condition.
+func (c *Condition) UnmarshalJSON(text []byte) error {
+	type plain Condition
+	return ReadOps(text, (*plain)(c), &c.Ops)
+}
+
+// MarshalJSON writes a condition.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	type plain Condition
+	return WriteOps(plain(c), c.Ops)
+}
+
+// ReadOps reads what holds operators beside its other keys.
+func ReadOps(text []byte, plain any, ops *Ops) error {
+	if err := json.Unmarshal(text, plain); err != nil {
+		return err
+	}
+	all := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return err
+	}
+	*ops = nil
+	for key, value := range all {
+		if slices.Contains(Operators(), key) {
+			if *ops == nil {
+				*ops = Ops{}
+			}
+			(*ops)[key] = value
+		}
+	}
+	return nil
+}
+
+// WriteOps writes it.
+func WriteOps(plain any, ops Ops) ([]byte, error) {
+	text, err := json.Marshal(plain)
+	if err != nil || len(ops) == 0 {
+		return text, err
+	}
+	all := map[string]any{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for key, value := range ops {
+		all[key] = value
+	}
+	return json.Marshal(all)
+}
+
+// OfText reports whether the condition goes through strings.
+func (c Condition) OfText() bool {
+	if c.state().ranged {
+		return true
+	}
+	return slices.ContainsFunc(c.operators(), func(o operator) bool {
+		_, isText := c.Ops[o.key].(string)
+		return o.ranged && isText
+	})
+}
+
+// Alternatives returns the filters of each condition of any; nil if a query cannot ask for one of them.
+func (c Condition) Alternatives() (all [][]documents.Filter) {
+	for _, one := range c.Any {
+		filters, ranged, ok := one.Filters()
+		if !ok || ranged {
+			return nil
+		}
+		all = append(all, filters)
+	}
+	return all
+}
+
+// Fields returns the fields that the condition is about.
+func (c Condition) Fields() (fields []string) {
+	for _, one := range c.Any {
+		fields = append(fields, one.Fields()...)
+	}
+	if c.Field != "" {
+		fields = append(fields, c.Field)
+	}
+	return fields
+}
+
+// Dates reports whether the condition is about the field of an age that must be there.
+func (c Condition) Dates(a Age) bool { return c.Field == a.Field && !a.Optional }
+
+// Names reports whether a field that meets the condition can name something: an object by a string, a document by a string or
+// a number.
+func (c Condition) Names(object bool) bool {
+	if len(c.Values()) == 0 {
+		return c.Is != "not set" && c.Is != "missing" && c.Is != "empty" && c.Is != "not true"
+	}
+	return !object && !slices.ContainsFunc(c.Values(), func(value any) bool {
+		_, named := documents.IDOf(value)
+		return !named
+	})
+}
+
+// List joins texts, e.g. "a, b and c".
+func List(texts []string, word string) string {
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	last := len(texts) - 1
+	return strings.Join(texts[:last], ", ") + " " + word + " " + texts[last]
+}
