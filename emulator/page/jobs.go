@@ -1,6 +1,8 @@
 package page
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +20,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -136,7 +137,7 @@ func (s *server) record(ctx context.Context, j *job) {
 		if err != nil {
 			return fmt.Errorf("read the record of %s: %w", j.Name, err)
 		}
-		state, err := engine.StateOf(cfg, j.Name, documents.Document{Data: d.Data()})
+		state, err := jobstate.Of(cfg, j.Name, documents.Document{Data: d.Data()})
 		if err != nil {
 			j.Problem = err.Error()
 		}

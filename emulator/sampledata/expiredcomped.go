@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/functions/expiredcomped"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
@@ -31,7 +31,7 @@ func expiredComped(now time.Time, _ string) Sample {
 	}
 	ended := func(row string, expiry time.Time) string { return row + "/" + expiry.Format(time.RFC3339Nano) }
 	event := func(member any, rows ...string) Document {
-		id := documents.ObjectID(now, append([]string{fmt.Sprint(member)}, rows...)...)
+		id := expiredcomped.ObjectID(now, append([]string{fmt.Sprint(member)}, rows...)...)
 		return created("members_status_events/"+id, map[string]any{
 			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now})
 	}

@@ -80,5 +80,5 @@ func eventID(now time.Time, memberID string, rows []documents.Document) string {
 		causes[i] = row.ID() + "/" + expiry.UTC().Format(time.RFC3339Nano)
 	}
 	slices.Sort(causes)
-	return documents.ObjectID(now, append([]string{memberID}, causes...)...)
+	return ObjectID(now, append([]string{memberID}, causes...)...)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -88,7 +89,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
 	if err := a.tellToStop(ctx, job, record.Holder, getenv); err != nil {
-		if errors.Is(err, engine.ErrNotUnderWay) { // it has ended meanwhile
+		if errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 			return notUnderWay(job.Name, nil)
 		}
 		return err
@@ -123,7 +124,7 @@ func notUnderWay(job string, last *report.Report) error {
 // tellToStop tells the run to stop, if it still holds the lease.
 func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string) error {
 	err := a.on(ctx, job, getenv, func(p restore.Project) error {
-		return engine.Stop(ctx, p.DB, p.Config, job.Name, runID, a.clock())
+		return jobstate.Stop(ctx, p.DB, p.Config, job.Name, runID, a.clock())
 	}, config.Firestore)
 	if err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
@@ -134,7 +135,7 @@ func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
 func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record record) (*report.Report, error) {
 	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
-	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
+	if err != nil && !errors.Is(err, jobstate.ErrNotUnderWay) {
 		return nil, err
 	}
 	return a.awaitEnd(ctx, s, job, record)

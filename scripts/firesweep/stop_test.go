@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"strings"
@@ -8,7 +10,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -187,7 +188,7 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	a, _ := o.loaded(t)
 	job, _ := a.jobsNamed([]string{"cleanupReports"})
 	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
-	if !errors.Is(err, engine.ErrNotUnderWay) {
+	if !errors.Is(err, jobstate.ErrNotUnderWay) {
 		t.Error(err)
 	}
 }

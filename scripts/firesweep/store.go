@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"fmt"
 	"strings"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -61,7 +62,7 @@ func (s *store) record(ctx context.Context, job manifest.Entry) (record, error) 
 	if err != nil {
 		return record{}, err
 	}
-	state, err := engine.StateOf(cfg, job.Name, doc)
+	state, err := jobstate.Of(cfg, job.Name, doc)
 	r := record{State: state, Err: err}
 	r.Holder, r.Until = state.Holder()
 	return r, nil
@@ -69,7 +70,7 @@ func (s *store) record(ctx context.Context, job manifest.Entry) (record, error) 
 
 // record is what cleanupJobs/{job} says.
 type record struct {
-	engine.State
+	jobstate.State
 	Holder string    // the run, or undo, that holds the lease; empty: none
 	Until  time.Time // when that ends
 	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty

@@ -16,21 +16,13 @@ import (
 // right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange returns it and writes
 // nothing. at is when the document was written, as its next reader sees it; zero if it was not. It is for the bundle's own
 // records: [Writer.Written] is not called.
-func (w Writer) Exchange(
-	ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error),
-) (at time.Time, err error) {
-	return w.ExchangeAnd(ctx, path, Document{}, func(d Document, found bool) (map[string]any, map[string]any, error) {
-		fields, err := f(d, found)
-		return fields, nil, err
-	})
-}
-
-// ExchangeAnd is [Writer.Exchange] for f that also returns further documents, by path: maps or structs, written whole in the same
-// commit, whatever is there. Where f returns no fields, they alone are written, whatever became of the document meanwhile.
+//
+// f may also return further documents, by path: maps or structs, written whole in the same commit, whatever is there. Where f
+// returns no fields, they alone are written, whatever became of the document meanwhile.
 //
 // known is what an earlier exchange is known to have left: it need not be read, unless it has changed since; the zero value if
 // nothing is known.
-func (w Writer) ExchangeAnd(
+func (w Writer) Exchange(
 	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
 ) (at time.Time, err error) {
 	ref := w.c.firestore.Doc(path)

@@ -49,12 +49,12 @@ func TestExchange(t *testing.T) {
 				p.Set(t, path, tt.before)
 			}
 			calls := 0
-			_, err := w.Exchange(t.Context(), path, func(d documents.Document, _ bool) (map[string]any, error) {
+			_, err := w.Exchange(t.Context(), path, documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
 				if calls++; calls == 1 && tt.meanwhile != nil {
 					tt.meanwhile(path)
 				}
 				n, _ := d.Data["n"].(int64)
-				return data{"n": n + 1}, nil
+				return data{"n": n + 1}, nil, nil
 			})
 			if err != nil || calls != tt.calls {
 				t.Errorf("%v after %d calls, want %d", err, calls, tt.calls)
@@ -69,8 +69,8 @@ func TestExchange(t *testing.T) {
 		return nil
 	})
 	no := errors.New("no")
-	if _, err := w.Exchange(t.Context(), "things/a",
-		func(documents.Document, bool) (map[string]any, error) { return nil, no }); !errors.Is(err, no) {
+	if _, err := w.Exchange(t.Context(), "things/a", documents.Document{},
+		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -103,7 +103,9 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 				return status.Error(codes.Unavailable, "the connection broke")
 			})
 			path := "known/" + name
-			at, err := w.Exchange(t.Context(), path, func(documents.Document, bool) (map[string]any, error) { return data{"is": "left"}, nil })
+			at, err := w.Exchange(t.Context(), path, documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) {
+				return data{"is": "left"}, nil, nil
+			})
 			d, _, getErr := w.Get(t.Context(), path)
 			if err := errors.Join(err, getErr); err != nil {
 				t.Fatal(err)
@@ -116,7 +118,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 			}
 			var seen []any
 			known := documents.Document{Path: path, UpdateTime: at, Data: data{"is": "left"}}
-			_, err = w.ExchangeAnd(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
+			_, err = w.Exchange(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
 				seen = append(seen, d.Data["is"])
 				return data{"is": "again"}, nil, nil
 			})
@@ -130,8 +132,8 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestExchangeAnd writes another document along with the fields, in the same commit, or alone.
-func TestExchangeAnd(t *testing.T) {
+// TestExchangeAlso writes another document along with the fields, in the same commit, or alone.
+func TestExchangeAlso(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	type data = map[string]any
@@ -168,7 +170,7 @@ func TestExchangeAnd(t *testing.T) {
 			return lost
 		})
 		calls := 0
-		_, err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+		_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
 			if calls++; calls == 1 && tt.meanwhile != nil {
 				p.Set(t, "things/t", tt.meanwhile)
 			}
@@ -198,7 +200,7 @@ func TestExchangeAnd(t *testing.T) {
 		t.Error("something was written")
 		return nil
 	})
-	_, err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
+	_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
 		return data{"n": 1}, data{"others": data{}}, nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "not a document's path") {

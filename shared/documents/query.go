@@ -142,19 +142,26 @@ func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
 // Count returns how many documents the query matches. Documents without a field of OrderBy do not count. It costs one read
 // per 1000 index entries that Firestore reads, at least one. It fails if that takes Firestore more than a minute, as it does
 // from some tens of millions on, so a job must not depend on it.
-func (r Reader) Count(ctx context.Context, q Query) (int, error) {
-	return r.count(ctx, q, func(err error) bool {
-		// Firestore took its minute, or the caller's time is up: the same count would take as long again.
-		return retry.Transient(err) && retry.Code(err) != codes.DeadlineExceeded
-	})
+func (r Reader) Count(ctx context.Context, q Query) (int, error) { return r.count(ctx, q, 0, mayPass) }
+
+// CountUpTo is [Reader.Count] for a caller who wants to know no more than that there are so many documents: Firestore stops
+// reading there.
+func (r Reader) CountUpTo(ctx context.Context, q Query, most int) (int, error) {
+	return r.count(ctx, q, most, mayPass)
+}
+
+// mayPass reports whether another attempt at a count may do better: where Firestore took its minute, or the caller's time is up,
+// the same count would take as long again.
+func mayPass(err error) bool {
+	return retry.Transient(err) && retry.Code(err) != codes.DeadlineExceeded
 }
 
 // CountOnce is [Reader.Count] with one attempt only: for a figure that decides nothing, so that no run waits for it.
 func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
-	return r.count(ctx, q, func(error) bool { return false })
+	return r.count(ctx, q, 0, func(error) bool { return false })
 }
 
-func (r Reader) count(ctx context.Context, q Query, again func(error) bool) (int, error) {
+func (r Reader) count(ctx context.Context, q Query, most int, again func(error) bool) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -162,7 +169,9 @@ func (r Reader) count(ctx context.Context, q Query, again func(error) bool) (int
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
-	fq = q.bounded(fq)
+	if fq = q.bounded(fq); most > 0 {
+		fq = fq.Limit(most)
+	}
 	var n int
 	err = retry.If(ctx, again, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)

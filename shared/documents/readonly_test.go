@@ -38,8 +38,8 @@ func TestReadOnly(t *testing.T) {
 		t.Fatalf("query: %d, %v", len(found), err)
 	}
 	w := c.Writer(pace.NewRate())
-	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", func(documents.Document, bool) (map[string]any, error) {
-		return map[string]any{"lease": nil}, nil
+	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) {
+		return map[string]any{"lease": nil}, nil, nil
 	})
 	for name, err := range map[string]error{
 		"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],

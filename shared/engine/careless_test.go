@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"cmp"
 	"context"
 	"testing"
@@ -12,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -31,7 +32,7 @@ func TestStopEndsAChain(t *testing.T) {
 	}
 	s.Hooks.BeforeApply = func() {
 		id, _ := stateOf(t, s.Function).Holder()
-		if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
+		if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)

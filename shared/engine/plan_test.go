@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +188,7 @@ func TestRecords(t *testing.T) {
 	}
 	cfg := config.Config{Project: "p", Database: "(default)"}
 	tooLong := func(until time.Time) error {
-		s, err := engine.StateOf(cfg, "testJob", documents.Document{Data: enginetest.Leased("testJob-x", until)})
+		s, err := jobstate.Of(cfg, "testJob", documents.Document{Data: enginetest.Leased("testJob-x", until)})
 		if holder, _ := s.Holder(); err != nil || holder != "testJob-x" {
 			t.Errorf("%q holds the lease, %v", holder, err)
 		}
@@ -199,7 +201,7 @@ func TestRecords(t *testing.T) {
 		t.Error("a lease that no run may hold is none")
 	}
 	for _, foreign := range []map[string]any{{"ranges": "mine"}, {"run": 7}} {
-		if _, err := engine.StateOf(cfg, "testJob", documents.Document{Data: foreign}); err == nil {
+		if _, err := jobstate.Of(cfg, "testJob", documents.Document{Data: foreign}); err == nil {
 			t.Errorf("%v counts as written by a run", foreign)
 		}
 	}

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -428,7 +430,7 @@ func TestStopForAllShards(t *testing.T) {
 	s.began = func(string) error {
 		if planned.Add(1) == 1 {
 			enginetest.Want(t, "holder", id, stateOf(t, s.Function).Leased(s.Clock()))
-			if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
+			if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
 				t.Error(err)
 			}
 			s.seconds.Add(6)
@@ -536,7 +538,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
 	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
-		if err := engine.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
+		if err := jobstate.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
 			t.Error(err)
 		}
 		s.seconds.Add(6)
@@ -768,7 +770,7 @@ func TestShardBesideADeadOne(t *testing.T) {
 	if holder, until := stateOf(t, s.Function).Holder(); holder != id || !until.Equal(start.Add(6*time.Minute)) {
 		t.Errorf("%s holds it until %s", holder, until)
 	}
-	if err := engine.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
+	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
 		t.Error(err)
 	}
 }

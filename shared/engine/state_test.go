@@ -1,18 +1,19 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // stateOf returns what the job's record says.
-func stateOf(t *testing.T, f *enginetest.Function) engine.State {
+func stateOf(t *testing.T, f *enginetest.Function) jobstate.State {
 	t.Helper()
-	s, err := engine.StateOf(config.Config{Project: f.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, f)})
+	s, err := jobstate.Of(config.Config{Project: f.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, f)})
 	if err != nil {
 		t.Fatal(err)
 	}

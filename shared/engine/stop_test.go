@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +21,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -61,7 +62,7 @@ func (s *stoppable) holder(t *testing.T) string {
 // tell tells the run that is under way to stop, and lets so much time pass that it looks.
 func (s *stoppable) tell(t *testing.T) {
 	t.Helper()
-	if err := engine.Stop(t.Context(), s.writer, config.Config{}, "testJob", s.holder(t), s.Clock()); err != nil {
+	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", s.holder(t), s.Clock()); err != nil {
 		t.Error(err)
 	}
 	s.ahead.Add(5)
@@ -325,8 +326,8 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 			if record != nil {
 				s.Set(t, "cleanupJobs/testJob", record)
 			}
-			err := engine.Stop(t.Context(), s.writer, config.Config{}, "testJob", runID, start)
-			if err == nil || errors.Is(err, engine.ErrNotUnderWay) == (name == "foreign") {
+			err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", runID, start)
+			if err == nil || errors.Is(err, jobstate.ErrNotUnderWay) == (name == "foreign") {
 				t.Errorf("%v", err)
 			}
 			if _, marked := job(t, s.Function)["stop"]; marked {

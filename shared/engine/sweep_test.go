@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+
 	"context"
 	"errors"
 	"fmt"
@@ -221,7 +223,7 @@ func TestLeaseOfDeadRun(t *testing.T) {
 
 func TestLeaseOutlastsTheTimeout(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	var during engine.State
+	var during jobstate.State
 	f.Hooks.BeforeApply = func() { during = stateOf(t, f) }
 	report := f.Run(t, "")
 	holder, until := during.Holder()

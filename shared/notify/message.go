@@ -1,4 +1,4 @@
-// Package notify tells people of runs that ended: it takes finished reports and posts one message to a webhook.
+// Package notify tells people of runs that ended: it decides from saved reports what is to be said, and posts it to a webhook.
 package notify
 
 import (

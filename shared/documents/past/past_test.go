@@ -59,8 +59,8 @@ func TestAt(t *testing.T) {
 	}
 
 	w := past.Writer(pace.NewRate())
-	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", func(documents.Document, bool) (map[string]any, error) {
-		return map[string]any{"lease": nil}, nil
+	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) {
+		return map[string]any{"lease": nil}, nil, nil
 	})
 	for name, err := range map[string]error{
 		"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],

@@ -219,7 +219,7 @@ type reader func(q documents.Query, limit int) ([]documents.Document, error)
 // childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
 // which begins like it.
 func childrenOfLongest(c cleanup.Children, parent string, left *int, read reader) (cleanup.Belonging, error) {
-	q, names := documents.Naming(c.Collection, c.Field, parent)
+	q, names := naming(c.Collection, c.Field, parent)
 	if q.Select = append(q.Select, c.Select...); c.Whole {
 		q.Select = nil
 	}

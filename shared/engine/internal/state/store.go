@@ -59,7 +59,7 @@ func (st Store) Change(
 	if known != nil {
 		d = documents.Document{Path: Path(st.Job), UpdateTime: known.at}
 	}
-	at, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), d, func(d documents.Document, _ bool) (
+	at, err := st.Writer.Exchange(ctx, Path(st.Job), d, func(d documents.Document, _ bool) (
 		fields, also map[string]any, err error,
 	) {
 		var before State
@@ -85,7 +85,7 @@ func (st Store) Change(
 // Save writes documents, whatever the state is.
 func (st Store) Save(ctx context.Context, all map[string]any) error {
 	unread := documents.Document{UpdateTime: time.Unix(0, 0)} // nothing is written that depends on it
-	_, err := st.Writer.ExchangeAnd(ctx, Path(st.Job), unread, func(documents.Document, bool) (_, also map[string]any, _ error) {
+	_, err := st.Writer.Exchange(ctx, Path(st.Job), unread, func(documents.Document, bool) (_, also map[string]any, _ error) {
 		return nil, all, nil
 	})
 	return err

@@ -106,7 +106,7 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			"runId": u.runID, "by": u.By, "at": u.Clock(), "why": "it came back by undoing a run",
 		}
 		_, err := u.DB.Exchange(ctx, fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number),
-			func(documents.Document, bool) (map[string]any, error) { return pinned, nil })
+			documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) { return pinned, nil, nil })
 		if err != nil {
 			return fmt.Errorf("pin %d things that come back: %w", len(targets)+len(with), err)
 		}

@@ -1,4 +1,4 @@
-package documents_test
+package decide
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func TestNaming(t *testing.T) {
 		"of characters of four bytes": strings.Repeat("😀", 375), "cut within a character": x(1493) + "長" + x(4), "with the last character at the cut": x(1495) + string(utf8.MaxRune) + "x",
 		"with the last character over the cut": x(1494) + string(utf8.MaxRune) + "xx", "of last characters": x(1400) + strings.Repeat(string(utf8.MaxRune), 25),
 	} {
-		q, names := documents.Naming("comments", "postId", id)
+		q, names := naming("comments", "postId", id)
 		within := func(value string) bool {
 			for _, f := range q.Where {
 				bound := f.Value.(string)

@@ -1,4 +1,4 @@
-package documents
+package expiredcomped
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,5 @@
-package engine
+// Package jobstate says how a job's runs stand, for whoever looks from outside, and stops one.
+package jobstate
 
 import (
 	"context"
@@ -13,9 +14,9 @@ import (
 // State is what cleanupJobs/{job} says of a job's runs.
 type State = state.State
 
-// StateOf reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
+// Of reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
 // it. No run begins until then. cfg says where the database is.
-func StateOf(cfg config.Config, job string, doc documents.Document) (State, error) {
+func Of(cfg config.Config, job string, doc documents.Document) (State, error) {
 	return state.Of(cfg, job, doc)
 }
 
