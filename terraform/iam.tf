@@ -40,9 +40,9 @@ locals {
     }
     firesweepAccountReader = {
       title       = "Firesweep: account reader"
-      description = "Lists accounts of Firebase Authentication and looks at them"
-      # All that accounts:batchGet and accounts:lookup need. It does not show password hashes.
-      permissions = ["firebaseauth.users.get"]
+      description = "Lists accounts of Firebase Authentication, looks at them, and sees whether the project allows tenants"
+      # All that accounts:batchGet, accounts:lookup and projects.getConfig need. It shows no password hashes and no secrets.
+      permissions = ["firebaseauth.configs.get", "firebaseauth.users.get"]
     }
     firesweepObjectCleaner = {
       title       = "Firesweep: object cleaner"

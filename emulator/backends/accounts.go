@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/api/identitytoolkit/v1"
+	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
 )
 
 // AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK manages users, and the
@@ -28,8 +29,9 @@ type account = map[string]any
 
 // accounts are a project's users.
 type accounts struct {
-	byID   map[string]account
-	failed map[string]string // why deleting a user fails, by id
+	byID    map[string]account
+	failed  map[string]string // why deleting a user fails, by id
+	tenants bool              // it may have tenants, which are not imitated
 }
 
 // NewAuth returns a server without users, for who serves it in a way of their own.
@@ -46,7 +48,14 @@ func (s *AuthServer) FailDelete(project, uid, message string) {
 	s.project(project).failed[uid] = message
 }
 
-// Clear deletes all users of the project, and ends what FailDelete began.
+// AllowTenants makes the project one that may have tenants.
+func (s *AuthServer) AllowTenants(project string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.project(project).tenants = true
+}
+
+// Clear deletes all users of the project, and ends what FailDelete and AllowTenants began.
 func (s *AuthServer) Clear(project string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +82,7 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	rest, ok := strings.CutPrefix(path, "/v1/projects/")
+	version, rest, ok := strings.Cut(path, "/projects/")
 	project, call, _ := strings.Cut(rest, "/")
 	project, err := url.PathUnescape(project)
 	if !ok || err != nil {
@@ -86,7 +95,7 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	answer, failure := s.project(project).call(r, call, body)
+	answer, failure := s.project(project).call(r, version+" "+call, body)
 	text, err := json.Marshal(answer) // under the lock, because records are changed under it
 	s.mu.Unlock()
 	switch {
@@ -102,20 +111,26 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call answers a call with this body.
 func (p *accounts) call(r *http.Request, call string, body []byte) (any, *apiError) {
 	switch r.Method + " " + call {
-	case "POST accounts":
+	case "POST /v1 accounts":
 		return answered(body, p.create)
-	case "POST accounts:lookup":
+	case "POST /v1 accounts:lookup":
 		return answered(body, p.lookup)
-	case "POST accounts:update":
+	case "POST /v1 accounts:update":
 		return answered(body, p.update)
-	case "POST accounts:delete":
+	case "POST /v1 accounts:delete":
 		return answered(body, p.delete)
-	case "POST accounts:batchDelete":
+	case "POST /v1 accounts:batchDelete":
 		return answered(body, p.batchDelete)
-	case "POST accounts:batchCreate":
+	case "POST /v1 accounts:batchCreate":
 		return answered(body, p.batchCreate)
-	case "GET accounts:batchGet":
+	case "GET /v1 accounts:batchGet":
 		return p.list(r.URL.Query())
+	case "GET /v2 config":
+		config := identitytoolkitv2.GoogleCloudIdentitytoolkitAdminV2Config{
+			Name:        strings.TrimPrefix(r.URL.Path, "/identitytoolkit.googleapis.com/v2/"),
+			MultiTenant: &identitytoolkitv2.GoogleCloudIdentitytoolkitAdminV2MultiTenantConfig{AllowTenants: p.tenants},
+		}
+		return config, nil
 	}
 	return nil, notImitated("Authentication", r)
 }

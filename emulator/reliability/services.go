@@ -72,6 +72,11 @@ func (d authentication) GetUsers(ctx context.Context, by *accounts.Identifiers) 
 	return answered(d.process, "GetUsers", by.LocalId, func() ([]*accounts.User, error) { return d.base.GetUsers(ctx, by) })
 }
 
+// Tenants implements [accounts.API].
+func (d authentication) Tenants(ctx context.Context) (bool, error) {
+	return answered(d.process, "Tenants", nil, func() (bool, error) { return d.base.Tenants(ctx) })
+}
+
 // ListUsers implements [accounts.API].
 func (d authentication) ListUsers(ctx context.Context, token string) (users []*accounts.User, next string, err error) {
 	users, err = answered(d.process, "ListUsers", nil, func() (page []*accounts.User, err error) {

@@ -217,9 +217,9 @@ func TestRights(t *testing.T) {
 		has, says, errs string
 		status          int
 	}{
-		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.users.get"`},
-		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
-		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.get"`,
+		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`},
+		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
+		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
 			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
 		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
 	} {

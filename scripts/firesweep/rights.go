@@ -18,7 +18,7 @@ import (
 var rights = map[string][]string{
 	"firesweepObjectCleaner":  {"storage.objects.delete", "storage.objects.get", "storage.objects.list"},
 	"firesweepAccountDeleter": {"firebaseauth.users.delete", "firebaseauth.users.get"},
-	"firesweepAccountReader":  {"firebaseauth.users.get"},
+	"firesweepAccountReader":  {"firebaseauth.configs.get", "firebaseauth.users.get"},
 }
 
 // checkRights fails if the caller may not do what the jobs do after their documents are gone. What Google does not answer is said, and

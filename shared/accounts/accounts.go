@@ -1,6 +1,6 @@
 // Package accounts is what the bundle knows of Firebase Authentication: listing accounts, looking at them, deleting them, and
 // importing those that an undo brings back. It knows those of the project; accounts of the tenants of Identity Platform's
-// multi-tenancy it does not know, so that none of them counts as anything but missing.
+// multi-tenancy it does not know, so that each of them seems to be missing. [Reader.Tenants] tells whether there may be any.
 //
 // account.go says what an account is, api.go which calls are made, read.go how accounts are read, import.go how they come back,
 // and this file how they are deleted.

@@ -42,6 +42,9 @@ type fake struct {
 // GetUsers implements [API].
 func (f *fake) GetUsers(context.Context, *Identifiers) ([]*User, error) { return nil, nil }
 
+// Tenants implements [API].
+func (f *fake) Tenants(context.Context) (bool, error) { return false, nil }
+
 // ImportUsers implements [API].
 func (f *fake) ImportUsers(_ context.Context, u *Upload) (map[int]string, error) {
 	var uids []string

@@ -11,6 +11,7 @@ import (
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
+	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
 	"google.golang.org/api/option"
 )
 
@@ -33,6 +34,8 @@ type API interface {
 	GetUsers(ctx context.Context, by *Identifiers) ([]*User, error)
 	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
 	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
+	// Tenants reports whether the project may have tenants, whose accounts no other call sees.
+	Tenants(ctx context.Context) (bool, error)
 	// ImportUsers imports accounts in one call.
 	ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error)
 }
@@ -41,6 +44,7 @@ type API interface {
 type toolkit struct {
 	project string
 	users   *identitytoolkit.ProjectsAccountsService
+	config  *identitytoolkitv2.ProjectsService
 	header  http.Header // of each call
 }
 
@@ -58,7 +62,11 @@ func openToolkit(ctx context.Context, project string, options ...option.ClientOp
 	if err != nil {
 		return toolkit{}, err
 	}
-	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), header}, nil
+	config, err := identitytoolkitv2.NewService(ctx, options...)
+	if err != nil {
+		return toolkit{}, err
+	}
+	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), config.Projects, header}, nil
 }
 
 // DeleteUsers implements [API]. It deletes accounts that are not disabled as well.
@@ -116,6 +124,27 @@ func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, ne
 		return nil, "", err
 	}
 	return answer.Users, answer.NextPageToken, nil
+}
+
+// Tenants implements [API]. Google's answer has a name. That of Firebase's emulator has none and says nothing of tenants, so
+// it is asked for these themselves.
+func (t toolkit) Tenants(ctx context.Context) (bool, error) {
+	call := t.config.GetConfig("projects/"+t.project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
+	maps.Copy(call.Header(), t.header)
+	config, err := again(ctx, passing, call.Do)
+	if err != nil {
+		return false, err
+	}
+	if config.Name != "" {
+		return config.MultiTenant != nil && config.MultiTenant.AllowTenants, nil
+	}
+	list := t.config.Tenants.List("projects/" + t.project).PageSize(1).Context(ctx)
+	maps.Copy(list.Header(), t.header)
+	answer, err := again(ctx, passing, list.Do)
+	if err != nil {
+		return false, err
+	}
+	return len(answer.Tenants) > 0, nil
 }
 
 // again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it

@@ -72,6 +72,16 @@ func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
 	return found, nil
 }
 
+// Tenants reports whether the project may have tenants: then an account that [Reader.Get] does not return may be a tenant's.
+func (r Reader) Tenants(ctx context.Context) (bool, error) {
+	usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
+	may, err := r.c.api.Tenants(ctx)
+	if err != nil {
+		return false, readable(err)
+	}
+	return may, nil
+}
+
 // Sharing returns the accounts that have an address, a phone number or an identity of one of these, themselves among them, in no
 // order and perhaps more than once. One call is for up to 100 of what they have.
 func (r Reader) Sharing(ctx context.Context, all []Account) ([]Account, error) {

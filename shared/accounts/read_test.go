@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"strings"
 	"testing"
 	"time"
 
@@ -266,5 +268,50 @@ func TestReadOnly(t *testing.T) {
 	}
 	if len(f.calls) != 0 {
 		t.Errorf("calls %v", f.calls)
+	}
+}
+
+// TestTenants: what Google answers, and what Firebase's emulator does.
+func TestTenants(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config, tenants string // the answers; empty: refused
+		may             bool
+		fails           string
+		asked           int
+	}{
+		"none":                 {config: `{"name":"projects/1/config"}`, asked: 1},
+		"none any more":        {config: `{"name":"projects/1/config","multiTenant":{}}`, asked: 1},
+		"allowed":              {config: `{"name":"projects/1/config","multiTenant":{"allowTenants":true}}`, may: true, asked: 1},
+		"refused":              {fails: "it is refused", asked: 1},
+		"emulator":             {config: `{"signIn":{}}`, tenants: `{"tenants":[]}`, asked: 2},
+		"emulator with a few":  {config: `{"signIn":{}}`, tenants: `{"tenants":[{"name":"projects/p/tenants/t"}]}`, may: true, asked: 2},
+		"nothing, and refused": {config: `{}`, fails: "it is refused", asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				answer := map[string]string{"config": tt.config, "tenants": tt.tenants}[path.Base(r.URL.Path)]
+				if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/identitytoolkit.googleapis.com/v2/projects/p/") {
+					t.Errorf("%s %s", r.Method, r.URL)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				if answer == "" {
+					w.WriteHeader(http.StatusForbidden)
+					answer = `{"error":{"code":403,"message":"it is refused"}}`
+				}
+				_, _ = w.Write([]byte(answer)) // the client tells whether it came
+			}))
+			defer server.Close()
+			t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
+			c, err := Open(t.Context(), "p", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			may, err := c.Writer().Tenants(t.Context())
+			if may != tt.may || asked != tt.asked || (err == nil) != (tt.fails == "") || err != nil && err.Error() != tt.fails {
+				t.Errorf("%v, %v after %d requests", may, err, asked)
+			}
+		})
 	}
 }

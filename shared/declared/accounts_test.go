@@ -261,6 +261,11 @@ func (a *api) ListUsers(ctx context.Context, token string) (users []*accounts.Us
 	return users, next, err
 }
 
+func (a *api) Tenants(ctx context.Context) (may bool, err error) {
+	err = a.call("Tenants", nil, func() (err error) { may, err = a.API.Tenants(ctx); return err })
+	return may, err
+}
+
 // watch puts an api between a function and Authentication.
 func watch(f *enginetest.Function) *api {
 	a := &api{}

@@ -1,9 +1,11 @@
 package declared_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -60,4 +62,79 @@ func TestExceptionsOfWhatIsNotDue(t *testing.T) {
 	f := start(t, drafts(fields{"unless": array{fields{"document": "legalHolds/{id}"}}}))
 	f.Set(t, "drafts/young", fields{"updatedAt": now})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+}
+
+// TestTenants: an account of a tenant is not found, so nobody can tell it from one that is gone.
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	gone := fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, "gone": array{fields{"account": "{id}"}}, "maxDuePercent": 100}
+	unless := fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, "unless": array{fields{"account": "{id}"}}, "maxDuePercent": 100}
+	allowed, unknown := "tenants: the project allows tenants", "tenants: some accounts were not found, and it is unknown whether"
+	for name, tt := range map[string]struct {
+		rule    fields
+		request string
+		tenants bool
+		refused error  // why Authentication does not answer
+		exist   bool   // all accounts
+		aborted string // what is said; empty: the documents without an account go
+	}{
+		"none":               {rule: gone},
+		"gone":               {rule: gone, tenants: true, aborted: allowed},
+		"unless":             {rule: unless, tenants: true, aborted: allowed},
+		"forced":             {rule: gone, request: `{"force":true}`, tenants: true, aborted: allowed},
+		"preview":            {rule: gone, request: `{"dryRun":true}`, tenants: true, aborted: allowed},
+		"not to be asked":    {rule: gone, refused: errors.New("PERMISSION_DENIED"), aborted: unknown},
+		"all accounts exist": {rule: gone, tenants: true, refused: errors.New("it need not be asked"), exist: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, tt.rule)
+			asked, gone := 0, 25
+			if tt.exist {
+				gone = 0
+			}
+			watch(f).before = func(method string, _ []string) error {
+				if method != "Tenants" {
+					return nil
+				}
+				asked++
+				return tt.refused
+			}
+			for i := range 60 {
+				uid := fmt.Sprintf("u%02d", i)
+				if f.Set(t, "prefs/"+uid, fields{"at": old}); i >= gone {
+					f.SignUp(t, uid)
+				}
+			}
+			if tt.tenants {
+				f.AllowTenants(t)
+			}
+			got := f.Run(t, tt.request)
+			switch left := len(f.Documents(t, "prefs")); {
+			case tt.aborted != "":
+				enginetest.WantAborted(t, got, tt.aborted)
+				enginetest.Want(t, "left", 60, left)
+			case tt.exist:
+				enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+			default:
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", gone))
+				enginetest.Want(t, "left", 60-gone, left)
+			}
+			enginetest.Want(t, "how often it was asked", min(1, gone), asked)
+		})
+	}
+}
+
+// TestTenantsThatComeLater: each run asks anew, though the same instance answers it.
+func TestTenantsThatComeLater(t *testing.T) {
+	f := start(t, fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, "gone": array{fields{"account": "{id}"}},
+		"maxDuePercent": 100})
+	for i := range 3 {
+		f.Set(t, fmt.Sprintf("prefs/u%02d", i), fields{"at": old})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 3))
+	f.Set(t, "prefs/u03", fields{"at": old})
+	f.AllowTenants(t)
+	f.Now = now.Add(time.Hour)
+	enginetest.WantAborted(t, f.Run(t, ""), "tenants: ")
+	enginetest.Want(t, "left", 1, len(f.Documents(t, "prefs")))
 }

@@ -128,7 +128,8 @@ func (p *Project) EmbeddedFirestore() bool { return p.backends.EmbedsFirestore()
 // preconditions on objects.
 func (p *Project) EmbeddedStorage() bool { return p.backends.Storage() != nil }
 
-// EmbeddedAuth reports whether Authentication is the embedded one. Only that has AuthServer.FailDelete.
+// EmbeddedAuth reports whether Authentication is the embedded one. Only that has AuthServer.FailDelete and
+// AllowTenants.
 func (p *Project) EmbeddedAuth() bool { return p.backends.Auth() != nil }
 
 // Tasks returns the project's part of the embedded Cloud Tasks; nil if another is used.
@@ -146,6 +147,15 @@ func (p *Project) FailDelete(t testing.TB, uid, message string) {
 		t.Skip("the Firebase Emulator Suite cannot be made to fail")
 	}
 	p.backends.Auth().FailDelete(p.ID, uid, message)
+}
+
+// AllowTenants makes the project one that may have tenants. It skips the test if Authentication is not embedded.
+func (p *Project) AllowTenants(t testing.TB) {
+	t.Helper()
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite does not say whether a project allows tenants")
+	}
+	p.backends.Auth().AllowTenants(p.ID)
 }
 
 // Firestore returns a client for the database (default).

@@ -77,6 +77,12 @@ func (a countedAccounts) ListUsers(ctx context.Context, token string) ([]*accoun
 	return a.API.ListUsers(ctx, token)
 }
 
+// Tenants implements [accounts.API].
+func (a countedAccounts) Tenants(ctx context.Context) (bool, error) {
+	a.recorder.count("Authentication Tenants")
+	return a.API.Tenants(ctx)
+}
+
 // ImportUsers implements [accounts.API].
 func (a countedAccounts) ImportUsers(ctx context.Context, upload *accounts.Upload) (map[int]string, error) {
 	a.recorder.count("Authentication ImportUsers")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -29,6 +30,11 @@ type Decider struct {
 	Pins      undo.Pins       // what every job keeps
 	Saves     bool            // what the run deletes is saved for undo
 	Approved  *Approved       // what the run is restricted to; nil: to nothing
+
+	tenants struct { // what [Decider.noTenants] found out
+		once sync.Once
+		err  error
+	}
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -83,15 +82,15 @@ type FromReader struct {
 
 // Source returns what rules read from while planning.
 func (d *Decider) Source() *FromReader {
-	return &FromReader{Reader: d.Documents, people: people{d.People}, run: d.Run, gotten: newGotten()}
+	return &FromReader{Reader: d.Documents, people: people{d}, run: d.Run, gotten: newGotten()}
 }
 
 // people has the accounts of [cleanup.Source].
-type people struct{ accounts accounts.Reader }
+type people struct{ decider *Decider }
 
 // Accounts implements [cleanup.Source].
 func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	found, err := p.accounts.Get(ctx, uids)
+	found, err := p.decider.People.Get(ctx, uids)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,30 @@ func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, e
 	for _, a := range found {
 		exist[a.UID] = true
 	}
+	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
+		return exist, p.decider.noTenants(ctx)
+	}
 	return exist, nil
+}
+
+// noTenants returns an error unless an account that is not found does not exist. It asks once a run.
+func (d *Decider) noTenants(ctx context.Context) error {
+	d.tenants.once.Do(func() {
+		may, err := d.People.Tenants(ctx)
+		switch {
+		case ctx.Err() != nil:
+			d.tenants.err = ctx.Err()
+		case err != nil:
+			d.tenants.err = &cleanup.LimitError{Tripped: []string{"tenants: some accounts were not found, and it is unknown whether they are " +
+				"tenants' (Identity Platform), because Authentication does not say whether the project allows any: grant " +
+				"firebaseauth.configs.get (terraform apply), or try again: " + err.Error()}}
+		case may:
+			d.tenants.err = &cleanup.LimitError{Tripped: []string{"tenants: the project allows tenants (Identity Platform), whose accounts " +
+				"are not found and would count as gone: name a document in place of the account, such as {\"document\": \"users/{id}\"}, " +
+				"or, if no tenant has accounts, switch multi-tenancy off"}}
+		}
+	})
+	return d.tenants.err
 }
 
 // Run implements [Source].
@@ -151,7 +173,7 @@ type fromTransaction struct {
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) cleanup.Source {
 	return fromTransaction{
-		people: people{d.People}, tx: tx, reader: d.Documents, run: d.Run, gotten: newGotten(), left: &children, whole: d.Saves,
+		people: people{d}, tx: tx, reader: d.Documents, run: d.Run, gotten: newGotten(), left: &children, whole: d.Saves,
 	}
 }
 
