@@ -160,9 +160,10 @@ func (a *app) root() *cobra.Command {
 
 Your rules are in firesweep.json, in this folder or above it. The project is
 that of --project, of GOOGLE_CLOUD_PROJECT, or of .firebaserc. Other settings
-are the functions' environment variables, such as STORAGE_BUCKET. Credentials are the application default ones:
-gcloud auth application-default login. If emulator variables are set, such as
-FIRESTORE_EMULATOR_HOST, the emulators are used.
+are the functions' environment variables, such as STORAGE_BUCKET. Credentials
+are the application default ones: gcloud auth application-default login. If
+emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
+used.
 
 Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
 plan --exit-code something would be done, 130 interrupted.`,
