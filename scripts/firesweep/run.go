@@ -43,7 +43,8 @@ plans, or with --apply runs, the jobs that you name or those of firesweep.json,
 until they are done. Lease, limits, log and undo are those of deployed jobs, so
 a project may have both. A job that never ran in the project asks for its id.
 You need roles/datastore.user, for files roles/storage.objectUser on the bucket,
-and for accounts firebaseauth.users.get and .delete, and .configs.get.
+and for accounts firebaseauth.users.get, firebaseauth.users.delete and
+firebaseauth.configs.get.
 
 Otherwise it calls the deployed function of a job, and shows its report. They
 accept calls from inside Google only, so a Cloud Scheduler job is made that

@@ -108,18 +108,23 @@ func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, e
 func (d *Decider) noTenants(ctx context.Context) error {
 	d.tenants.once.Do(func() {
 		may, err := d.People.Tenants(ctx)
+		text := ""
 		switch {
 		case ctx.Err() != nil:
 			d.tenants.err = ctx.Err()
+			return
 		case err != nil:
-			d.tenants.err = &cleanup.LimitError{Tripped: []string{"tenants: some accounts were not found, and it is unknown whether they are " +
-				"tenants' (Identity Platform), because Authentication does not say whether the project allows any: grant " +
-				"firebaseauth.configs.get (terraform apply), or try again: " + err.Error()}}
+			text = "tenants: some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because " +
+				"Authentication does not say whether the project allows any: grant firebaseauth.configs.get (terraform apply), or " +
+				"try again: " + err.Error()
 		case may:
-			d.tenants.err = &cleanup.LimitError{Tripped: []string{"tenants: the project allows tenants (Identity Platform), whose accounts " +
-				"are not found and would count as gone: name a document in place of the account, such as {\"document\": \"users/{id}\"}, " +
-				"or, if no tenant has accounts, switch multi-tenancy off"}}
+			text = "tenants: the project allows tenants (Identity Platform), whose accounts are not found and would count as gone: name a " +
+				`document in place of the account, such as {"document": "users/{id}"}, or, if no tenant has accounts, switch ` +
+				"multi-tenancy off"
+		default:
+			return
 		}
+		d.tenants.err = &cleanup.LimitError{Tripped: []string{text}}
 	})
 	return d.tenants.err
 }
