@@ -100,7 +100,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		jobs = a.Own
 	}
 	if len(jobs) == 0 && !f.json {
-		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has seventeen to start from. "+
+		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has nineteen to start from. "+
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
