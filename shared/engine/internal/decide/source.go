@@ -108,7 +108,7 @@ func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, e
 func (d *Decider) noTenants(ctx context.Context) error {
 	d.tenants.once.Do(func() {
 		may, err := d.People.Tenants(ctx)
-		text := ""
+		var text string
 		switch {
 		case ctx.Err() != nil:
 			d.tenants.err = ctx.Err()
