@@ -240,7 +240,7 @@ func (d *declared) keep(id string, u rule.Relation) {
 	case u.Account != "":
 		d.sample.Accounts = append(d.sample.Accounts, Account{UID: d.fill(u.Account, at, name, data), Kept: true})
 	case u.Subcollection != "":
-		keeper = at + "/" + u.Subcollection + "/first"
+		keeper = at + "/" + u.Subcollection + "/keeper" // beside what goes along in that collection
 	default:
 		keeper = u.Collection + u.CollectionGroup + "/for-" + name
 		put(related, strings.ReplaceAll(u.Field, "{id}", name), name)

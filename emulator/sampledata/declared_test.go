@@ -31,6 +31,27 @@ func TestDeclaredFields(t *testing.T) {
 	}
 }
 
+// TestDeclaredOnce: what keeps a document may be in the collection that goes along with it, and each path is there once.
+func TestDeclaredOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	s := sampledata.Declared(rule.Rule{
+		Collection: "chats", Age: rule.Ages{{Field: "at", Days: new(30)}},
+		Unless: []rule.Relation{{Subcollection: "messages", Within: &criteria.Age{Field: "sentAt", Days: new(30)}}},
+		With:   []rule.Relation{{Subcollection: "messages"}},
+	}, now)
+	seen := map[string]bool{}
+	for _, d := range s.Documents {
+		if seen[d.Path] {
+			t.Errorf("%s is there twice", d.Path)
+		}
+		seen[d.Path] = true
+	}
+	if !seen["chats/chats-kept-1/messages/keeper"] {
+		t.Errorf("nothing keeps a chat: %v", seen)
+	}
+}
+
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]time.Duration{0: 48 * time.Hour, 1: 48 * time.Hour, 30: 30*24*time.Hour + time.Hour} {
