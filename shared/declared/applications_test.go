@@ -35,6 +35,7 @@ var (
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	iso := func(at time.Time) string { return at.Format(time.RFC3339) }
+	over := now.AddDate(0, 0, -30).Add(-36*time.Hour - time.Second) // on the last day that was over everywhere 30 days ago
 	with := `"with":[{"subcollection":"prefs"},{"document":"deletionQueue/{id}"},{"document":"duplicateTeams/{id}"},
 		{"collection":"teams","field":"owners.{id}","remove":true},{"collection":"templates","field":"owners.{id}","remove":true},{"account":"{id}"}]`
 	scout := map[string]fields{
@@ -130,9 +131,9 @@ func TestApplications(t *testing.T) {
 			gone:      []string{"teams/a"}},
 		"24 matches past": {rule: `"collection":"matches","age":{"field":"matchDate","as":"text","days":30}`,
 			documents: map[string]fields{"matches/a": {"matchDate": iso(now.AddDate(0, 0, -31))}, "matches/b": {"matchDate": iso(now.AddDate(0, 0, -29))},
-				"matches/exact": {"matchDate": iso(now.AddDate(0, 0, -30))}, "matches/day": {"matchDate": now.AddDate(0, 0, -31).Format(time.DateOnly)},
+				"matches/exact": {"matchDate": iso(now.AddDate(0, 0, -30))}, "matches/day": {"matchDate": over.AddDate(0, 0, 1).Format(time.DateOnly)},
 				"matches/odd": {"matchDate": "Monday"}, "matches/number": {"matchDate": int64(5)}, "matches/time": {"matchDate": far},
-				"matches/past-day": {"matchDate": now.AddDate(0, 0, -33).Format(time.DateOnly)}},
+				"matches/past-day": {"matchDate": over.Format(time.DateOnly)}},
 			gone: []string{"matches/a", "matches/past-day"}},
 		"milliseconds and seconds": {rule: `"collection":"rides","age":{"field":"at","as":["milliseconds","text"],"days":30}`,
 			documents: map[string]fields{"rides/a": {"at": now.AddDate(0, 0, -31).UnixMilli()}, "rides/b": {"at": now.AddDate(0, 0, -29).UnixMilli()},
