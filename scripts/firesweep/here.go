@@ -68,10 +68,7 @@ func (a *app) previewHere(
 	if err != nil || f.json {
 		return err
 	}
-	again := "firesweep run --here --apply" + projectArg(c)
-	if a.rulesFlag != "" {
-		again += " --rules " + shellQuote(a.rulesFlag)
-	}
+	again := "firesweep run --here --apply" + asGiven(c, "project", "rules")
 	if f.force {
 		again += " --force"
 	}

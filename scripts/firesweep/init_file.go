@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -35,14 +34,7 @@ type ruleFile struct {
 // openRules opens the file of rules, which load has read and checked. It need not exist.
 func (a *app) openRules() (*ruleFile, error) {
 	f := &ruleFile{name: a.rules, file: a.within(a.rules), own: a.Own}
-	text, err := os.ReadFile(f.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte(noRules), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	root, err := hujson.Parse(text)
+	root, err := hujson.Parse(a.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}

@@ -196,21 +196,11 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 		p.Say("", 0, 0, "Nothing is proposed: nothing was found that is commonly cleaned up and has no rule in %s yet. "+
 			"%s has rules to start from.", file, rulesPage)
 	case len(written) == 0:
-		again := ""
-		for _, name := range []string{"project", "rules", "max-reads", "days"} {
-			if f := c.Flags().Lookup(name); f.Changed {
-				again += " --" + name + " " + shellQuote(f.Value.String())
-			}
-		}
 		p.Say("", 0, 0, "Nothing was written into %s. To write all of these rules add --write, or name those that you want:", file)
-		p.Command("firesweep init%s --yes %s", again, left[0])
+		p.Command("firesweep init%s --yes %s", asGiven(c, "project", "rules", "max-reads", "days"), left[0])
 	default:
 		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:",
 			file, strings.Join(written, ", "))
-		rules := ""
-		if f := c.Flags().Lookup("rules"); f.Changed {
-			rules = " --rules " + shellQuote(f.Value.String())
-		}
-		p.Command("firesweep plan%s%s", projectArg(c), rules)
+		p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
 	}
 }

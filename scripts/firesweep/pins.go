@@ -240,11 +240,16 @@ It needs the role roles/datastore.user.`,
 }
 
 // projectArg returns --project as it was given, for a command that repeats it.
-func projectArg(c *cobra.Command) string {
-	if f := c.Flags().Lookup("project"); f != nil && f.Changed {
-		return " --project " + shellQuote(f.Value.String())
+func projectArg(c *cobra.Command) string { return asGiven(c, "project") }
+
+// asGiven returns those of some flags that were given, as they were, for a command that repeats them.
+func asGiven(c *cobra.Command, names ...string) (text string) {
+	for _, name := range names {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			text += " --" + name + " " + shellQuote(f.Value.String())
+		}
 	}
-	return ""
+	return text
 }
 
 // shellQuote returns a text as a shell takes it.

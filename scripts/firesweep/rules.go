@@ -28,6 +28,7 @@ var errWrongList = errors.New("a list of functions is wrong")
 // application is where the files of an application are, and what they say.
 type application struct {
 	functions.List
+	text    []byte   // of the list of rules, or of one that is to be made
 	rules   string   // the list of rules; empty: none was found, and the program's own holds
 	folder  string   // the one of firebase.json or else of the rules; empty: none
 	enabled []string // of the nine jobs, those that it uses
@@ -103,6 +104,7 @@ func (a *app) load(creates bool) error {
 		}
 		file = manifest.File{Name: a.rules, Text: text}
 	}
+	a.text = file.Text
 	list, err := functions.With(file)
 	if err != nil {
 		return a.wrongList(err)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
-
 	"context"
 	"errors"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 

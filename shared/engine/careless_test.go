@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
-
 	"cmp"
 	"context"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 

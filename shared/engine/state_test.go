@@ -1,13 +1,12 @@
 package engine_test
 
 import (
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
-
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 )
 
 // stateOf returns what the job's record says.

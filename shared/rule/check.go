@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/collections"
@@ -135,7 +134,7 @@ func (c *checker) collection(key, path string, binds bool) {
 	seen := map[string]bool{}
 	right := len(parts)%2 == 1
 	for i, part := range parts {
-		hole, isHole := holeOf(part)
+		hole, isHole := criteria.HoleOf(part)
 		right = right && (plainID(part) || binds && isHole && i%2 == 1 && criteria.Name.MatchString(hole) && !seen[hole])
 		seen[hole] = isHole
 	}
@@ -330,7 +329,7 @@ func (c *checker) document(key, role, path string, nested bool) {
 
 // path checks a document's path, which may have holes.
 func (c *checker) path(key, path, hint string) {
-	bound := append(holes(c.rule.Collection+c.rule.Objects), idHole, parentHole)
+	bound := append(c.bound(), parentHole)
 	switch c.kind {
 	case criteria.OfAccounts:
 		bound = []string{idHole, uidHole}
@@ -345,7 +344,7 @@ func (c *checker) path(key, path, hint string) {
 			hole != idHole && hole != parentHole && strings.HasPrefix(path, c.rule.CollectionGroup)
 		c.Expect(!unbound, key, "{%s} is unbound; a group has {parent}", hole)
 	}
-	if hole, isHole := holeOf(path); isHole && c.kind == criteria.OfDocuments {
+	if hole, isHole := criteria.HoleOf(path); isHole && c.kind == criteria.OfDocuments {
 		c.Expect(hole != idHole, key, "%q is not a document's path, such as users/{id}", path)
 		return
 	}
@@ -467,10 +466,7 @@ func (r Rule) ends(w criteria.Condition) bool {
 func converted(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
-		}
-		n, _ := v.Float64() // the reader has refused what is none
+		n, _ := criteria.NumberOf(v) // the reader has refused what is none
 		return n
 	case []any:
 		for n := range v {

@@ -59,7 +59,7 @@ func bind(pattern, path string) (bound map[string]string, ok bool) {
 	}
 	bound = map[string]string{}
 	for n, part := range want {
-		hole, isHole := holeOf(part)
+		hole, isHole := criteria.HoleOf(part)
 		switch {
 		case isHole:
 			bound[hole] = parts[n]
@@ -68,13 +68,6 @@ func bind(pattern, path string) (bound map[string]string, ok bool) {
 		}
 	}
 	return bound, true
-}
-
-// holeOf returns the hole that a whole part of a path is.
-func holeOf(part string) (hole string, ok bool) {
-	hole, begins := strings.CutPrefix(part, "{")
-	hole, ends := strings.CutSuffix(hole, "}")
-	return hole, begins && ends && !strings.ContainsAny(hole, "{}")
 }
 
 // values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if

@@ -106,10 +106,8 @@ func (p *Problems) Condition(at string, w *Condition, kind string, bound []strin
 		}
 		return
 	}
-	hole, isHole := strings.CutPrefix(w.Field, "{")
-	hole, ends := strings.CutSuffix(hole, "}")
-	switch {
-	case isHole && ends:
+	switch hole, isHole := HoleOf(w.Field); {
+	case isHole:
 		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))
 	case kind != OfDocuments:
 		p.Expect(knows(kind, w.Field), at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))
@@ -137,17 +135,17 @@ func (p *Problems) value(key string, o operator, value any) any {
 		p.Expect(len(all) > 0, key, "give at least one value")
 		p.Expect(len(all) <= MaxAlternatives, key, "%d values; Firestore allows %d", len(all), MaxAlternatives)
 		for n := range all {
-			all[n] = p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n], "")
+			all[n] = p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n])
 			p.Expect(!slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
 		}
 	case value == nil && (o.key == "==" || o.key == "!="):
 	case o.texts:
 		p.Expect(isText && text != "", key, "it must be a string that is not empty")
-		return p.scalar(key, value, "")
+		return p.scalar(key, value)
 	case o.orders && isText && datePattern.MatchString(text):
 		p.Add(key, "a time; use age")
 	default:
-		value = p.scalar(key, value, "")
+		value = p.scalar(key, value)
 		_, isNumber := number(value)
 		_, isText = value.(string)
 		p.Expect(!o.orders || isNumber || isText || value == nil, key, "it must be a string or a number")
@@ -155,8 +153,8 @@ func (p *Problems) value(key string, o operator, value any) any {
 	return value
 }
 
-// scalar checks a value and returns it in the type that Firestore has. The problem says what else it might be.
-func (p *Problems) scalar(key string, value any, or string) any {
+// scalar checks a value and returns it in the type that Firestore has.
+func (p *Problems) scalar(key string, value any) any {
 	switch v := value.(type) {
 	case bool, int64, float64:
 		return v
@@ -164,13 +162,26 @@ func (p *Problems) scalar(key string, value any, or string) any {
 		p.Expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
 		return v
 	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
-		}
-		if n, err := v.Float64(); err == nil {
+		if n, err := NumberOf(v); err == nil {
 			return n
 		}
 	}
-	p.Add(key, "it must be a string, a number, true or false%s", or)
+	p.Add(key, "it must be a string, a number, true or false")
 	return value
+}
+
+// NumberOf returns a number of JSON in the types that Firestore has: int64, or float64 if it is not whole or too large for that.
+// The error says that it is too large for both.
+func NumberOf(v json.Number) (any, error) {
+	if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+		return n, nil
+	}
+	return v.Float64()
+}
+
+// HoleOf returns the hole that a text is as a whole: "uid" of "{uid}".
+func HoleOf(text string) (hole string, ok bool) {
+	hole, begins := strings.CutPrefix(text, "{")
+	hole, ends := strings.CutSuffix(hole, "}")
+	return hole, begins && ends && !strings.ContainsAny(hole, "{}")
 }

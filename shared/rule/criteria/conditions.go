@@ -412,11 +412,7 @@ func (c Condition) Example() (value any, there bool) {
 // Words returns the condition in words, e.g. "status is reviewed or dismissed".
 func (c Condition) Words() string {
 	if len(c.Any) > 0 {
-		var all []string
-		for _, one := range c.Any {
-			all = append(all, one.Words())
-		}
-		return strings.Join(all, " or whose ")
+		return c.joined(Condition.Words, " or whose ")
 	}
 	if c.Is != "" {
 		return c.Field + " is " + c.state().met
@@ -431,11 +427,7 @@ func (c Condition) Words() string {
 // Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
 func (c Condition) Unmet() string {
 	if len(c.Any) > 0 {
-		var all []string
-		for _, one := range c.Any {
-			all = append(all, one.Unmet())
-		}
-		return strings.Join(all, ", and ")
+		return c.joined(Condition.Unmet, ", and ")
 	}
 	if c.Is != "" {
 		return c.Field + " is " + c.state().unmet
@@ -452,6 +444,15 @@ func (c Condition) Unmet() string {
 		}
 	}
 	return c.Field + " " + strings.Join(all, ", or ")
+}
+
+// joined returns what is said of each condition of any.
+func (c Condition) joined(say func(Condition) string, by string) string {
+	texts := make([]string, len(c.Any))
+	for i, one := range c.Any {
+		texts[i] = say(one)
+	}
+	return strings.Join(texts, by)
 }
 
 // Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
