@@ -113,7 +113,7 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	}
 	databases := map[string]string{}
 	for _, job := range jobs {
-		if why := engine.NoBacktest(a.Jobs[job.Name]); why != "" {
+		if why := backtest.WhyNot(a.Jobs[job.Name]); why != "" {
 			if len(jobs) == 1 {
 				return wrongUse("%s has no backtest: %s", job.Name, why)
 			}
@@ -129,13 +129,13 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	var unreached error
 	all := []backtested{}
 	for _, job := range jobs {
-		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(a.Jobs[job.Name])}
+		b := backtested{Job: job.Name, At: at, Skipped: backtest.WhyNot(a.Jobs[job.Name])}
 		if b.Skipped == "" {
 			err = a.backtestOne(ctx, f, job, getenv, databases[job.Name], &b)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
-			case errors.Is(err, engine.ErrNoHistory):
+			case errors.Is(err, backtest.ErrNoHistory):
 				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
 					"and else an hour, which --at -50m looks at. To turn it on: gcloud firestore databases update --project=%s "+
 					"--database='%s' --enable-pitr", when(at), err, getenv("GOOGLE_CLOUD_PROJECT"), databases[job.Name])
@@ -178,7 +178,7 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	}
 	function.Clock, function.Log = a.clock, new(warnings)
 	o := engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
-	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, engine.ErrNoHistory) {
+	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, backtest.ErrNoHistory) {
 		return err
 	}
 	var none error

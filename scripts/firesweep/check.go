@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -192,7 +192,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-		backtest: engine.NoBacktest(a.Jobs[e.Name]) == "",
+		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "",
 	}
 	times, err := schedule.Times(e, a.clock())
 	if err != nil {

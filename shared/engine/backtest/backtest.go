@@ -5,6 +5,7 @@ package backtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +17,26 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
+
+var (
+	// ErrNoHistory says that Firestore does not keep the database as it was at that time.
+	ErrNoHistory = errors.New("Firestore does not keep what was there at that time") //nolint:staticcheck // a name
+	// ErrMaxReads says that a backtest ended at its bound.
+	ErrMaxReads = errors.New("it has read as many documents as it may")
+)
+
+// WhyNot returns why a job cannot be planned as of an earlier time; empty if it can.
+func WhyNot(job cleanup.Job) string {
+	switch {
+	case job.Task != nil:
+		return "it does what another job hands to it"
+	case len(job.Reach.Objects) > 0:
+		return "it goes through files, and Cloud Storage cannot be read as it was"
+	case job.Accounts || job.Reach.Account:
+		return "it goes through accounts, and Authentication cannot be read as it was"
+	}
+	return ""
+}
 
 // Result says what became of what a job would have done. docs/command.md documents it as JSON.
 type Result struct {
@@ -88,7 +109,7 @@ func (b *Backtest) Add(a decide.Action) {
 }
 
 // AddPreview adds what a preview planned, as far as its report holds it. The error names an item that no rule, or more than one,
-// may have planned.
+// may have planned, or is [ErrNoHistory].
 func (b *Backtest) AddPreview(r *report.Report) error {
 	b.Preview = r.RunID
 	for _, p := range r.Plan {
@@ -113,6 +134,9 @@ func (b *Backtest) AddPreview(r *report.Report) error {
 		b.Cut = fmt.Sprintf("the preview ended %s: its report holds %d items, and nobody knows how many were due", r.Status, len(r.Plan))
 	case len(r.Plan) < planned:
 		b.Cut = fmt.Sprintf("the report of the preview holds the first %d items of %d", len(r.Plan), planned)
+	}
+	if b.Planned == 0 && b.Cut != "" {
+		return fmt.Errorf("%w, and %s", ErrNoHistory, b.Cut)
 	}
 	return nil
 }
