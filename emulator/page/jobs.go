@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -44,6 +45,7 @@ type job struct {
 	Schedule    string   `json:"schedule,omitempty"`
 	Worker      string   `json:"worker,omitempty"`
 	CalledBy    []string `json:"calledBy,omitempty"` // of a worker: the jobs whose tasks it does
+	Backtest    bool     `json:"backtest,omitempty"` // it has one
 	Uses        []string `json:"uses"`
 
 	Database string         `json:"database,omitempty"`
@@ -82,7 +84,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	for i, e := range all {
 		j := job{
 			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
-			Yours: i >= len(bundled), entry: e,
+			Yours: i >= len(bundled), entry: e, Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
 		}
 		if e.Rule != nil {
 			j.Rule = e.Words()

@@ -1,5 +1,6 @@
-# Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job. Names and reasons
-# hold what users wrote, so they stand in <pre>, where nothing is Markdown, a link or a mention.
+# Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job, and
+# with the $checksum of the plan file, if there is one. Names and reasons hold what users wrote, so they stand in <pre>, where nothing
+# is Markdown, a link or a mention.
 
 def cut(n): if length > n then .[:n] + "…" else . end;
 def numbers(key): [.actions // {} | to_entries[] | select(.value[key] > 0) | "\(.value[key]) \(.key)"] | join(", ");
@@ -10,6 +11,7 @@ def job:
   | ($r | if .dryRun == false then numbers("done") else numbers("planned") end) as $did
   | ($r.failures // [] | map("\(.target // ""): \(.error)" | ltrimstr(": "))) as $failures
   | ($r.plan // [])[:$items] as $some
+  | (.fellAway // [])[:$items] as $fell
   | ([$r.actions[]?.planned] | add // 0) as $due
   | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else $did end)",
     if .error then [.error] | pre else empty end,
@@ -19,6 +21,8 @@ def job:
       ($some | map("\(.action)  \(.target)\n    \(.reason)") | pre), "</details>"
     else empty end,
     if ($r.kept // {}) != {} then "Kept: \([$r.kept | to_entries[] | "\(.value) \(.key | @html)"] | join("; "))." else empty end,
+    if $r.approved then "Of \($r.approved.items) approved items, \($r.approved.fellAway // 0) fell away." else empty end,
+    if ($fell | length) > 0 then $fell | map("\(.action)  \(.target)\n    \(.reason)") | pre else empty end,
     if $r.dryRun == false and $did != "" then "Undo: `firesweep undo --apply \($r.runId)`" else empty end;
 
 (.plans // .runs) as $all
@@ -27,6 +31,7 @@ def job:
     "<!-- firesweep\($of | gsub("--"; "")) -->",
     "## Firesweep: \(if .plans then "the plan\($of)" else "a run\($of)" end)",
     if .plans then "What a run would do now. Nothing was changed." else empty end,
+    if $checksum == "" then empty else "Checksum of the plan file: <code>\($checksum | @html)</code>" end,
     ($all[] | job)
   ]
 | join("\n\n") | cut(60000)

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -45,8 +46,10 @@ changed since, so that it would be kept today, is what they would have missed.
 All jobs that delete documents, or only those that are named. It writes nothing.
 
 Firestore keeps what was there for seven days where point-in-time recovery is
-on, and else for an hour: --at -50m shows that hour. It reads as much as a plan
-does, and each document that was due once more. It needs roles/datastore.viewer.`,
+on, and else for an hour: --at -50m shows that hour. Beyond that it takes the
+plan that the job's last preview of the day before logged. It reads as much as a
+plan does, and each document that was due once more. It needs
+roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 		Example: `  firesweep backtest --project my-project
   firesweep backtest --days 3 cleanupReports
   firesweep backtest --at -50m --json`,
@@ -73,6 +76,8 @@ const (
 	keptFor  = time.Hour
 	keptDays = 7
 	left     = time.Hour
+	// A daily preview is looked for in the day before, and in what its run may have taken longer than the one of another day.
+	previewed = 25 * time.Hour
 )
 
 // then returns the time to plan as of.
@@ -108,7 +113,7 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	}
 	databases := map[string]string{}
 	for _, job := range jobs {
-		if why := engine.NoBacktest(a.Jobs[job.Name]); why != "" {
+		if why := backtest.WhyNot(a.Jobs[job.Name]); why != "" {
 			if len(jobs) == 1 {
 				return wrongUse("%s has no backtest: %s", job.Name, why)
 			}
@@ -120,42 +125,43 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 		}
 		databases[job.Name] = cfg.Database
 	}
-	failed, reached := false, false
+	failed, reached, printed := false, false, 0
 	var unreached error
 	all := []backtested{}
 	for _, job := range jobs {
-		b := backtested{Job: job.Name, At: at, Skipped: engine.NoBacktest(a.Jobs[job.Name])}
+		b := backtested{Job: job.Name, At: at, Skipped: backtest.WhyNot(a.Jobs[job.Name])}
 		if b.Skipped == "" {
-			b.Result, err = a.backtestOne(ctx, f, job, getenv, at)
+			err = a.backtestOne(ctx, f, job, getenv, databases[job.Name], &b)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
-			case errors.Is(err, engine.ErrNoHistory):
+			case errors.Is(err, backtest.ErrNoHistory):
 				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
 					"and else an hour, which --at -50m looks at. To turn it on: gcloud firestore databases update --project=%s "+
 					"--database='%s' --enable-pitr", when(at), err, getenv("GOOGLE_CLOUD_PROJECT"), databases[job.Name])
 				err = unreached
-			case err == nil:
+			default:
 				reached = true
 			}
 			if err != nil {
 				b.Error, failed = err.Error(), true
 			}
-			if unreached != nil && !reached { // most likely no other database keeps more
-				return usageError{unreached}
-			}
 		}
-		if all = append(all, b); !f.json {
-			a.printer().backtested(b, f.all)
+		all = append(all, b)
+		for ; !f.json && (reached || unreached == nil) && printed < len(all); printed++ {
+			a.printer().backtested(all[printed], f.all)
 		}
+	}
+	if unreached != nil && !reached {
+		return usageError{unreached}
 	}
 	return a.show(f.json, map[string]any{"backtests": all}, shown, failed)
 }
 
-// backtestOne backtests a job. What it will read is said first.
-func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, at time.Time) (
-	*backtest.Result, error,
-) {
+// backtestOne backtests a job into b. What it will read is said first.
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, database string,
+	b *backtested,
+) error {
 	will := "about as much as a plan does"
 	if n := a.readsOfLastRun(ctx, job, getenv); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
@@ -168,10 +174,41 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	defer a.progress(ctx, progress.now)()
 	function, err := a.New(job, getenv)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	function.Clock, function.Log = a.clock, new(warnings)
-	return function.Backtest(ctx, engine.BacktestOptions{At: at, MaxReads: f.maxReads, Meter: &progress.meter})
+	o := engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
+	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, backtest.ErrNoHistory) {
+		return err
+	}
+	var none error
+	if o.Preview, none = a.lastPreview(ctx, job.Name, getenv, database, b.At); none != nil {
+		return fmt.Errorf("%w, and %w", err, none)
+	}
+	b.At = o.Preview.Now
+	b.Result, err = function.Backtest(ctx, o)
+	return err
+}
+
+// lastPreview returns what the log has of a job's last preview before a time, if that was in the day before. The error says why it
+// tells nothing.
+func (a *app) lastPreview(ctx context.Context, job string, getenv func(string) string, database string, before time.Time) (
+	*report.Report, error,
+) {
+	l, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return nil, err
+	}
+	filter := fmt.Sprintf("jsonPayload.report.job=%s AND jsonPayload.report.database=%s AND jsonPayload.report.dryRun=true AND "+
+		"timestamp<=%s", quoted(job), quoted(database), quoted(before.Format(time.RFC3339Nano)))
+	entries, err := l.read(ctx, filter, before.Add(-previewed), true, 1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(entries) == 0 || entries[0].Report == nil:
+		return nil, fmt.Errorf("the log has no preview of the day before (firesweep runs --log %s lists those that it has)", job)
+	}
+	return entries[0].Report, nil
 }
 
 // grouped formats numbers with a comma after each three digits.
@@ -182,6 +219,13 @@ func grouped(format string, args ...any) string {
 // backtested prints a backtest for people.
 func (p *printer) backtested(b backtested, all bool) {
 	p.Line(p.Style(screen.Bold, b.Job))
+	if b.Error == "" && b.Result != nil && b.Preview != "" {
+		p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
+			"since, what the change keeps counts too", b.Preview)
+		if b.Cut != "" {
+			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
+		}
+	}
 	switch {
 	case b.Skipped != "":
 		p.Say("", 2, 2, "no backtest: %s", b.Skipped)

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/api/option"
 )
 
 // used puts reports into the project, and returns when they were all due; one is used since, and one deleted.
@@ -96,4 +102,129 @@ func TestBacktestTime(t *testing.T) {
 			t.Errorf("%q: %s, %v, want %s", text, got.Format(time.RFC3339Nano), err, want)
 		}
 	}
+}
+
+// previewed has cleanupReports preview what is due on Google ten days ago, of which the emulator keeps no history either, and
+// returns when. Of three reports one is used since, and one deleted.
+func (o *operator) previewed(t *testing.T, env map[string]string, change func(line map[string]any)) (at time.Time) {
+	t.Helper()
+	at = time.Now().UTC().AddDate(0, 0, -10).Truncate(time.Second)
+	o.now = at.Add(-time.Minute)
+	due := map[string]any{"status": "reviewed", "createdAt": at.AddDate(-1, 0, 0)}
+	for _, id := range []string{"due", "gone", "used"} {
+		o.Set(t, "reports/"+id, due)
+	}
+	g := onGoogle(t, o)
+	g.unseen = 0
+	maps.Copy(o.other, env)
+	o.function("cleanupReports").ServeHTTP(answer(t, `{"dryRun":true}`))
+	g.takeLog()
+	for _, entry := range g.entries {
+		if r, summary := entry["jsonPayload"].(map[string]any)["report"].(map[string]any); summary && change != nil {
+			change(r)
+		}
+	}
+	for name, value := range o.other { // the database is an emulator all the same
+		o.env[name+"_cleanupReports"] = value
+	}
+	o.now = time.Now().UTC()
+	o.Delete(t, "reports/gone")
+	o.Set(t, "reports/used", map[string]any{"status": "open", "createdAt": due["createdAt"]})
+	o.Set(t, "reports/later", due)
+	return at
+}
+
+// TestBacktestOfAPreview: where Firestore keeps no history, the plan is the one that a preview logged.
+func TestBacktestOfAPreview(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	made := o.previewed(t, nil, nil)
+	before := o.everything(t)
+	out, _ := o.ends(t, exitFine, "backtest", "--at", made.Add(20*time.Hour).Format(time.RFC3339), "cleanupReports")
+	text := strings.Join(strings.Fields(out), " ")
+	wantParts(t, text, "as the preview cleanupReports-", "Of 3 documents that cleanupReports would have deleted on "+
+		made.Add(-time.Minute).Format("2 January 2006")+", 1 was touched since and would be kept: 33.33 %.",
+		"gone since, so nobody can tell whether they were missed: 1", "reports/used")
+	if strings.Contains(text, "not the whole plan") {
+		t.Errorf("the plan is whole: %s", text)
+	}
+	want(t, "the project", before, o.everything(t))
+
+	out, _ = o.ends(t, exitFine, "backtest", "--json", "--at", made.Format(time.RFC3339), "cleanupReports")
+	b := parsed[struct{ Backtests []backtested }](t, out).Backtests[0]
+	want(t, "planned, kept, gone, written", []int{3, 1, 1, 1}, []int{b.Planned, len(b.Kept), b.Gone, b.Written}) // by the emulator's clock
+	want(t, "target", "reports/used", b.Kept[0].Target)
+	want(t, "fields", 0, len(b.Kept[0].Fields))
+	want(t, "at", made.Add(-time.Minute), b.At)
+}
+
+// TestBacktestOfACutPreview counts what the report holds, and says that there was more.
+func TestBacktestOfACutPreview(t *testing.T) {
+	t.Parallel()
+	for why, tt := range map[string]struct {
+		env    map[string]string
+		change func(report map[string]any)
+		want   string
+	}{
+		"a safety limit": {map[string]string{"MAX_ACTIONS": "1"}, nil, "the preview ended aborted: its report holds 2 items, and nobody knows how many were due"},
+		"a log line's length": {nil, func(r map[string]any) { r["plan"] = r["plan"].([]any)[:2] },
+			"the report of the preview holds the first 2 items of 3"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			made := o.previewed(t, tt.env, tt.change)
+			out, _ := o.ends(t, exitFine, "backtest", "--at", made.Format(time.RFC3339), "cleanupReports")
+			wantParts(t, strings.Join(strings.Fields(out), " "), "not the whole plan: "+tt.want, "Of 2 documents that cleanupReports")
+		})
+	}
+}
+
+// TestBacktestWithoutHistory guesses nothing.
+func TestBacktestWithoutHistory(t *testing.T) {
+	t.Parallel()
+	for why, tt := range map[string]struct {
+		after  time.Duration // the preview
+		change func(report map[string]any)
+		fail   int
+		want   string
+	}{
+		"a preview of another day":      {26 * time.Hour, nil, 0, "the log has no preview of the day before"},
+		"a preview that was later":      {-time.Hour, nil, 0, "the log has no preview of the day before"},
+		"a preview of another database": {0, func(r map[string]any) { r["database"] = "eu" }, 0, "the log has no preview of the day before"},
+		"no preview":                    {0, func(r map[string]any) { r["dryRun"] = false }, 0, "the log has no preview of the day before"},
+		"a preview without its plan":    {0, func(r map[string]any) { delete(r, "plan") }, 0, "holds the first 0 items of 3"},
+		"a log that is not to be read":  {0, nil, http.StatusForbidden, "it needs roles/logging.viewer"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			at := o.previewed(t, nil, tt.change).Add(tt.after).Format(time.RFC3339)
+			if tt.fail != 0 {
+				refuse := o.google
+				o.google = func(ctx context.Context, service, project string) []option.ClientOption {
+					return append(refuse(ctx, service, project), option.WithEndpoint(refusing(t, tt.fail)))
+				}
+			}
+			errs := o.refuses(t, exitWrongUse, tt.want, "backtest", "--at", at, "cleanupReports")
+			wantParts(t, errs, "nothing can be said about ", "--enable-pitr")
+		})
+	}
+}
+
+// TestBacktestOfAPreviewByOtherRules: what no rule judges any more is no figure.
+func TestBacktestOfAPreviewByOtherRules(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	made := o.previewed(t, nil, func(r map[string]any) { r["plan"].([]any)[1].(map[string]any)["target"] = "letters/a" })
+	out, _ := o.ends(t, exitFailed, "backtest", "--at", made.Format(time.RFC3339), "cleanupReports")
+	wantParts(t, strings.Join(strings.Fields(out), " "), "planned to delete report letters/a, and 0 rules of cleanupReports judge such a document")
+}
+
+// refusing returns the address of a server that refuses all.
+func refusing(t *testing.T, status int) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
 }

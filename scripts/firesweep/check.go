@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -192,6 +192,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
+		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "",
 	}
 	times, err := schedule.Times(e, a.clock())
 	if err != nil {
@@ -213,7 +214,6 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
 		c.Note = noteOn(*e.Rule)
-		c.backtest = engine.NoBacktest(declared.Job(e.Name, *e.Rule)) == ""
 		c.Costs, err = costs(e)
 	}
 	return c, err

@@ -173,7 +173,7 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second)
-	o.env["DRY_RUN_cleanupReports"] = "true"
+	o.env["DRY_RUN_cleanupReports"], o.env["DRY_RUN_checkGhostCircles"], o.env["DRY_RUN_cleanupOrphanedMedia"] = "true", "true", "true"
 	text := o.well(t, "check", "--no-plan")
 	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text,
 		"removeUnacceptedMemberInvites") {
@@ -181,6 +181,11 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	}
 	text = o.well(t, "check", "--no-plan", "--all")
 	wantParts(t, text, append(jobNames(), "true, by DRY_RUN", "dry run   as Terraform's dry_run says\n")...)
+	words := strings.Join(strings.Fields(text), " ")
+	wantParts(t, words, "true, by DRY_RUN; firesweep backtest cleanupReports", "true, by DRY_RUN; firesweep backtest checkGhostCircles")
+	if strings.Contains(words, "backtest cleanupOrphanedMedia") || strings.Contains(words, "backtest cleanExpiredComped") {
+		t.Errorf("a job has no backtest, or does not preview: %s", words)
+	}
 	if strings.Contains(text, "On data made from") || strings.Contains(text, "only plans until") {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}

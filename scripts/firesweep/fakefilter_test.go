@@ -14,7 +14,7 @@ import (
 // https://docs.cloud.google.com/logging/docs/view/logging-query-language
 type filter func(entry map[string]any) bool
 
-var filterTokens = regexp.MustCompile(`\s*("(?:[^"\\]|\\.)*"|>=|[():=*]|[A-Za-z_][A-Za-z0-9_.]*)`)
+var filterTokens = regexp.MustCompile(`\s*("(?:[^"\\]|\\.)*"|[<>]=|[():=*]|[A-Za-z_][A-Za-z0-9_.]*)`)
 
 // parseFilter parses a filter.
 func parseFilter(text string) (filter, error) {
@@ -99,11 +99,11 @@ func (p *filterParser) term() (filter, error) {
 			return nil, fmt.Errorf("%s=%s: a text must be quoted", path, want)
 		}
 		return func(e map[string]any) bool { v := value(e); return v != nil && fmt.Sprint(v) == want }, nil
-	case ">=":
-		least, err := time.Parse(time.RFC3339Nano, strings.Trim(p.next(), `"`))
+	case ">=", "<=":
+		bound, err := time.Parse(time.RFC3339Nano, strings.Trim(p.next(), `"`))
 		return func(e map[string]any) bool {
 			at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(value(e)))
-			return err == nil && !at.Before(least)
+			return err == nil && (at.Equal(bound) || at.After(bound) == (operator == ">="))
 		}, err
 	case ":":
 		return p.has(path, value)

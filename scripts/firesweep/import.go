@@ -83,14 +83,14 @@ const (
 
 // fromUserData turns the extension's parameters into rules. left says what none of them does, and what to do about it.
 func fromUserData(env map[string]string) (rules []importedRule, left []string) {
+	var taken []string
 	add := func(r importedRule, why string) {
 		if why != "" {
 			left = append(left, why)
 			return
 		}
-		r.Name = uniqueName(r.Collection, func(name string) bool {
-			return slices.ContainsFunc(rules, func(o importedRule) bool { return o.Name == name })
-		})
+		r.Name = newName("Gone "+r.Collection, taken)
+		taken = append(taken, strings.ToLower(r.Name))
 		r.Description = "Deletes from " + r.Collection + " what belongs to an account that is gone"
 		r.Schedule = "30 3 * * *"
 		rules = append(rules, r)
@@ -205,23 +205,4 @@ func wholeUID(parameter, path string, segments []string) string {
 	default:
 		return ""
 	}
-}
-
-// uniqueName makes a function's name of what a rule is about, such as cleanupUsersOfGoneAccounts.
-func uniqueName(source string, taken func(string) bool) string {
-	var b strings.Builder
-	b.WriteString("cleanup")
-	for _, word := range strings.FieldsFunc(source, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-	}) {
-		if word != "uid" {
-			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-		}
-	}
-	b.WriteString("OfGoneAccounts")
-	name := b.String()
-	for n := 2; taken(name); n++ {
-		name = fmt.Sprint(b.String(), n)
-	}
-	return name
 }

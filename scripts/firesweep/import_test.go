@@ -74,15 +74,16 @@ func TestFromUserData(t *testing.T) {
 	}
 }
 
-// TestImportedNames: rules of the same collection have names of their own.
+// TestImportedNames: rules of the same collection have names of their own, which the checks take.
 func TestImportedNames(t *testing.T) {
 	t.Parallel()
-	rules, _ := fromUserData(map[string]string{"FIRESTORE_PATHS": "users/{UID}, users/{UID}/private/settings,users/{UID}/private/keys"})
+	rules, _ := fromUserData(map[string]string{"FIRESTORE_PATHS": "users/{UID}, users/{UID}/private/settings,users/{UID}/private/keys, " +
+		"organisations/europe/subsidiaries/{UID}"})
 	var names []string
 	for _, r := range rules {
 		names = append(names, r.Name)
 	}
-	want := "cleanupUsersOfGoneAccounts cleanupUsersPrivateOfGoneAccounts cleanupUsersPrivateOfGoneAccounts2"
+	want := "cleanupGoneUsers cleanupGoneUsersPrivate cleanupGoneUsersPrivate2 cleanupGoneEuropeSubsidiaries"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -102,15 +103,15 @@ func TestImport(t *testing.T) {
 	all := "# the extension's\nFIRESTORE_PATHS=users/{UID},admins/{UID}\nFIRESTORE_DELETE_MODE=recursive\nSTORAGE_PATHS=\"{DEFAULT}/media/{UID}\"\n"
 	rules := rulesFile(t, o.well(t, "import", "delete-user-data", env(all)))
 	said := o.well(t, "check", "--no-plan", "--rules", rules)
-	wantParts(t, said, "cleanupUsersOfGoneAccounts", "all documents below it", "the objects", "media/{id}/**",
-		"cleanupAdminsOfGoneAccounts", "account {id} exists")
+	wantParts(t, said, "cleanupGoneUsers", "all documents below it", "the objects", "media/{id}/**",
+		"cleanupGoneAdmins", "account {id} exists")
 
 	o.dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(o.dir, "firesweep.json"), nil, 0o600); err != nil { // as a shell leaves it
 		t.Fatal(err)
 	}
 	out, errs := o.ends(t, exitFailed, "import", "delete-user-data", env(all+"RTDB_PATHS=people/{UID}\n"))
-	wantParts(t, out, "cleanupAdminsOfGoneAccounts")
+	wantParts(t, out, "cleanupGoneAdmins")
 	wantParts(t, errs, "firesweep: not a rule: RTDB_PATHS: people/{UID} is in the Realtime Database")
 	o.refuses(t, exitWrongUse, "sets none of FIRESTORE_PATHS", "import", "delete-user-data", env("LOCATION=europe-west1\n"))
 	o.refuses(t, exitWrongUse, "no such file", "import", "delete-user-data", filepath.Join(t.TempDir(), "none.env"))

@@ -237,7 +237,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 // tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
 // the checks refuse it, there is such a rule already, or nothing is due.
 func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
-	name := file.newName(p.Name)
+	name := newName(p.Name, file.taken)
 	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
 	if p.Scans {
 		when = fmt.Sprintf("%d 4 * * 1", nth*7%60)

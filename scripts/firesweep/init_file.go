@@ -117,8 +117,9 @@ var (
 	partOfName = regexp.MustCompile(`[A-Za-z0-9]+`)
 )
 
-// newName makes the name of an entry from words and paths, such as "Old users/{user}/sessions". It has 30 characters at most.
-func (f *ruleFile) newName(words string) string {
+// newName makes the name of an entry from words and paths, such as "Old users/{user}/sessions". It has 30 characters at most, and
+// is none of those that are taken, in lower case.
+func newName(words string, taken []string) string {
 	parts := partOfName.FindAllString(pathHole.ReplaceAllString(words, " "), -1)
 	const most = 30
 	name := "cleanup"
@@ -130,7 +131,7 @@ func (f *ruleFile) newName(words string) string {
 		name += part
 	}
 	name = name[:min(len(name), most)]
-	for n := 2; slices.Contains(f.taken, strings.ToLower(name)); n++ {
+	for n := 2; slices.Contains(taken, strings.ToLower(name)); n++ {
 		number := fmt.Sprint(n)
 		name = strings.TrimRight(name, "0123456789")
 		name = name[:min(len(name), most-len(number))] + number

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/past"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -22,31 +23,17 @@ type BacktestOptions struct {
 	At       time.Time    // the earlier time, a whole minute if it is older than an hour
 	MaxReads int64        // documents to read at most, but for the page that is being read; 0: as many as it takes
 	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
+	// Preview's plan is taken, and its now in place of At, where Firestore does not keep that time; nil: the job is planned again.
+	Preview *report.Report
 }
 
-var (
-	// ErrNoHistory says that Firestore does not keep the database as it was at that time.
-	ErrNoHistory = errors.New("Firestore does not keep what was there at that time") //nolint:staticcheck // a name
-	// ErrMaxReads says that a backtest ended at its bound.
-	ErrMaxReads = errors.New("it has read as many documents as it may")
-)
-
-// NoBacktest returns why a job cannot be planned as of an earlier time; empty if it can.
-func NoBacktest(job cleanup.Job) string {
-	switch {
-	case job.Task != nil:
-		return "it does what another job hands to it"
-	case len(job.Reach.Objects) > 0:
-		return "it goes through files, and Cloud Storage cannot be read as it was"
-	case job.Accounts || job.Reach.Account:
-		return "it goes through accounts, and Authentication cannot be read as it was"
-	}
-	return ""
-}
-
-// Backtest plans a job as of an earlier time, and has its rules look again today. It writes nothing. [NoBacktest] must have no
-// reason against it. The error is [ErrNoHistory], [ErrMaxReads], a [*config.Error], or says what went wrong.
+// Backtest plans a job as of an earlier time, or takes what a preview planned then, and has its rules look again today. It writes
+// nothing. [backtest.WhyNot] must have no reason against it. The error is [backtest.ErrNoHistory], [backtest.ErrMaxReads], a
+// [*config.Error], or says what went wrong.
 func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.Result, error) {
+	if o.Preview != nil {
+		o.At = o.Preview.Now
+	}
 	plan := PlanOptions{Now: o.At, Force: true, Versions: true, Meter: cmp.Or(o.Meter, new(usage.Meter))}
 	uses := []config.Backend{config.Firestore}
 	then, closeThen, err := f.reading(ctx, plan, uses, past.At(o.At)...)
@@ -60,30 +47,42 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.R
 	}
 	defer closeToday()
 	ctx = usage.NewContext(ctx, plan.Meter)
-	if _, _, err := then.clients.documents.Reader().Get(ctx, then.recordPath()); err != nil {
-		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
-			return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
-		}
-		return nil, fmt.Errorf("read the past: %w", err)
-	}
 	spent := func() error {
 		if o.MaxReads > 0 && plan.Meter.Usage().FirestoreReads >= o.MaxReads {
-			return ErrMaxReads
+			return backtest.ErrMaxReads
 		}
 		return ctx.Err()
 	}
-	b := backtest.Backtest{Then: then.decider, Today: today.decider, Result: backtest.Result{Kept: []backtest.Kept{}}}
-	then.canceled, then.listed = func() bool { return spent() != nil }, b.Add
-	then.perform(ctx)
-	today.share(1)
-	switch failures := then.Report.Failures; {
-	case spent() != nil:
-		err = spent()
-	case len(failures) > 0:
-		err = fmt.Errorf("plan as of %s: %s: %s", o.At.Format(time.RFC3339), failures[0].Target, failures[0].Error)
-	default:
+	b := backtest.Backtest{Today: today.decider, Result: backtest.Result{Kept: []backtest.Kept{}}}
+	if o.Preview != nil {
+		err = b.AddPreview(o.Preview)
+	} else {
+		b.Then = then.decider
+		err = then.planThen(ctx, spent, b.Add)
+	}
+	if errors.Is(err, backtest.ErrNoHistory) {
+		return nil, err
+	}
+	if err == nil {
+		today.share(1)
 		err = b.LookAgain(ctx, spent)
 	}
 	b.Reads = plan.Meter.Usage().FirestoreReads
 	return &b.Result, err
+}
+
+// planThen has add told what was due at the earlier time that the run reads.
+func (r *run) planThen(ctx context.Context, spent func() error, add func(decide.Action)) error {
+	if _, _, err := r.clients.documents.Reader().Get(ctx, r.recordPath()); err != nil {
+		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
+			return fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
+		}
+		return fmt.Errorf("read the past: %w", err)
+	}
+	r.canceled, r.listed = func() bool { return spent() != nil }, add
+	r.perform(ctx)
+	if failures := r.Report.Failures; spent() == nil && len(failures) > 0 {
+		return fmt.Errorf("plan as of %s: %s: %s", r.Report.Now.Format(time.RFC3339), failures[0].Target, failures[0].Error)
+	}
+	return spent()
 }

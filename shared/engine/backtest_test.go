@@ -93,7 +93,7 @@ func TestBacktestReadsNoMore(t *testing.T) {
 	}
 	for most := int64(1); most < b.Reads; most += 7 {
 		bounded, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at, MaxReads: most})
-		if err != nil && !errors.Is(err, engine.ErrMaxReads) || bounded.Reads > most+25 {
+		if err != nil && !errors.Is(err, backtest.ErrMaxReads) || bounded.Reads > most+25 {
 			t.Errorf("of %d reads at most: %d, %v", most, bounded.Reads, err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestBacktestWithoutHistory(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 2)
 	f.Hooks.Dial = append(f.Hooks.Dial, tooOld()...)
-	if b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: time.Now().AddDate(0, 0, -8).Truncate(time.Minute)}); !errors.Is(err, engine.ErrNoHistory) {
+	if b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: time.Now().AddDate(0, 0, -8).Truncate(time.Minute)}); !errors.Is(err, backtest.ErrNoHistory) {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestJobsWithoutABacktest(t *testing.T) {
 		"accounts":  {cleanup.Job{Accounts: true}, false},
 		"a worker":  {cleanup.Job{Task: &cleanup.Task{}}, false},
 	} {
-		if got := engine.NoBacktest(tt.job); (got == "") != tt.want {
+		if got := backtest.WhyNot(tt.job); (got == "") != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -5,24 +5,49 @@ package backtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
+
+var (
+	// ErrNoHistory says that Firestore does not keep the database as it was at that time.
+	ErrNoHistory = errors.New("Firestore does not keep what was there at that time") //nolint:staticcheck // a name
+	// ErrMaxReads says that a backtest ended at its bound.
+	ErrMaxReads = errors.New("it has read as many documents as it may")
+)
+
+// WhyNot returns why a job cannot be planned as of an earlier time; empty if it can.
+func WhyNot(job cleanup.Job) string {
+	switch {
+	case job.Task != nil:
+		return "it does what another job hands to it"
+	case len(job.Reach.Objects) > 0:
+		return "it goes through files, and Cloud Storage cannot be read as it was"
+	case job.Accounts || job.Reach.Account:
+		return "it goes through accounts, and Authentication cannot be read as it was"
+	}
+	return ""
+}
 
 // Result says what became of what a job would have done. docs/command.md documents it as JSON.
 type Result struct {
-	Planned int      `json:"planned"` // items
-	Actions []string `json:"actions"` // that would have been done to them
-	Gone    int      `json:"gone"`    // of them: the document is not there any more, so nobody can tell
-	Written int      `json:"written"` // of them: written since, and due all the same
-	Kept    []Kept   `json:"kept"`    // of them: would be kept today
-	Reads   int64    `json:"reads"`   // documents
+	Planned int      `json:"planned"`           // items
+	Actions []string `json:"actions"`           // that would have been done to them
+	Gone    int      `json:"gone"`              // of them: the document is not there any more, so nobody can tell
+	Written int      `json:"written"`           // of them: written since, and due all the same
+	Kept    []Kept   `json:"kept"`              // of them: would be kept today
+	Reads   int64    `json:"reads"`             // documents
+	Preview string   `json:"preview,omitempty"` // the run whose plan it was; empty: the job was planned as of then
+	Cut     string   `json:"cut,omitempty"`     // why there is only a part of that plan; empty: there is all of it
 }
 
 // Kept is something that would have gone, and would be kept today.
@@ -46,16 +71,17 @@ const (
 // Backtest is a backtest that is being made.
 type Backtest struct {
 	Result
-	Then, Today *decide.Decider // both with the earlier time as now
+	Then, Today *decide.Decider // both with the earlier time as now; Then is nil where nobody knows what was there
 
-	due map[string]map[documents.Ref]due // by the rule's name
+	due   map[string]map[documents.Ref]due // by the rule's name
+	since time.Time                        // what is written after it was written since; zero: after now
 }
 
 // due is an item that was due.
 type due struct {
 	cleanup.Item
 	kind, reason string
-	there        bool // its document existed
+	there        bool // its document is known to have existed
 }
 
 // Add adds an item that was due, once.
@@ -81,6 +107,39 @@ func (b *Backtest) Add(a decide.Action) {
 	if !slices.Contains(b.Actions, a.Kind) {
 		b.Actions = append(b.Actions, a.Kind)
 	}
+}
+
+// AddPreview adds what a preview planned, as far as its report holds it. The error names an item that no rule, or more than one,
+// may have planned, or is [ErrNoHistory].
+func (b *Backtest) AddPreview(r *report.Report) error {
+	b.Preview, b.since = r.RunID, r.StartedAt
+	for _, p := range r.Plan {
+		if p.Action == decide.FinishKind { // no rule judged it
+			continue
+		}
+		ref, err := documents.RefOf(p.Target)
+		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool { return !decide.Has(rule, ref) })
+		if err != nil || len(rules) != 1 {
+			return fmt.Errorf("the preview %s planned to %s, and %d rules of %s judge such a document: one must",
+				r.RunID, report.Phrase(p.Action, p.Target), len(rules), r.Job)
+		}
+		item := decide.Ruled{Item: cleanup.Item{Rule: rules[0], Ref: ref}, Version: new(time.Time)}
+		b.Add(decide.Action{Kind: p.Action, Reason: p.Reason, Effect: item})
+	}
+	planned := 0
+	for _, c := range r.Actions {
+		planned += c.Planned
+	}
+	switch {
+	case r.Status != report.Completed:
+		b.Cut = fmt.Sprintf("the preview ended %s: its report holds %d items, and nobody knows how many were due", r.Status, len(r.Plan))
+	case len(r.Plan) < planned:
+		b.Cut = fmt.Sprintf("the report of the preview holds the first %d items of %d", len(r.Plan), planned)
+	}
+	if b.Planned == 0 && b.Cut != "" {
+		return fmt.Errorf("%w, and %s", ErrNoHistory, b.Cut)
+	}
+	return nil
 }
 
 // LookAgain has the rules judge what was due as it is today. spent says why nothing more may be read.
@@ -128,6 +187,10 @@ func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []d
 	if err != nil {
 		return err
 	}
+	since := b.since
+	if since.IsZero() {
+		since = d.Run.Now
+	}
 	for i, s := range subjects {
 		was := of[s.Ref()]
 		now, err := loaded.Judge(i, d.Run)
@@ -135,6 +198,10 @@ func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []d
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
 		kept := ""
+		if b.Preview != "" && !s.Found && now.Kind != was.kind { // its report does not say whether there was a document
+			b.Gone++
+			continue
+		}
 		switch pinned := d.KeptBy(s.Path); {
 		case pinned != nil:
 			kept = pinned.Reason
@@ -142,14 +209,14 @@ func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []d
 			kept = cmp.Or(now.Reason, keptNow)
 		case now.Kind != was.kind:
 			kept = keptForElse + now.Kind
-		case s.UpdateTime.After(d.Run.Now):
+		case s.UpdateTime.After(since):
 			b.Written++
 		}
 		if kept == "" {
 			continue
 		}
 		item := Kept{Target: s.Path, Action: was.kind, Reason: was.reason, Kept: kept}
-		if len(b.Kept) < maxFieldsOf {
+		if b.Then != nil && len(b.Kept) < maxFieldsOf {
 			if item.Fields, err = b.changed(ctx, s.Path); err != nil {
 				return err
 			}
