@@ -3,6 +3,7 @@ package criteria
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -166,30 +167,23 @@ func compare(a, b any) (n int, alike bool) {
 		y, alike := b.(string)
 		return strings.Compare(x, y), alike
 	}
-	whole, isWhole := a.(int64)
-	other, otherWhole := b.(int64)
-	if isWhole && otherWhole {
-		switch {
-		case whole < other:
-			return -1, true
-		case whole > other:
-			return 1, true
-		}
-		return 0, true
-	}
-	x, isX := number(a)
-	y, isY := number(b)
-	switch {
-	case !isX || !isY:
+	x, isX := exact(a)
+	y, isY := exact(b)
+	if !isX || !isY {
 		return 0, false
-	case x < y:
-		return -1, true
-	case x > y:
-		return 1, true
-	case isWhole && int64(y) != whole, otherWhole && int64(x) != other: // too large for a floating-point number to tell
-		return 1, true
 	}
-	return 0, true
+	return x.Cmp(y), true
+}
+
+// exact returns a number as it is: a float64 cannot tell large int64s apart.
+func exact(v any) (n *big.Float, ok bool) {
+	if whole, isWhole := v.(int64); isWhole {
+		return new(big.Float).SetInt64(whole), true
+	}
+	if x, ok := number(v); ok {
+		return big.NewFloat(x), true
+	}
+	return nil, false
 }
 
 func number(v any) (n float64, ok bool) {

@@ -1,0 +1,69 @@
+package criteria_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// ascending are numbers in their order as Firestore compares them, which tells int64 and float64 apart exactly.
+var ascending = []any{
+	-math.MaxFloat64, int64(math.MinInt64), int64(math.MinInt64 + 1), int64(-1), -0.5, int64(0), 0.5, int64(1),
+	int64(1<<53 - 1), float64(1 << 53), int64(1<<53 + 1), int64(1<<53 + 3), float64(1<<53 + 4), int64(1<<53 + 5),
+	int64(math.MaxInt64), float64(1 << 63), math.MaxFloat64,
+}
+
+// TestNumbersCompare: each operator of order is right for each two numbers, however large.
+func TestNumbersCompare(t *testing.T) {
+	t.Parallel()
+	for i, value := range ascending {
+		for j, want := range ascending {
+			for key, holds := range map[string]bool{"==": i == j, "!=": i != j, "<": i < j, "<=": i <= j, ">": i > j, ">=": i >= j} {
+				if got := judge(criteria.Ops{key: want}, value); (got == criteria.Met) != holds || got == criteria.Unclear {
+					t.Errorf("%v (%[1]T) %s %v (%[3]T): %v", value, key, want, got)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatCannotBeCompared: a value of another type is unclear, so that it keeps an item.
+func TestWhatCannotBeCompared(t *testing.T) {
+	t.Parallel()
+	for _, value := range []any{"1", true, math.NaN(), math.Inf(1), []any{int64(1)}, map[string]any{}} {
+		for _, key := range []string{"==", "!=", "<", "<=", ">", ">="} {
+			if got := judge(criteria.Ops{key: int64(1)}, value); got != criteria.Unclear {
+				t.Errorf("%v (%[1]T) %s 1: %v", value, key, got)
+			}
+		}
+	}
+}
+
+func judge(ops criteria.Ops, value any) criteria.Answer {
+	return criteria.Condition{Field: "f", Ops: ops}.Holds(func(string) (any, bool) { return value, true })
+}
+
+// TestNumberOf: a number is an int64 as long as it fits, and no number if it fits no type.
+func TestNumberOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]any{
+		"0": int64(0), "9223372036854775807": int64(math.MaxInt64), "9223372036854775808": float64(1 << 63), "1.0": 1.0, "1e400": nil,
+	} {
+		got, err := criteria.NumberOf(json.Number(text))
+		if (err != nil) != (want == nil) || want != nil && got != want {
+			t.Errorf("%s: %v (%[2]T), %v", text, got, err)
+		}
+	}
+}
+
+// TestHoleOf: only a text that is one hole as a whole is one.
+func TestHoleOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"{uid}": "uid", "uid": "", "{uid": "", "uid}": "", "{a}{b}": "", "x{uid}": "", "{{uid}}": ""} {
+		if hole, ok := criteria.HoleOf(text); ok != (want != "") || ok && hole != want {
+			t.Errorf("%s: %q, %v", text, hole, ok)
+		}
+	}
+}
