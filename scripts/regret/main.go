@@ -45,7 +45,7 @@ func run(docs string, check bool) error {
 	return nil
 }
 
-const intro = `# Why 90 days and not 30
+const head = `# Why 90 days and not 30
 
 An age is a guess about people: after so many days, nobody comes back. This page, written by ` + "`go run ./scripts/regret`" + `,
 shows what a wrong guess costs. It lets people use a simulated application for a year, deletes each night what is older
@@ -62,28 +62,23 @@ nobody ever needs again lie there on an average day: what a longer age costs.
 // pages writes the page and its plot.
 func pages() map[string]string {
 	var b strings.Builder
-	b.WriteString(intro)
+	b.WriteString(head)
 	p := plot.Plot{Title: "Deleted items that somebody came back to, by the rule's age", Step: 5,
 		Tick: func(v float64) string { return fmt.Sprintf("%g %%", v) }}
 	for _, age := range ages {
 		p.Rows = append(p.Rows, fmt.Sprintf("%d days", age))
 	}
-	head, rule, rows := "| N |", "|--:|", make([]string, len(ages))
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n```json\n%s\n```\n\n", strings.ToUpper(k.name[:1])+k.name[1:], k.why, k.rule)
-		head, rule = head+" "+k.name+": regret | waiting |", rule+"--:|--:|"
+		b.WriteString("| N | deleted in the year | regret | waiting |\n|--:|--:|--:|--:|\n")
 		items := k.live()
 		for row, age := range ages {
 			o := judge(items, age)
 			p.Set(k.name, row, 100*o.share())
-			rows[row] += fmt.Sprintf(" %.2f %% | %.0f |", 100*o.share(), o.waiting)
+			fmt.Fprintf(&b, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, 100*o.share(), o.waiting)
 		}
+		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "## By the age\n\n%s\n%s\n", head, rule)
-	for row, age := range ages {
-		fmt.Fprintf(&b, "| %d |%s\n", age, rows[row])
-	}
-	b.WriteString("\n")
 	b.WriteString(tail)
 	return map[string]string{"regret.md": b.String(), "regret.svg": p.SVG()}
 }
