@@ -26,12 +26,11 @@ type did struct {
 }
 
 // doneBy reads the undo log of a run of a job.
-func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, w done.Wanted,
-) (log done.Log, err error) {
+func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (log done.Log, err error) {
 	var at far
 	w.Progress = func(done, total int) { at.set("reading what it did", done, total) }
 	defer a.progress(ctx, at.now)()
-	err = a.on(ctx, job, getenv, func(p restore.Project) error {
+	err = a.on(ctx, job, func(p restore.Project) error {
 		log, err = done.Of(ctx, p, runID, w)
 		return err
 	}, config.Firestore)
@@ -39,13 +38,11 @@ func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, gete
 }
 
 // showContents shows what was in the things that a run deleted or changed, or only in those that are named.
-func (a *app) showContents(ctx context.Context, f showFlags, runID string, targets []string, job manifest.Entry, bucket string,
-	getenv func(string) string) error {
-	w := done.Wanted{Bucket: bucket, Targets: targets, Most: listed}
-	if f.all || f.json || len(targets) > 0 {
+func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, targets []string, job manifest.Entry) error {
+	if w.Targets = targets; a.json || len(targets) > 0 {
 		w.Most = 0
 	}
-	log, err := a.doneBy(ctx, job, runID, getenv, w)
+	log, err := a.doneBy(ctx, job, runID, w)
 	if errors.Is(err, restore.ErrNoLog) {
 		return fmt.Errorf("%s: %w", runID, err)
 	}
@@ -57,7 +54,7 @@ func (a *app) showContents(ctx context.Context, f showFlags, runID string, targe
 			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
 		}
 	}
-	return a.show(f.json, map[string]any{"run": runID, "contents": log.Things.First}, func(p *printer) {
+	return a.show(map[string]any{"run": runID, "contents": log.Things.First}, func(p *printer) {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
 		for _, t := range log.Things.First {
 			p.thing(t)

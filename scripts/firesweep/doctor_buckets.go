@@ -21,7 +21,7 @@ import (
 const leastSoftDelete = 7 * 24 * time.Hour
 
 // examineBuckets checks the buckets of the jobs.
-func (p *patient) examineBuckets(ctx context.Context, f *findings) {
+func (p *patient) examineBuckets(ctx context.Context) {
 	jobs := p.jobsBy(func(job manifest.Entry, cfg config.Config) string {
 		if len(job.Roles[config.Storage]) == 0 {
 			return ""
@@ -31,31 +31,30 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	if len(jobs) == 0 {
 		return
 	}
-	service, err := storage.NewService(ctx, p.google(ctx, "storage", p.project())...)
+	service, err := storage.NewService(ctx, p.google(ctx, "storage", p.project)...)
 	if err != nil {
-		f.add(levelUnknown, "Storage", advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Storage").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		about := p.of("bucket " + name)
 		bucket, err := service.Buckets.Get(name).Context(ctx).Do()
 		if err != nil {
-			f.add(levelUnknown, "bucket "+name, "It needs roles/storage.legacyBucketReader on the bucket. "+
-				"Make sure that STORAGE_BUCKET is right.",
+			about.add(levelUnknown, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
 				"It cannot be read: %s", apiError(err))
 			continue
 		}
 		longest := slices.MaxFunc(jobs[name], func(a, b manifest.Entry) int {
 			return cmp.Compare(p.configs[a.Name].UndoDays, p.configs[b.Name].UndoDays)
 		})
-		examineBucket(bucket, longest.Name, p.configs[longest.Name].UndoDays, f)
+		about.bucket(bucket, longest.Name, p.configs[longest.Name].UndoDays)
 	}
 }
 
-// examineBucket checks a bucket. job is the one whose runs can be taken back the longest, for so many days.
-func examineBucket(b *storage.Bucket, job string, undoDays int, f *findings) {
-	about := "bucket " + b.Name
+// bucket checks a bucket. job is the one whose runs can be taken back the longest, for so many days.
+func (s subject) bucket(b *storage.Bucket, job string, undoDays int) {
 	if b.Billing != nil && b.Billing.RequesterPays {
-		f.add(levelProblem, about, fmt.Sprintf("gcloud storage buckets update gs://%s --no-requester-pays", b.Name),
+		s.add(levelProblem, fmt.Sprintf("gcloud storage buckets update gs://%s --no-requester-pays", b.Name),
 			"Requester pays is on: every request of the jobs fails.")
 	}
 	var kept time.Duration
@@ -65,25 +64,25 @@ func examineBucket(b *storage.Bucket, job string, undoDays int, f *findings) {
 	versioned := b.Versioning != nil && b.Versioning.Enabled
 	switch do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=%dd", b.Name, max(30, undoDays)); {
 	case versioned:
-		f.add(levelFine, about, "",
+		s.add(levelFine, "",
 			"Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
 	case kept == 0:
-		f.add(levelWarning, about, do, "Soft delete is off: a deleted file is gone at once.")
+		s.add(levelWarning, do, "Soft delete is off: a deleted file is gone at once.")
 	case kept < leastSoftDelete:
-		f.add(levelWarning, about, do, "Soft delete keeps a deleted file for %s only.", short(kept))
+		s.add(levelWarning, do, "Soft delete keeps a deleted file for %s only.", short(kept))
 	case kept < time.Duration(undoDays)*24*time.Hour:
-		f.add(levelWarning, about, do, "Soft delete keeps a deleted file for %d days, and UNDO_DAYS of %s is %d: "+
+		s.add(levelWarning, do, "Soft delete keeps a deleted file for %d days, and UNDO_DAYS of %s is %d: "+
 			"what is taken back later comes back without its files.", int(kept.Hours()/24), job, undoDays)
 	default:
-		f.add(levelFine, about, "", "Soft delete keeps a deleted file for %d days", int(kept.Hours()/24))
+		s.add(levelFine, "", "Soft delete keeps a deleted file for %d days", int(kept.Hours()/24))
 	}
 	if iam := b.IamConfiguration; iam == nil || iam.UniformBucketLevelAccess == nil || !iam.UniformBucketLevelAccess.Enabled {
-		f.add(levelWarning, about, "Have whoever takes runs back get roles/storage.objectAdmin on the bucket.",
+		s.add(levelWarning, "Have whoever takes runs back get roles/storage.objectAdmin on the bucket.",
 			"Uniform bucket-level access is off: a file comes back with its own access list only if whoever takes the run back has %s; "+
 				"otherwise one that was public is private.", strings.Join(restore.AccessPermissions, " and "))
 	}
 	if b.RetentionPolicy != nil && b.RetentionPolicy.RetentionPeriod > 0 {
-		f.add(levelWarning, about, "", "A retention policy of %s is on: younger files are kept, counted, and tried again by every run.",
+		s.add(levelWarning, "", "A retention policy of %s is on: younger files are kept, counted, and tried again by every run.",
 			short(time.Duration(b.RetentionPolicy.RetentionPeriod)*time.Second))
 	}
 }

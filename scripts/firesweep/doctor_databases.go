@@ -17,45 +17,45 @@ import (
 )
 
 // examineDatabases checks the databases of the jobs.
-func (p *patient) examineDatabases(ctx context.Context, f *findings) {
-	service, err := firestore.NewService(ctx, p.google(ctx, "firestore", p.project())...)
+func (p *patient) examineDatabases(ctx context.Context) {
+	service, err := firestore.NewService(ctx, p.google(ctx, "firestore", p.project)...)
 	var rules *firebaserules.Service
 	if err == nil {
-		rules, err = firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project())...)
+		rules, err = firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project)...)
 	}
 	if err != nil {
-		f.add(levelUnknown, "Firestore", advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Firestore").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	jobs := p.jobsBy(func(_ manifest.Entry, cfg config.Config) string { return cfg.Database })
 	for _, id := range slices.Sorted(maps.Keys(jobs)) {
-		d := database{service: service, id: id, project: p.project(), name: "projects/" + p.project() + "/databases/" + id}
-		d.examine(ctx, f)
-		d.examineRetention(ctx, f)
-		d.examineIndexes(ctx, f, jobs[id])
-		d.examineRules(ctx, rules, p.clock(), f)
+		d := database{subject: p.of("database " + id), service: service, id: id, project: p.project,
+			name: "projects/" + p.project + "/databases/" + id}
+		d.examine(ctx)
+		d.examineRetention(ctx)
+		d.examineIndexes(ctx, jobs[id])
+		d.examineRules(ctx, rules, p.clock())
 	}
 }
 
 // database is a database that is checked.
 type database struct {
+	subject
 	service           *firestore.Service
 	id, project, name string
 }
 
-func (d database) about() string { return "database " + d.id }
-
 // unknown adds a finding for a request that failed.
-func (d database) unknown(f *findings, what string, err error) {
-	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
+func (d database) unknown(what string, err error) {
+	d.add(levelUnknown, "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
 		"%s cannot be read: %s", what, apiError(err))
 }
 
 // examine checks the database itself.
-func (d database) examine(ctx context.Context, f *findings) {
+func (d database) examine(ctx context.Context) {
 	db, err := d.service.Projects.Databases.Get(d.name).Context(ctx).Do()
 	if err != nil {
-		d.unknown(f, "The database", err)
+		d.unknown("The database", err)
 		return
 	}
 	edition := db.DatabaseEdition
@@ -63,17 +63,22 @@ func (d database) examine(ctx context.Context, f *findings) {
 		edition = "STANDARD" // as Google documents it
 	}
 	if db.Type != "FIRESTORE_NATIVE" || edition != "STANDARD" {
-		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.",
+		d.add(levelProblem, "Use a database in Native mode and Standard edition: neither can be changed.",
 			"It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
 	} else {
-		f.add(levelFine, d.about(), "", "Native mode, Standard edition")
+		d.add(levelFine, "", "Native mode, Standard edition")
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		do := fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id)
-		f.add(levelWarning, d.about(), do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		d.add(levelWarning, enablePITR(d.project, d.id),
+			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	} else {
-		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
+		d.add(levelFine, "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
 	}
+}
+
+// enablePITR is the command that turns point-in-time recovery on.
+func enablePITR(project, database string) string {
+	return fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", project, database)
 }
 
 // retention is a TTL policy on one of the bundle's own groups of records.
@@ -86,7 +91,7 @@ var retentions = []retention{
 }
 
 // examineRetention checks the TTL policies that delete the bundle's own records.
-func (d database) examineRetention(ctx context.Context, f *findings) {
+func (d database) examineRetention(ctx context.Context) {
 	for _, r := range retentions {
 		field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(
 			d.name + "/collectionGroups/" + r.group + "/fields/expireAt").Context(ctx).Do()
@@ -94,32 +99,32 @@ func (d database) examineRetention(ctx context.Context, f *findings) {
 			"--collection-group=%s --enable-ttl", d.project, d.id, r.group)
 		switch {
 		case err != nil:
-			d.unknown(f, "The TTL policy of "+r.group, err)
+			d.unknown("The TTL policy of "+r.group, err)
 		case field.TtlConfig == nil:
-			f.add(r.level, d.about(), do, "%s has no TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
+			d.add(r.level, do, "%s has no TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
 		case field.TtlConfig.State != "ACTIVE":
-			f.add(r.level, d.about(), "Wait. If that does not help: "+do,
+			d.add(r.level, "Wait. If that does not help: "+do,
 				"The TTL policy of %s is %s: %s are not deleted yet.", r.group, field.TtlConfig.State, r.what)
 		default:
-			f.add(levelFine, d.about(), "", "%s are deleted after %s", strings.ToUpper(r.what[:1])+r.what[1:], r.after)
+			d.add(levelFine, "", "%s are deleted after %s", strings.ToUpper(r.what[:1])+r.what[1:], r.after)
 		}
 	}
 }
 
 // examineIndexes compares the indexes with those that the jobs need.
-func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manifest.Entry) {
+func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 	for _, job := range jobs {
 		for _, index := range job.AllIndexes() {
 			states, err := d.indexStates(ctx, index)
 			if err != nil {
-				d.unknown(f, "The indexes of "+index.CollectionGroup, err)
+				d.unknown("The indexes of "+index.CollectionGroup, err)
 				continue
 			}
 			state := states[words(index)]
 			is, do := "is "+state, "Delete it in the console, then terraform apply."
 			switch state {
 			case "READY":
-				f.add(levelFine, d.about(), "", "The index %s of %s is there", words(index), index.CollectionGroup)
+				d.add(levelFine, "", "The index %s of %s is there", words(index), index.CollectionGroup)
 				continue
 			case "CREATING":
 				is, do = "is still being built", "Wait until it is built; the job is tried again."
@@ -129,7 +134,7 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 					do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
 				}
 			}
-			f.add(levelProblem, d.about(), do, "%s needs the index %s of %s, which %s.", job.Name, words(index), index.CollectionGroup, is)
+			d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job.Name, words(index), index.CollectionGroup, is)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -226,21 +225,12 @@ func (g *google) answer(path string, answer any) {
 func (o *operator) examined(t *testing.T, location string, jobs ...string) []finding {
 	t.Helper()
 	a, _ := o.loaded(t)
-	chosen, err := a.jobsNamed(jobs)
+	p, err := a.patient(location, jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := patient{app: a, getenv: a.getenv, jobs: chosen, configs: map[string]config.Config{}, location: location}
-	for _, job := range chosen {
-		if p.configs[job.Name], err = a.settings(job, a.getenv, readOf(job)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var f findings
-	p.examineDatabases(t.Context(), &f)
-	p.examineBuckets(t.Context(), &f)
-	p.examineScheduler(t.Context(), &f)
-	return f.all
+	p.examineGoogle(t.Context())
+	return p.all
 }
 
 func TestDoctorOfAHealthyProject(t *testing.T) {
@@ -396,8 +386,8 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f findings
-		database{service: service, id: "(default)", project: o.ID,
-			name: "projects/" + o.ID + "/databases/(default)"}.examineIndexes(t.Context(), &f, []manifest.Entry{job})
+		database{subject: f.of("d"), service: service, name: "projects/" + o.ID + "/databases/(default)"}.examineIndexes(
+			t.Context(), []manifest.Entry{job})
 		if len(f.all) != 1 {
 			t.Fatalf("%q: %+v", state, f.all)
 		}

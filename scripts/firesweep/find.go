@@ -25,7 +25,7 @@ type foundThing struct {
 
 func (a *app) findCommand() *cobra.Command {
 	var since string
-	var all, json bool
+	var all bool
 	c := &cobra.Command{
 		Use:   "find PATH|UID",
 		Short: "Find the runs that deleted or changed something",
@@ -37,10 +37,8 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
   firesweep find --since 2d uid-of-somebody
   firesweep find gs://my-bucket/posts/u1/a.png`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().StringVar(&since, "since", "", "only runs that began within this `AGE`, such as 36h or 7d")
 	c.Flags().BoolVar(&all, "all", false, "list everything, not only the first things")
-	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return wrongUse("name one document's path, object, account or id")
@@ -53,11 +51,11 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
 			}
 			from = a.clock().Add(-d)
 		}
-		found, runs, err := a.find(c.Context(), strings.TrimSuffix(args[0], "/"), from, getenv)
+		found, runs, err := a.find(c.Context(), strings.TrimSuffix(args[0], "/"), from)
 		if err != nil {
 			return err
 		}
-		return a.show(json, map[string]any{"searched": runs, "found": found}, func(p *printer) {
+		return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) {
 			p.found(found, runs, args[0], all, projectArg(c))
 		}, len(found) == 0)
 	}
@@ -65,13 +63,13 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
 }
 
 // find looks through the undo logs of runs that began since a time, the latest first. It returns how many it looked through.
-func (a *app) find(ctx context.Context, what string, from time.Time, getenv func(string) string) (
+func (a *app) find(ctx context.Context, what string, from time.Time) (
 	found []foundThing, runs int, err error,
 ) {
 	found = []foundThing{}
 	stop := a.progress(ctx, doing("looking through the undo logs"))
 	defer stop()
-	err = a.eachDatabase(ctx, getenv, func(p restore.Project, _ string) error {
+	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
 		logged, err := p.Logged(ctx)
 		if err != nil {
 			return err
@@ -115,7 +113,7 @@ func began(runID string) (time.Time, bool) {
 	if len(parts) != 3 {
 		return time.Time{}, false
 	}
-	at, err := time.Parse("20060102T150405Z", parts[1])
+	at, err := time.Parse(idTime, parts[1])
 	return at, err == nil
 }
 

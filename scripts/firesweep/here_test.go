@@ -242,7 +242,7 @@ func TestRights(t *testing.T) {
 			a, _ := o.loaded(t)
 			errs := a.errs.(*bytes.Buffer)
 			said := ""
-			if err := a.checkRights(t.Context(), a.used(), a.environment); err != nil {
+			if err := a.checkRights(t.Context(), a.used()); err != nil {
 				said = err.Error()
 			}
 			want(t, "error", tt.says, said)

@@ -35,7 +35,6 @@ what FILE lacks, with exit code 1.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,
-		ValidArgsFunction: a.completeJobs,
 	}
 	c.Flags().StringVar(&f.write, "write", "", "add to `FILE` what it lacks")
 	c.Flags().StringVar(&f.check, "check", "", "say what `FILE` lacks, and write nothing")
@@ -57,7 +56,7 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	all := slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool {
 		return !slices.ContainsFunc(jobs, func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name })
 	})
-	if all, err = withGroups(all, a.getenv); err != nil {
+	if all, err = a.withGroups(all); err != nil {
 		return err
 	}
 	ours, err := needed(all)
@@ -75,10 +74,10 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 
 // withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
 // to is a setting, so no list has them.
-func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.Entry, error) {
+func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {
-		text := config.For(e.Name, getenv)("PLACEHOLDER_REFERENCES")
+		text := config.For(e.Name, a.getenv)("PLACEHOLDER_REFERENCES")
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}

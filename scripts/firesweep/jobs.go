@@ -63,14 +63,22 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
+// entryOfRun returns the job or worker that a run's id begins with.
+func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
+	for _, e := range a.All {
+		if strings.HasPrefix(runID, e.Name+"-") {
+			return e, true
+		}
+	}
+	return manifest.Entry{}, false
+}
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
-func (a *application) settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
-	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
-		return config.Config{}, errNoProject
+func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config, error) {
+	if _, err := a.project(); err != nil {
+		return config.Config{}, err
 	}
-	cfg, err := config.Load(config.Previewing(config.For(e.Name, getenv)), a.Jobs[e.Name].Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(e.Name, a.getenv)), a.Jobs[e.Name].Settings, uses...)
 	if err != nil {
 		return config.Config{}, wrongUse("%s: %w", e.Name, err)
 	}
@@ -78,9 +86,8 @@ func (a *application) settings(e manifest.Entry, getenv func(string) string, use
 }
 
 // on opens backends of a function with the caller's credentials, calls f, and closes them.
-func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) string, f func(restore.Project) error,
-	uses ...config.Backend) error {
-	cfg, err := a.settings(e, getenv, uses...)
+func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) error, uses ...config.Backend) error {
+	cfg, err := a.settings(e, uses...)
 	if err != nil {
 		return err
 	}
@@ -93,25 +100,24 @@ func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) stri
 }
 
 // moment parses the value of a flag such as --now: a time, or a duration from now.
-func moment(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+func moment(flag, text string, now time.Time) (at time.Time, err error) {
+	var d time.Duration
+	switch {
+	case text == "":
+		return at, nil
+	case text[0] == '+':
+		d, err = age(text[1:])
+		at = now.Add(d)
+	case text[0] == '-':
+		d, err = age(text[1:])
+		at = now.Add(-d)
+	default:
+		at, err = time.Parse(time.RFC3339, text)
 	}
-	if text[0] == '+' || text[0] == '-' {
-		d, err := age(text[1:])
-		if err != nil {
-			return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
-		}
-		if text[0] == '-' {
-			d = -d
-		}
-		return now.Add(d).UTC(), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
 		return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
 	}
-	return t.UTC(), nil
+	return at, nil
 }
 
 // age parses a duration such as 90m, 12h or 30d.

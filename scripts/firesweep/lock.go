@@ -12,7 +12,7 @@ import (
 
 // writeLock writes the lock file beside a list of rules, if the list has no problem.
 func (a *app) writeLock(f checkFlags, names []string) error {
-	if len(names) > 0 || f.all || f.json || f.project != "" {
+	if len(names) > 0 || f.all || a.json || f.project != "" {
 		return wrongUse("--write writes the lock file of all rules of a list and nothing else: " +
 			"leave out the jobs, --all, --json and --project")
 	}

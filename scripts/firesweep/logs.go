@@ -62,12 +62,12 @@ type cloudLog struct {
 }
 
 // openLog opens the log of the project that the environment names.
-func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLog, error) {
-	project := getenv("GOOGLE_CLOUD_PROJECT")
-	if project == "" {
-		return nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+func (a *app) openLog(ctx context.Context) (*cloudLog, error) {
+	project, err := a.project()
+	if err != nil {
+		return nil, err
 	}
-	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
+	if a.getenv("FIRESTORE_EMULATOR_HOST") != "" {
 		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: " +
 			"go run ./emulator prints the functions' log")
 	}

@@ -21,25 +21,16 @@ type loggedJob struct {
 }
 
 // loggedRuns shows the runs that the log holds.
-func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string) error {
-	l, err := a.openLog(ctx, getenv)
+func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry) error {
+	l, err := a.openLog(ctx)
 	if err != nil {
 		return err
 	}
-	var all []loggedJob
-	var at far
-	stop := a.progress(ctx, at.now)
-	defer stop()
-	for i, job := range jobs {
-		at.step("reading the log", job.Name, i, len(jobs))
-		name := quoted(job.Name)
+	all, err := ofEach(ctx, a, "reading the log", jobs, func(job manifest.Entry) (loggedJob, error) {
+		logged, name := loggedJob{Job: job.Name, Runs: []*report.Report{}}, quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
 			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
 			f.log.from(a.clock()), true, f.limit)
-		if err != nil {
-			return err
-		}
-		logged := loggedJob{Job: job.Name, Runs: []*report.Report{}}
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)
@@ -47,10 +38,12 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 				logged.Other = append(logged.Other, e)
 			}
 		}
-		all = append(all, logged)
+		return logged, err
+	})
+	if err != nil {
+		return err
 	}
-	stop()
-	return a.show(f.json, map[string]any{"jobs": all}, func(p *printer) {
+	return a.show(map[string]any{"jobs": all}, func(p *printer) {
 		for _, logged := range all {
 			p.Line(p.Style(screen.Bold, logged.Job))
 			if len(logged.Runs) == 0 {
@@ -67,21 +60,21 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 }
 
 // showLog shows every line that a run logged.
-func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv func(string) string) error {
-	l, err := a.openLog(ctx, getenv)
+func (a *app) showLog(ctx context.Context, f logFlags, runID string) error {
+	l, err := a.openLog(ctx)
 	if err != nil {
 		return err
 	}
 	stop := a.progress(ctx, func() stage { return stage{text: "reading the log: " + plural(int(l.lines.Load()), "line")} })
-	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
+	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.from(a.clock()), false, 0)
 	stop()
 	if err != nil {
 		return err
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("the log has no line of run %s in the last %s: --since looks farther back", runID, f.log.since)
+		return fmt.Errorf("the log has no line of run %s in the last %s: --since looks farther back", runID, f.since)
 	}
-	return a.show(f.json, map[string]any{"lines": entries}, func(p *printer) {
+	return a.show(map[string]any{"lines": entries}, func(p *printer) {
 		for _, e := range entries {
 			style := ""
 			if e.Severity != "INFO" {

@@ -67,7 +67,7 @@ func TestPauseAndResume(t *testing.T) {
 	g := onGoogle(t, o)
 	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
 	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
-	s := switching{getenv: func(name string) string { return o.other[name] }, pause: true, all: true, jobs: scheduled(),
+	s := switching{pause: true, all: true, jobs: scheduled(),
 		project: o.ID, location: location, tasks: location}
 	runID := o.deployedRun(t)
 	a, out := o.loaded(t)
@@ -112,7 +112,7 @@ func TestQueuesElsewhere(t *testing.T) {
 	want(t, "queues elsewhere", map[string]string{"cleanupReports-continue": running}, there)
 	want(t, "queues", map[string]string{"mails": running}, here)
 
-	s := switching{app: nil, getenv: func(name string) string { return o.other[name] }, pause: true, all: true,
+	s := switching{pause: true, all: true,
 		project: o.ID, location: location, tasks: "europe-west1"}
 	a, printed, _ := o.app()
 	s.app = a

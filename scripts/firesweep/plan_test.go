@@ -321,12 +321,12 @@ func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	a, _ := o.loaded(t)
-	job, getenv := scheduled()[slices.Index(namesInOrder(), "cleanupReports")], func(name string) string { return o.env[name] }
-	if n := a.readsOfLastRun(t.Context(), job, getenv); n != 0 {
+	job := scheduled()[slices.Index(namesInOrder(), "cleanupReports")]
+	if n := a.readsOfLastRun(t.Context(), job); n != 0 {
 		t.Errorf("%d reads before any run", n)
 	}
 	report := o.called(t, "cleanupReports", "")
-	if n := a.readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
+	if n := a.readsOfLastRun(t.Context(), job); n == 0 || n > report.Usage.FirestoreReads {
 		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
 	}
 }

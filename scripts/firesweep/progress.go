@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // progressAfter is how long work takes before its progress is shown, and progressEvery how often it is shown.
@@ -58,6 +59,21 @@ func (f *far) now() stage {
 		return *at
 	}
 	return stage{text: "beginning"}
+}
+
+// ofEach returns what f returns for each job, and shows how far it is. The first error ends it.
+func ofEach[T any](ctx context.Context, a *app, what string, jobs []manifest.Entry, f func(manifest.Entry) (T, error)) ([]T, error) {
+	var at far
+	defer a.progress(ctx, at.now)()
+	all := make([]T, len(jobs))
+	for i, job := range jobs {
+		at.step(what, job.Name, i, len(jobs))
+		var err error
+		if all[i], err = f(job); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // progress shows how far long work is on standard error, if that is a terminal, until the returned function is called. The

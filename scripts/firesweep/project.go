@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -21,19 +20,25 @@ import (
 // projectVariables name the project in the environment, as Google's libraries and the Firebase CLI's emulators set them.
 var projectVariables = []string{"GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"}
 
-// projectFlag adds --project to a command and returns the environment with the project: that of the flag, of the environment, or of
-// .firebaserc.
-func (a *app) projectFlag(c *cobra.Command) func(string) string {
-	c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
-	return a.environment
+var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
+
+// project returns the project's id.
+func (a *app) project() (string, error) {
+	if id := a.getenv("GOOGLE_CLOUD_PROJECT"); id != "" {
+		return id, nil
+	}
+	return "", errNoProject
 }
 
-// environment is the process's, with the project.
-func (a *app) environment(name string) string {
-	if name == "GOOGLE_CLOUD_PROJECT" && a.project != "" {
-		return a.project
+// inProject makes a project the environment's.
+func (a *app) inProject(id string) {
+	getenv := a.getenv
+	a.getenv = func(name string) string {
+		if name == "GOOGLE_CLOUD_PROJECT" {
+			return id
+		}
+		return getenv(name)
 	}
-	return a.getenv(name)
 }
 
 // chooseProject chooses the project as the Firebase CLI does, which does not look at the environment: so if the environment names
@@ -50,15 +55,15 @@ func (a *app) chooseProject(flag string) error {
 	ruled, why, err := rc.project()
 	switch {
 	case flag != "":
-		a.project = cmp.Or(rc.Projects[flag], flag)
+		a.inProject(cmp.Or(rc.Projects[flag], flag))
 	case said != "" && ruled != "" && said != ruled && a.getenv("FIRESTORE_EMULATOR_HOST") == "":
 		return wrongUse("the environment says %s, and %s: say which one: --project %s", said, why, ruled)
 	case said != "":
-		a.project = said
+		a.inProject(said)
 	case err != nil:
 		return err
 	case ruled != "":
-		a.project = ruled
+		a.inProject(ruled)
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
 	return nil

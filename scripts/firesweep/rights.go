@@ -23,9 +23,9 @@ var rights = map[string][]string{
 
 // checkRights fails if the caller may not do what the jobs do after their documents are gone. What Google does not answer is said, and
 // the run tells.
-func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry, getenv func(string) string) error {
+func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 	for _, job := range jobs {
-		cfg, err := a.settings(job, getenv, job.Uses()...)
+		cfg, err := a.settings(job, job.Uses()...)
 		if err != nil || cfg.Emulators.Any() {
 			return err
 		}

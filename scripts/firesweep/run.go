@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,14 +22,14 @@ type caller interface {
 
 type runFlags struct {
 	served
-	force, dryRun, yes, json bool
-	lift                     []string
-	here, apply, log         bool
-	confirm                  string // the project's id
-	location                 *string
-	plan, oldest             string // a plan file, and how old it may be
-	approved                 planFile
-	approvals                map[string]*report.Approval // by job, of the file
+	force, dryRun, yes bool
+	lift               []string
+	here, apply, log   bool
+	confirm            string // the project's id
+	location           *string
+	plan, oldest       string // a plan file, and how old it may be
+	approved           planFile
+	approvals          map[string]*report.Approval // by job, of the file
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -65,16 +66,13 @@ it runs the jobs that are in the file.`,
   firesweep run --location asia-northeast1 --force cleanupReports
   firesweep run --location asia-northeast1 --plan plan.json
   firesweep run --local cleanupReports`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
 	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.Flags().BoolVar(&f.here, "here", false, "run in this process, with your credentials")
 	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
 	c.Flags().StringVar(&f.confirm, "confirm", "", "with --here: run in `PROJECT` also what never ran there")
@@ -82,12 +80,12 @@ it runs the jobs that are in the file.`,
 	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
 	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		names, err := a.approve(&f, getenv, names)
+		names, err := a.approve(&f, names)
 		if err != nil {
 			return err
 		}
 		if f.here {
-			return a.runHere(c, f, names, getenv)
+			return a.runHere(c, f, names)
 		}
 		if f.apply || f.log || f.confirm != "" {
 			return wrongUse("--apply, --confirm and --log need --here")
@@ -102,7 +100,7 @@ it runs the jobs that are in the file.`,
 			}
 			return a.runAll(c.Context(), f, jobs, &f.served)
 		}
-		d, err := a.openDeployed(c.Context(), getenv, *f.location)
+		d, err := a.openDeployed(c.Context(), *f.location)
 		if err != nil {
 			return err
 		}
@@ -157,20 +155,15 @@ func (f *runFlags) lifts() bool { return !f.dryRun && (f.force || len(f.lift) > 
 
 // known returns those of the jobs that Cloud Scheduler knows.
 func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest.Entry, error) {
-	there, err := d.jobs(ctx)
+	there, err := d.there(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var known []manifest.Entry
-	for _, job := range jobs {
-		if there[job.Name] != nil {
-			known = append(known, job)
-		}
-	}
-	if len(known) == 0 {
+	jobs = slices.DeleteFunc(jobs, func(job manifest.Entry) bool { return there[job.Name] == nil })
+	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no job is deployed in %s", d.parent)
 	}
-	return known, nil
+	return jobs, nil
 }
 
 // ran is the result of running a job. docs/command.md documents it as JSON.
@@ -199,18 +192,18 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		if ctx.Err() != nil {
 			if rep != nil { // it ended in order
-				if unsaid := a.show(f.json, map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
+				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
 					return unsaid
 				}
 			}
 			return cmp.Or(err, context.Cause(ctx))
 		}
 		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
-		if all = append(all, r); !f.json {
+		if all = append(all, r); !a.json {
 			a.printRan(r)
 		}
 	}
-	return a.show(f.json, map[string]any{"runs": all}, shown, failed)
+	return a.show(map[string]any{"runs": all}, shown, failed)
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
@@ -225,11 +218,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 	if err != nil {
 		return nil, fmt.Errorf("nothing was run, because the plan could not be shown: %w", err)
 	}
-	p := a.printer()
-	if f.json {
-		p.W = a.errs // standard output is for programs
-	}
-	p.planned(planned{Job: job, Report: plan}, false)
+	a.aside().planned(planned{Job: job, Report: plan}, false)
 	if plan.Status != report.Completed && plan.Status != report.Partial {
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}

@@ -186,7 +186,7 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	o.ended(t, runID, "completed")
 	a, _ := o.loaded(t)
 	job, _ := a.jobsNamed([]string{"cleanupReports"})
-	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
+	err := a.tellToStop(t.Context(), job[0], runID)
 	if !errors.Is(err, jobstate.ErrNotUnderWay) {
 		t.Error(err)
 	}

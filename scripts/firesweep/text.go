@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
@@ -28,9 +29,18 @@ func (p *printer) advice(job, text string) string {
 	return do
 }
 
+// aside returns the printer of what is said besides the result: with --json, standard output is for programs.
+func (a *app) aside() *printer {
+	p := a.printer()
+	if a.json {
+		p.W = a.errs
+	}
+	return p
+}
+
 // show writes a result as JSON or for people. The error is [errSaid] if the result is bad, so that the exit code is 1.
-func (a *app) show(asJSON bool, result any, write func(*printer), bad bool) error {
-	if !asJSON {
+func (a *app) show(result any, write func(*printer), bad bool) error {
+	if !a.json {
 		write(a.printer())
 	} else if err := a.writeJSON(result); err != nil {
 		return err
@@ -44,8 +54,10 @@ func (a *app) show(asJSON bool, result any, write func(*printer), bad bool) erro
 // shown is for what has been printed already, one result after the other.
 func shown(*printer) {}
 
-func (a *app) writeJSON(v any) error {
-	e := json.NewEncoder(a.out)
+func (a *app) writeJSON(v any) error { return encode(a.out, v) }
+
+func encode(to io.Writer, v any) error {
+	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
@@ -62,6 +74,21 @@ func (p *printer) first(all bool, what string, columns []screen.Column, rows []s
 	}
 	p.Table(columns, shown)
 	p.more(len(rows)-len(shown), what)
+}
+
+// cells are the texts of values in a row of a table, and numbers the columns of some.
+func cells(values ...any) (texts []string) {
+	for _, value := range values {
+		texts = append(texts, fmt.Sprint(value))
+	}
+	return texts
+}
+
+func numbers(names ...string) (columns []screen.Column) {
+	for _, name := range names {
+		columns = append(columns, screen.Column{Name: name, Right: true})
+	}
+	return columns
 }
 
 // more says how many things are not listed.
