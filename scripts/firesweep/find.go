@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -63,12 +64,10 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
 }
 
 // find looks through the undo logs of runs that began since a time, the latest first. It returns how many it looked through.
-func (a *app) find(ctx context.Context, what string, from time.Time) (
-	found []foundThing, runs int, err error,
-) {
+func (a *app) find(ctx context.Context, what string, from time.Time) (found []foundThing, runs int, err error) {
 	found = []foundThing{}
-	stop := a.progress(ctx, doing("looking through the undo logs"))
-	defer stop()
+	defer a.progress(ctx, doing("looking through the undo logs"))()
+	only := func(r undo.Record) bool { return concerns(r, what) }
 	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
 		logged, err := p.Logged(ctx)
 		if err != nil {
@@ -79,27 +78,12 @@ func (a *app) find(ctx context.Context, what string, from time.Time) (
 				continue
 			}
 			runs++
-			seen := map[string]bool{} // of this run
-			err := p.Contents(ctx, runID, func(_, _ int, records []undo.Record) error {
-				reasons := map[string]string{}
-				for _, r := range records {
-					if r.Item != "" {
-						reasons[r.Item] = r.Reason
-					}
-				}
-				for _, r := range records {
-					t := thingOf(r)
-					if t.Target == "" || seen[t.Target] || !concerns(r, what) {
-						continue
-					}
-					seen[t.Target] = true
-					t.Run, t.Reason = runID, reasons[t.Target]
-					found = append(found, t)
-				}
-				return nil
-			})
+			log, err := done.Of(ctx, p, runID, done.Wanted{Bucket: a.bucketOf(runID), Only: only})
 			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
 				return err
+			}
+			for _, t := range log.Things.First {
+				found = append(found, foundThing{runID, t.Target, t.What, t.Reason})
 			}
 		}
 		return nil
@@ -109,25 +93,10 @@ func (a *app) find(ctx context.Context, what string, from time.Time) (
 
 // began returns when a run began, by its id.
 func began(runID string) (time.Time, bool) {
-	parts := strings.Split(runID, "-")
-	if len(parts) != 3 {
-		return time.Time{}, false
-	}
-	at, err := time.Parse(idTime, parts[1])
+	_, begin, _ := strings.Cut(runID, "-")
+	begin, _, _ = strings.Cut(begin, "-")
+	at, err := time.Parse(idTime, begin)
 	return at, err == nil
-}
-
-// thingOf returns what a record says was done to a thing; an item is none.
-func thingOf(r undo.Record) foundThing {
-	switch {
-	case r.Write != nil:
-		return foundThing{Target: r.Write.Path, What: undo.Net([]undo.Write{*r.Write})[0].What()}
-	case r.Object != nil:
-		return foundThing{Target: r.Object.Name, What: "deleted"}
-	case r.Account != nil:
-		return foundThing{Target: "account " + r.Account.UID, What: "deleted"}
-	}
-	return foundThing{}
 }
 
 // concerns reports whether a record is of something, of what is below it, or of what belongs to it.

@@ -242,7 +242,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
 		// If it fails, because there is no index, what the sample tells is all that is known.
-		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
+		if n, err := l.Documents.Reader().CountUpTo(l.Bound.Metered(ctx), e.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}
 	}

@@ -49,6 +49,12 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
+// bucketOf returns the bucket of the function that made a run.
+func (a *app) bucketOf(runID string) string {
+	job, _ := a.entryOfRun(runID)
+	return config.For(job.Name, a.getenv)("STORAGE_BUCKET")
+}
+
 // completeJobs offers the names of jobs to a shell.
 func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if err := a.load(false); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -91,16 +90,13 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if err != nil && !errors.As(err, &none) {
 		return err
 	}
-	runID, w := name, done.Wanted{Most: listed}
+	w, runID := done.Wanted{Most: listed}, ""
 	if report != nil {
 		runID, w.Bucket = report.RunID, report.Bucket
 	} else {
-		runID = none.runID
+		runID, w.Bucket = none.runID, a.bucketOf(none.runID)
 	}
 	job, _ := a.entryOfRun(runID)
-	if report == nil {
-		w.Bucket = config.For(job.Name, a.getenv)("STORAGE_BUCKET")
-	}
 	if f.all {
 		w.Most = 0
 	}
