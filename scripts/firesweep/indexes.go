@@ -63,13 +63,10 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.write != "":
-		return a.addIndexes(f.write, ours)
-	case f.check != "":
-		return a.checkIndexes(f.check, ours)
+	if f.write == "" && f.check == "" {
+		return a.writeJSON(ours)
 	}
-	return a.writeJSON(ours)
+	return a.mergeIndexes(f, ours)
 }
 
 // withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
@@ -101,59 +98,54 @@ func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 // noIndexes is the text of a file without indexes.
 const noIndexes = "{\n  \"indexes\": [],\n  \"fieldOverrides\": []\n}\n"
 
-func (a *app) addIndexes(name string, ours indexFile) error {
-	mode := fs.FileMode(0o644)
+// mergeIndexes adds to a file what it lacks, or only says so.
+func (a *app) mergeIndexes(f indexesFlags, ours indexFile) error {
+	name, flag, mode := f.write, "--write", fs.FileMode(0o644)
+	if f.check != "" {
+		name, flag = f.check, "--check"
+	}
 	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && f.write != "" {
 		text, err = []byte(noIndexes), nil
 	} else if info, statErr := os.Stat(name); statErr == nil {
 		mode = info.Mode().Perm()
 	}
 	if err != nil {
-		return wrongUse("--write: %w", err)
+		return wrongUse("%s: %w", flag, err)
 	}
-	merged, added, err := merge(name, text, ours)
+	merged, lacks, err := merge(name, text, ours)
 	if err != nil {
 		return contradicts(name, err)
 	}
 	p := a.printer()
-	if len(added) == 0 {
+	switch {
+	case len(lacks) == 0 && f.check != "":
+		p.Say("", 0, 2, "%s has all that is needed.", name)
+		return nil
+	case len(lacks) == 0:
 		p.Say("", 0, 2, "%s has all that is needed: nothing was written.", name)
 		return nil
+	case f.check != "":
+		p.each(screen.Red, "lacks: ", lacks)
+		p.Say("", 0, 0, "Add it:")
+		p.Command("firesweep indexes --write %s", name)
+		return errSaid
 	}
 	if err := os.WriteFile(name, merged, mode); err != nil {
 		return err
 	}
-	for _, line := range added {
-		p.Say("", 0, 2, "added: %s", line)
-	}
-	p.Line("")
+	p.each("", "added: ", lacks)
 	p.Say("", 0, 0, "%s was written. Deploy it:", name)
 	p.Command("firebase deploy --only firestore:indexes")
 	return nil
 }
 
-func (a *app) checkIndexes(name string, ours indexFile) error {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return wrongUse("--check: %w", err)
-	}
-	_, lacks, err := merge(name, text, ours)
-	if err != nil {
-		return contradicts(name, err)
-	}
-	p := a.printer()
-	if len(lacks) == 0 {
-		p.Say("", 0, 2, "%s has all that is needed.", name)
-		return nil
-	}
-	for _, line := range lacks {
-		p.Say(screen.Red, 0, 2, "lacks: %s", line)
+// each prints texts, each on lines of its own, and an empty line.
+func (p *printer) each(style, what string, texts []string) {
+	for _, text := range texts {
+		p.Say(style, 0, 2, "%s%s", what, text)
 	}
 	p.Line("")
-	p.Say("", 0, 0, "Add it:")
-	p.Command("firesweep indexes --write %s", name)
-	return errSaid
 }
 
 // contradicts returns the error for a file that contradicts what is needed.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -22,6 +21,9 @@ const noRules = `{
 }
 `
 
+// rulesList is where a file has its rules.
+const rulesList = "/functions"
+
 // ruleFile is the file of an application's rules, to which rules are added.
 type ruleFile struct {
 	name  string // as it is shown
@@ -39,7 +41,7 @@ func (a *app) openRules() (*ruleFile, error) {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	f.root = &root
-	if root.Find("/functions") == nil {
+	if root.Find(rulesList) == nil {
 		addMember(f.root, "", "functions", &hujson.Array{})
 	}
 	for _, e := range a.All {
@@ -58,7 +60,7 @@ func (f *ruleFile) take(name string) { f.taken = append(f.taken, strings.ToLower
 // with returns an entry as it is read in the file; ok is false if the checks refuse it there.
 func (f *ruleFile) with(text string) (e manifest.Entry, ok bool) {
 	root := f.root.Clone()
-	if err := addRule(&root, text); err != nil {
+	if err := appendText(&root, rulesList, text); err != nil {
 		return e, false
 	}
 	list, err := f.read(&root)
@@ -76,21 +78,6 @@ func (f *ruleFile) covers(e manifest.Entry) bool {
 	})
 }
 
-// addRule appends an entry to the list functions, on lines of its own.
-func addRule(root *hujson.Value, text string) error {
-	array, isList := root.Find("/functions").Value.(*hujson.Array)
-	if !isList {
-		return errors.New("functions is not a list")
-	}
-	element, err := hujson.Parse([]byte(strings.ReplaceAll(text, "\n", "\n"+indent+indent)))
-	if err != nil {
-		return err
-	}
-	element.BeforeExtra = ownLine(array.AfterExtra, 2)
-	array.Elements, array.AfterExtra = append(array.Elements, element), ownLine(nil, 1)
-	return nil
-}
-
 // write adds the rules that are to be written, and leaves everything else as it is.
 func (f *ruleFile) write(all []proposed) error {
 	some := false
@@ -99,7 +86,7 @@ func (f *ruleFile) write(all []proposed) error {
 			continue
 		}
 		some = true
-		if err := addRule(f.root, string(one.Rule)); err != nil {
+		if err := appendText(f.root, rulesList, string(one.Rule)); err != nil {
 			return fmt.Errorf("%s: %w: nothing was written", f.name, err)
 		}
 	}
