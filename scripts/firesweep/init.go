@@ -271,23 +271,17 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 	if err != nil {
 		return err
 	}
-	items, of, runs := int64(one.Due.Items), int64(one.Due.Of), int64(monthly)
+	items, of := int64(one.Due.Items), int64(one.Due.Of)
 	run := atRest
 	switch {
 	case e.Objects != "":
-		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30 // thirty owners are looked up with one read
+		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30
 	case e.Accounts != "":
 		run.FirestoreReads += items * int64(len(e.Unless))
 	case scans:
 		run.FirestoreReads += of * int64(1+len(e.Gone))
 	}
-	one.month = usage.Usage{
-		FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA,
-	}
-	one.now = run.Plus(usage.Usage{FirestoreWrites: 2 * items / loggedTogether})
-	if e.OfDocuments() {
-		one.now = one.now.Plus(usage.Usage{FirestoreReads: items, FirestoreDeletes: items})
-	}
+	one.month, one.now = prices.Times(run, float64(monthly)), run.Plus(toDelete(*e.Rule, items))
 	for _, l := range prices.Lists {
 		stored := l.Document
 		if e.Objects != "" {

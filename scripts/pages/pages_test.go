@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPage: the page says what is measured, by the prices, and whoever measures again is told to write it again.
+// TestPrices: the page says what is measured, by the prices, and whoever measures again is told to write it again.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	docs := t.TempDir()

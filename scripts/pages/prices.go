@@ -108,12 +108,12 @@ func pricesOf(runs []measured) ([]byte, error) {
 		}
 		u := idle.Usage
 		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites,
-			both(times(u, float64(n))))
+			both(prices.Times(u, float64(n))))
 	}
 	fmt.Fprintf(&b, deletions, dear.Name, cheap.Name)
 	for _, r := range largest(runs) {
 		if r.Done > 0 {
-			u := times(r.Usage, actions/float64(r.Done))
+			u := prices.Times(r.Usage, actions/float64(r.Done))
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites,
 				u.FirestoreDeletes, u.StorageClassA, both(u))
 		}
@@ -121,7 +121,7 @@ func pricesOf(runs []measured) ([]byte, error) {
 	fmt.Fprintf(&b, objectsHead, dear.Name, cheap.Name)
 	for _, r := range largest(runs) {
 		if r.Done == 0 && r.Usage.StorageClassA > 0 {
-			u := times(r.Usage, 1_000_000/float64(r.Items))
+			u := prices.Times(r.Usage, 1_000_000/float64(r.Items))
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.StorageClassA, both(u))
 		}
 	}
@@ -150,14 +150,4 @@ func largest(runs []measured) (all []measured) {
 		}
 	}
 	return all
-}
-
-// times returns so many times what was used.
-func times(u usage.Usage, n float64) usage.Usage {
-	of := func(v int64) int64 { return int64(float64(v)*n + 0.5) }
-	return usage.Usage{
-		FirestoreReads: of(u.FirestoreReads), FirestoreWrites: of(u.FirestoreWrites), FirestoreDeletes: of(u.FirestoreDeletes),
-		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
-		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
-	}
 }
