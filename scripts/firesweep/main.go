@@ -3,7 +3,7 @@
 //
 //	go run ./scripts/firesweep --help
 //
-// Each subcommand has a file of its own. None of this is deployed.
+// A subcommand is in the file of its name, or in that of the one that it belongs to. None of this is deployed.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // Mozilla's certificates, where the machine has none, as in the image
 	"google.golang.org/api/option"
 
 	_ "github.com/firesweep/firesweep" // registers all functions

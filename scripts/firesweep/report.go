@@ -76,14 +76,12 @@ func (p *printer) report(r *report.Report) {
 		p.Line("  nothing was due")
 	default:
 		var rows []screen.Row
-		left := 0
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 			c := r.Actions[kind]
-			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
 			rows = append(rows, screen.Row{Cells: cells(kind, c.Planned, c.Done, c.Changed, c.Failed)})
 		}
 		p.Table(append([]screen.Column{{Name: "ACTION", Path: true}}, numbers("PLANNED", "DONE", "CHANGED", "FAILED")...), rows)
-		switch {
+		switch left := r.Left(); {
 		case left == 0 || r.DryRun:
 		case r.Status == report.Aborted:
 			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
@@ -151,8 +149,7 @@ func (p *printer) runs(reports []*report.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
-		took := short(time.Duration(r.DurationMs) * time.Millisecond)
-		figures := cells(t.Planned, t.Done, t.Failed, took)
+		figures := cells(t.Planned, t.Done, t.Failed, short(time.Duration(r.DurationMs)*time.Millisecond))
 		if r.Status == report.Killed {
 			figures = []string{"?", "?", "?", "?"}
 		}
