@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -24,9 +23,7 @@ func TestQuotaOfTheProject(t *testing.T) {
 	t.Cleanup(google.Close)
 	person := filepath.Join(t.TempDir(), "credentials.json")
 	text := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`
-	if err := os.WriteFile(person, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, person, text)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", person)
 	transport := http.DefaultTransport.(*http.Transport)
 	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {

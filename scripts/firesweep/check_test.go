@@ -24,9 +24,7 @@ type checks struct{ Checks []checked }
 func rulesFile(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "rules.json")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, name, text)
 	return name
 }
 
@@ -181,7 +179,7 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	}
 	text = o.well(t, "check", "--no-plan", "--all")
 	wantParts(t, text, append(jobNames(), "true, by DRY_RUN", "dry run   as Terraform's dry_run says\n")...)
-	words := strings.Join(strings.Fields(text), " ")
+	words := oneLine(text)
 	wantParts(t, words, "true, by DRY_RUN; firesweep backtest cleanupReports", "true, by DRY_RUN; firesweep backtest checkGhostCircles")
 	if strings.Contains(words, "backtest cleanupOrphanedMedia") || strings.Contains(words, "backtest cleanExpiredComped") {
 		t.Errorf("a job has no backtest, or does not preview: %s", words)
@@ -260,16 +258,14 @@ func TestCheckWrite(t *testing.T) {
 	}
 	wantLock := func(said string) {
 		t.Helper()
-		wantParts(t, strings.Join(strings.Fields(o.well(t, "check", "--write", "--rules", rules)), " "), lock+said)
+		wantParts(t, oneLine(o.well(t, "check", "--write", "--rules", rules)), lock+said)
 		if got, err := os.ReadFile(lock); err != nil || string(got) != string(written) {
 			t.Errorf("%v, the lock file is\n%s\nwant\n%s", err, got, written)
 		}
 	}
 	wantLock(" was written. Commit it with " + rules)
 	wantLock(" is up to date: nothing was written.")
-	if err := os.WriteFile(lock, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, lock, "{}")
 	wantLock(" was written. Commit it with " + rules)
 
 	// Upstream's own list has no rule, and a lock file too.

@@ -1,139 +1,105 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// filter is a filter of Cloud Logging: as much of its language as the command uses, and everything else is an error. OR
-// binds more tightly than AND there, unlike elsewhere, so both on one level without parentheses are refused too.
-// https://docs.cloud.google.com/logging/docs/view/logging-query-language
+// filter is a filter of Cloud Logging: as much of its language as the command uses, and everything else is an error. It is read as
+// the Go expression of the same form. OR binds more tightly than AND there, unlike in Go, so both on one level without parentheses
+// are refused too. https://docs.cloud.google.com/logging/docs/view/logging-query-language
 type filter func(entry map[string]any) bool
 
-var filterTokens = regexp.MustCompile(`\s*("(?:[^"\\]|\\.)*"|[<>]=|[():=*]|[A-Za-z_][A-Za-z0-9_.]*)`)
+var (
+	filterTokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[<>]?=|:\*?|\w+`)
+	inGo         = map[string]string{"AND": "&&", "OR": "||", "=": "==", ":": "%", ":*": "% set", "type": "type_"} // a keyword of Go
+)
 
 // parseFilter parses a filter.
 func parseFilter(text string) (filter, error) {
-	var tokens []string
-	for rest := text; strings.TrimSpace(rest) != ""; {
-		m := filterTokens.FindStringSubmatchIndex(rest)
-		if m == nil || m[0] != 0 {
-			return nil, fmt.Errorf("not understood: %s", rest)
-		}
-		tokens, rest = append(tokens, rest[m[2]:m[3]]), rest[m[1]:]
+	x, err := parser.ParseExpr(filterTokens.ReplaceAllStringFunc(text, func(t string) string { return cmp.Or(inGo[t], t) }))
+	if err == nil {
+		_, err = holds(x, nil)
 	}
-	p := &filterParser{tokens: tokens}
-	f, err := p.all()
-	if err == nil && len(p.tokens) > 0 {
-		err = fmt.Errorf("not understood: %v", p.tokens)
-	}
-	return f, err
+	return func(e map[string]any) bool { is, err := holds(x, e); return is && err == nil }, err
 }
 
-type filterParser struct{ tokens []string }
-
-func (p *filterParser) next() string {
-	if len(p.tokens) == 0 {
-		return ""
+func holds(x ast.Expr, e map[string]any) (bool, error) {
+	if p, is := x.(*ast.ParenExpr); is {
+		return holds(p.X, e)
 	}
-	token := p.tokens[0]
-	p.tokens = p.tokens[1:]
-	return token
+	b, is := x.(*ast.BinaryExpr)
+	if !is {
+		return false, fmt.Errorf("not understood: %T", x)
+	}
+	logical := []token.Token{token.LAND, token.LOR}
+	if slices.Contains(logical, b.Op) {
+		left, leftErr := holds(b.X, e)
+		right, rightErr := holds(b.Y, e)
+		for _, side := range []ast.Expr{b.X, b.Y} {
+			if inner, is := side.(*ast.BinaryExpr); is && inner.Op != b.Op && slices.Contains(logical, inner.Op) {
+				return false, errors.New("AND and OR need parentheses")
+			}
+		}
+		return left && right || b.Op == token.LOR && (left || right), errors.Join(leftErr, rightErr)
+	}
+	value, texts := valueAt(b.X, e), literals(b.Y)
+	switch {
+	case len(texts) == 0, len(texts) > 1 && b.Op != token.REM:
+		return false, fmt.Errorf("%s: neither texts nor true or false", b.Op)
+	case b.Op == token.EQL:
+		return value != nil && fmt.Sprint(value) == texts[0], nil
+	case b.Op == token.REM && texts[0] == "set":
+		return value != nil, nil
+	case b.Op == token.REM:
+		return slices.ContainsFunc(texts, func(text string) bool {
+			return strings.Contains(strings.ToLower(fmt.Sprint(value)), strings.ToLower(text))
+		}), nil
+	case b.Op == token.GEQ, b.Op == token.LEQ:
+		bound, err := time.Parse(time.RFC3339Nano, texts[0])
+		at, atErr := time.Parse(time.RFC3339Nano, fmt.Sprint(value))
+		return atErr == nil && (at.Equal(bound) || at.After(bound) == (b.Op == token.GEQ)), err
+	}
+	return false, fmt.Errorf("%s: no such comparison", b.Op)
 }
 
-// all parses terms with one operator between them.
-func (p *filterParser) all() (filter, error) {
-	first, err := p.term()
-	if err != nil {
-		return nil, err
+func valueAt(x ast.Expr, e map[string]any) any {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return e[x.Name]
+	case *ast.SelectorExpr:
+		above, _ := valueAt(x.X, e).(map[string]any)
+		return above[strings.TrimSuffix(x.Sel.Name, "_")]
 	}
-	terms, operator := []filter{first}, ""
-	for len(p.tokens) > 0 && p.tokens[0] != ")" {
-		o := p.next()
-		if o != "AND" && o != "OR" || operator != "" && o != operator {
-			return nil, fmt.Errorf("%q where %q was expected", o, operator)
-		}
-		operator = o
-		term, err := p.term()
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, term)
-	}
-	return func(e map[string]any) bool {
-		holds := func(f filter) bool { return f(e) }
-		if operator == "OR" {
-			return slices.ContainsFunc(terms, holds)
-		}
-		return !slices.ContainsFunc(terms, func(f filter) bool { return !f(e) })
-	}, nil
+	return nil
 }
 
-func (p *filterParser) term() (filter, error) {
-	path := p.next()
-	if path == "(" {
-		f, err := p.all()
-		if err == nil && p.next() != ")" {
-			err = errors.New("no closing parenthesis")
+// literals returns texts, or the one of true and set; none if there is something else.
+func literals(x ast.Expr) []string {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return literals(x.X)
+	case *ast.BinaryExpr:
+		if left, right := literals(x.X), literals(x.Y); x.Op == token.LOR && left != nil && right != nil {
+			return append(left, right...)
 		}
-		return f, err
-	}
-	value := func(e map[string]any) any {
-		var v any = e
-		for name := range strings.SplitSeq(path, ".") {
-			m, _ := v.(map[string]any)
-			v = m[name]
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(x.Value); err == nil {
+			return []string{text}
 		}
-		return v
-	}
-	switch operator := p.next(); operator {
-	case "=":
-		want := p.next()
-		if text, isText := strings.CutPrefix(want, `"`); isText {
-			want = strings.TrimSuffix(text, `"`)
-		} else if want != "true" && want != "false" {
-			return nil, fmt.Errorf("%s=%s: a text must be quoted", path, want)
-		}
-		return func(e map[string]any) bool { v := value(e); return v != nil && fmt.Sprint(v) == want }, nil
-	case ">=", "<=":
-		bound, err := time.Parse(time.RFC3339Nano, strings.Trim(p.next(), `"`))
-		return func(e map[string]any) bool {
-			at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(value(e)))
-			return err == nil && (at.Equal(bound) || at.After(bound) == (operator == ">="))
-		}, err
-	case ":":
-		return p.has(path, value)
-	default:
-		return nil, fmt.Errorf("%s %s: no such comparison", path, operator)
-	}
-}
-
-// has parses what follows path:, either * or texts of which the value contains one.
-func (p *filterParser) has(path string, value func(map[string]any) any) (filter, error) {
-	if token := p.next(); token == "*" {
-		return func(e map[string]any) bool { return value(e) != nil }, nil
-	} else if token != "(" {
-		return nil, fmt.Errorf("%s:%s is not used", path, token)
-	}
-	var texts []string
-	for {
-		token := p.next()
-		if !strings.HasPrefix(token, `"`) {
-			return nil, fmt.Errorf("%s:(… %s", path, token)
-		}
-		texts = append(texts, strings.ToLower(strings.Trim(token, `"`)))
-		if token = p.next(); token == ")" {
-			break
-		} else if token != "OR" {
-			return nil, fmt.Errorf("%s:(… %s", path, token)
+	case *ast.Ident:
+		if slices.Contains([]string{"true", "false", "set"}, x.Name) {
+			return []string{x.Name}
 		}
 	}
-	return func(e map[string]any) bool {
-		v, _ := value(e).(string)
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(v), text) })
-	}, nil
+	return nil
 }

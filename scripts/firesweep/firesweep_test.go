@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,6 +212,28 @@ func (o *operator) reports(t *testing.T) {
 	o.Set(t, "reports/older", map[string]any{"status": "dismissed", "createdAt": now.AddDate(-1, 0, 0)})
 	o.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": now})
 }
+
+// write writes a file, and returns its name.
+func write(t testing.TB, file, text string) string {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// read returns what is in a file.
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// oneLine is a text that was wrapped.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func wantParts(t *testing.T, text string, parts ...string) {
 	t.Helper()

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -199,10 +198,7 @@ func TestRunHereLog(t *testing.T) {
 // TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	terraform, err := os.ReadFile("../../terraform/iam.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	terraform := read(t, "../../terraform/iam.tf")
 	for role, permissions := range rights {
 		block, _, _ := strings.Cut(strings.SplitN(string(terraform), role+" = {", 2)[1], "\n    }\n")
 		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)

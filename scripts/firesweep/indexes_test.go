@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,10 +28,7 @@ func withRules(t testing.TB, rules string) []manifest.Entry {
 // TestIndexesOfThisRepository: firestore.indexes.json is what the command writes, with one's own rules or without.
 func TestIndexesOfThisRepository(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../firestore.indexes.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, "../../firestore.indexes.json")
 	o := newOperator(t)
 	all := o.well(t, "indexes")
 	if string(text) == all {
@@ -251,9 +247,7 @@ func TestIndexesCommand(t *testing.T) {
 	folder := t.TempDir()
 	rules, file := filepath.Join(folder, "rules.json"), filepath.Join(folder, "firestore.indexes.json")
 	text := strings.Replace(activityRule, "{", `{"enabled":["cleanupBannedUsers"],`, 1)
-	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, rules, text)
 	// A job comes with its worker, of which cleanupPlaceholderUsers has one.
 	got := parsed[indexFile](t, o.well(t, "indexes", "--rules", rules, "cleanupActivity", "cleanupPlaceholderUsers"))
 	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 4 {
@@ -264,24 +258,15 @@ func TestIndexesCommand(t *testing.T) {
 		"firebase deploy --only firestore:indexes")
 	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "nothing was written")
 	wantParts(t, o.well(t, "indexes", "--check", file, "cleanupReports"), "has all that is needed")
-	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := read(t, file)
 	want(t, "the new file", o.well(t, "indexes", "cleanupReports"), string(written))
 
 	out, _ := o.ends(t, exitFailed, "indexes", "--check", file, "--rules", rules)
 	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --write "+file)
-	closed := []byte(`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`)
-	if err := os.WriteFile(file, closed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const closed = `{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`
+	write(t, file, closed)
 	wantParts(t, o.refuses(t, exitFailed, "activity.at", "indexes", "--write", file, "--rules", rules), "nothing was written")
-	kept, err := os.ReadFile(file)
-	want(t, "the file after a contradiction", string(closed), string(kept))
-	if err != nil {
-		t.Error(err)
-	}
+	want(t, "the file after a contradiction", closed, read(t, file))
 	for args, part := range map[string]string{
 		"--write a --check b": "contradict each other", "cleanupReport": "no job is called",
 		"deletePlaceholderUser": "no job is called", "--rules " + folder + "/none": "no such file",
@@ -296,7 +281,7 @@ func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
 	o := newOperator(t)
 	o.env["PLACEHOLDER_REFERENCES"] = "posts.userId,group:notes.author.id"
 	file := filepath.Join(t.TempDir(), "indexes.json")
-	out := strings.Join(strings.Fields(o.well(t, "indexes", "--write", file, "cleanupPlaceholderUsers")), " ")
+	out := oneLine(o.well(t, "indexes", "--write", file, "cleanupPlaceholderUsers"))
 	wantParts(t, out, "field notes.author.id: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), "+
 		"ASCENDING (COLLECTION_GROUP), CONTAINS (COLLECTION_GROUP)")
 	if strings.Contains(out, "posts") {

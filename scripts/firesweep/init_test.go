@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,11 +162,8 @@ func ruleOf(t *testing.T, text string) any {
 // planOf returns how much the plan of a rule in a file finds.
 func (o *operator) planOf(t *testing.T, file, name string) int {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := functions.Read(manifest.File{Name: file, Text: text})
+	text := read(t, file)
+	all, err := functions.Read(manifest.File{Name: file, Text: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,16 +259,12 @@ func TestInitShows(t *testing.T) {
 	out, errs := o.ends(t, exitFine, "init", "--rules", file)
 	begin, out, _ := strings.Cut(out, "\n\n") // its lines depend on how long the names are, and so do those of the end
 	out, end, _ := strings.Cut(strings.TrimSuffix(strings.TrimRight(out, "\n"), file), file)
-	inOneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents "+
-		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", inOneLine(begin))
+		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", oneLine(begin))
 	want(t, "output", ridesShown, strings.ReplaceAll(out, time.Now().UTC().Format(time.DateOnly), "TODAY"))
-	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan --rules", inOneLine(end))
+	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan --rules", oneLine(end))
 	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, file)
 	want(t, "file", `{
   "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
   "functions": [
@@ -287,7 +278,7 @@ func TestInitShows(t *testing.T) {
     }
   ]
 }
-`, string(text))
+`, text)
 }
 
 const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
@@ -543,24 +534,10 @@ func TestInitWritesIntoAFile(t *testing.T) {
   "$schema": "rules.schema.json"
 }
 `
-	put := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	content := func() string {
-		t.Helper()
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	put(before)
+	write(t, file, before)
 	_, errs := o.ends(t, exitFailed, "init", "--yes", "--rules", file, "cleanupDraftRides")
 	wantParts(t, errs, "cleanupDraftRides is not proposed, and nothing was written")
-	want(t, "the file", before, content())
+	want(t, "the file", before, read(t, file))
 	out, _ := o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupUnusedGuests2")
 	want(t, "the file", strings.Replace(before, `"age": "any" }
   ], /*`, `"age": "any" },
@@ -571,19 +548,19 @@ func TestInitWritesIntoAFile(t *testing.T) {
       "age": { "by": "lastActive", "days": 90 },
       "unless": [{ "document": "drivers/{uid}" }]
     }
-  ], /*`, 1), content())
+  ], /*`, 1), read(t, file))
 	wantParts(t, out, "cleanupUnusedGuests2. Nothing is deleted yet", "firesweep plan")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
-		put(wrong)
+		write(t, file, wrong)
 		o.refuses(t, exitWrongUse, "firesweep.json", "init", "--yes", "--write", "--rules", file)
-		want(t, "the file", wrong, content())
+		want(t, "the file", wrong, read(t, file))
 	}
-	put("{}")
+	write(t, file, "{}")
 	o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupDraftRides")
-	wantParts(t, content(), `"name": "cleanupDraftRides"`)
+	wantParts(t, read(t, file), `"name": "cleanupDraftRides"`)
 }
 
 // TestInitCapitals: what deletes more than half says so.
@@ -598,35 +575,4 @@ func TestInitCapitals(t *testing.T) {
 			t.Errorf("more than half: %t, yet it says\n%s", more, one)
 		}
 	}
-}
-
-// TestInitOnExportedData: an export that is imported into an emulator is looked at as the project was.
-func TestInitOnExportedData(t *testing.T) {
-	t.Parallel()
-	from, file := inTheFuture(t)
-	forum(t, from)
-	to, _ := inTheFuture(t)
-	folder := t.TempDir()
-	send := func(verb string, of *operator, body fields) {
-		t.Helper()
-		body["database"] = "projects/" + of.ID + "/databases/(default)"
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := "http://" + of.env["FIRESTORE_EMULATOR_HOST"] + "/emulator/v1/projects/" + of.ID + ":" + verb
-		answer, err := http.Post(url, "application/json", bytes.NewReader(text)) //nolint:noctx // of a local emulator
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = answer.Body.Close() }() // it was read
-		if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %s %v", verb, answer.StatusCode, said, err)
-		}
-	}
-	send("export", from, fields{"export_directory": folder, "export_name": "firestore_export"})
-	send("import", to, fields{"export_directory": filepath.Join(folder, "firestore_export", "firestore_export.overall_export_metadata")})
-	wanted := from.proposals(t, "--rules", file)
-	got := to.proposals(t, "--rules", file)
-	want(t, "proposals", wanted, got)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,9 +29,7 @@ func rewrite(t *testing.T, file string, change func(*planFile)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, string(text))
 }
 
 // TestRunOfAPlanFile: what is in it and still as it was is done, and what fell away is named.
@@ -84,12 +81,9 @@ func TestAPlanFileHoldsNoContents(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": "my secret"})
-	text, err := os.ReadFile(o.approved(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), `"reports/old"`) || strings.Contains(string(text), "secret") ||
-		strings.Contains(string(text), "reviewed") || strings.Contains(string(text), "2025-11-10") {
+	text := read(t, o.approved(t))
+	if !strings.Contains(text, `"reports/old"`) || strings.Contains(text, "secret") ||
+		strings.Contains(text, "reviewed") || strings.Contains(text, "2025-11-10") {
 		t.Errorf("%s", text)
 	}
 }
@@ -112,27 +106,13 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		args   []string
 	}{
 		"altered": {func(file string) {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(file, []byte(strings.Replace(string(text), "reports/old\"", "reports/young\"", 1)), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, strings.Replace(read(t, file), "reports/old\"", "reports/young\"", 1))
 		}, "was altered since it was written: write a new one", nil},
 		"cut off": {func(file string) {
-			if err := os.Truncate(file, 100); err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, read(t, file)[:100])
 		}, "is not a plan that firesweep plan --out wrote", nil},
 		"two": {func(file string) {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(file, append(text, text...), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, read(t, file)+read(t, file))
 		}, "something follows the plan", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
 			`another project, "other", and here is "` + o.ID + `": make a plan for this one`, nil},
@@ -147,14 +127,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		"older than allowed": {func(string) { o.now = plan.Plans[0].Made.Add(time.Hour + time.Second) }, "is too old, it was good until",
 			[]string{"--max-age", "1h"}},
 	} {
-		file := filepath.Join(t.TempDir(), "plan.json")
-		text, err := os.ReadFile(good)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := write(t, filepath.Join(t.TempDir(), "plan.json"), read(t, good))
 		o.now = written
 		tt.change(file)
 		errs := o.refuses(t, exitWrongUse, tt.why, deployedRun(append([]string{"--plan", file}, tt.args...)...)...)

@@ -133,9 +133,7 @@ func TestProject(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(home, ".config/configstore"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(home, ".config/configstore/firebase-tools.json"), []byte(active(o.dir, tt.active)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, filepath.Join(home, ".config/configstore/firebase-tools.json"), active(o.dir, tt.active))
 			o.env = map[string]string{"HOME": home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
 			args := []string{"plan", "cleanupDrafts"}
 			if tt.flag != "" {

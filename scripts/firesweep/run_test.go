@@ -214,7 +214,7 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %v, want %t", text, err, holds)
 		}
 	}
-	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
+	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `a="x" OR b="y" AND c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
 		`a="x" b="y"`, `"x"`} {
 		if _, err := parseFilter(text); err == nil {
 			t.Errorf("%s is accepted", text)

@@ -128,7 +128,7 @@ func TestStopOfARunThatDies(t *testing.T) {
 		return nil
 	}
 	out, errs := o.ends(t, exitFailed, "stop", "cleanupReports")
-	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "),
+	want(t, "guesses", 1, strings.Count(oneLine(errs),
 		"has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
 	o.refuses(t, exitFailed, "run "+runID+" of cleanupReports is dead", "stop", "cleanupReports")

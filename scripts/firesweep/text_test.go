@@ -31,7 +31,7 @@ func TestShardsOfARun(t *testing.T) {
 	}})
 	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0",
 		"3  not ended yet 0 0 0"} {
-		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(line), " ")) {
+		if !strings.Contains(oneLine(out.String()), oneLine(line)) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}
 	}
