@@ -105,30 +105,46 @@ func TestMergeAddsWhatIsLacking(t *testing.T) {
 			`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","indexes":[]}]}`, []string{reportsNeed[0],
 				"field cleanupRuns.expireAt: TTL", reportsNeed[2], reportsNeed[3]}},
 	} {
-		ours := needs(t, `{}`, "cleanupReports")
-		merged, added, err := merge("f", []byte(tt.text), ours)
+		merged, added, err := mergedWell(t, tt.text, needs(t, `{}`, "cleanupReports"))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
-			continue
 		}
 		want(t, tt.name, tt.want, added)
-		again, lacks, err := merge("f", merged, ours)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want(t, tt.name+", lacking again", []string(nil), lacks)
-		want(t, tt.name+", merged again", string(merged), string(again))
-		var was, is indexFile
-		for text, file := range map[string]*indexFile{tt.text: &was, string(merged): &is} {
-			if *file, _, err = parseIndexFile([]byte(text)); err != nil {
-				t.Errorf("%s: %v", tt.name, err)
-			}
-		}
-		want(t, tt.name+", their indexes", slices.Concat(was.Indexes), slices.Concat(is.Indexes[:len(was.Indexes)]))
 		for _, comment := range regexp.MustCompile(`//.*|/\*.*\*/`).FindAllString(tt.text, -1) {
-			wantParts(t, string(merged), comment)
+			wantParts(t, merged, comment)
 		}
 	}
+}
+
+// mergedWell adds to a file what it lacks. Either it is refused and nothing is said but why, or it has all that is needed afterwards,
+// and what it had.
+func mergedWell(t *testing.T, text string, ours indexFile) (merged string, added []string, err error) {
+	t.Helper()
+	theirs, _, wrong := parseIndexFile([]byte(text))
+	packed, added, err := merge("f", []byte(text), ours)
+	if err != nil {
+		if packed != nil || added != nil {
+			t.Errorf("refused with %v, and yet %q", err, packed)
+		}
+		return "", nil, err
+	}
+	if merged = string(packed); wrong != nil || len(added) == 0 && merged != text {
+		t.Errorf("%v, nothing was added to %q, and it is %q", wrong, text, merged)
+	}
+	file, _, err := parseIndexFile(packed)
+	if err != nil {
+		t.Fatalf("%v in %q", err, merged)
+	}
+	want(t, "their indexes", slices.Concat(theirs.Indexes), slices.Concat(file.Indexes[:len(theirs.Indexes)]))
+	for i, o := range theirs.FieldOverrides {
+		if got := file.FieldOverrides[i]; !got.same(o) || len(got.Indexes) < len(o.Indexes) {
+			t.Errorf("%s is %s", o.words(), got.words())
+		}
+	}
+	again, lacks, err := merge("f", packed, ours)
+	want(t, "lacking again", []string(nil), lacks)
+	want(t, "merged again", merged, string(again))
+	return merged, added, err
 }
 
 func TestMergeCombinesOverrides(t *testing.T) {
@@ -181,16 +197,7 @@ func TestMergeCombinesOverrides(t *testing.T) {
     },
     {
       "collectionGroup": "cleanupRuns",
-`, string(merged)[:len(string(merged))-len(after(t, string(merged), `"cleanupRuns",`+"\n"))])
-}
-
-func after(t *testing.T, text, part string) string {
-	t.Helper()
-	_, rest, found := strings.Cut(text, part)
-	if !found {
-		t.Fatalf("no %q in\n%s", part, text)
-	}
-	return rest
+`, string(merged)[:strings.Index(string(merged), `"cleanupRuns",`)]+"\"cleanupRuns\",\n")
 }
 
 func TestMergeRefuses(t *testing.T) {
@@ -214,13 +221,11 @@ func TestMergeRefuses(t *testing.T) {
 		{`{"indexes":[{"collectionId":"a","fields":[]}]}`, true, []string{"firebase firestore:indexes"}},
 		{`{"indexes":[],"fieldOverrides":[{"collectionGroup":"a","fieldPath":"b"}]}`, true, []string{"fieldOverrides[0] has no"}},
 	} {
-		merged, added, err := merge("f", []byte(tt.text), needs(t, activityRule, "cleanupActivity"))
+		_, added, err := mergedWell(t, tt.text, needs(t, activityRule, "cleanupActivity"))
 		if err == nil {
 			t.Errorf("%s: %q was added", tt.text, added)
 			continue
 		}
-		want(t, tt.text+", merged", []byte(nil), merged)
-		want(t, tt.text+", added", []string(nil), added)
 		var usage usageError
 		if errors.As(err, &usage) != tt.usage {
 			t.Errorf("%s: %v", tt.text, err)
@@ -292,8 +297,6 @@ func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
 	o.refuses(t, exitWrongUse, "PLACEHOLDER_REFERENCES: ", "indexes")
 }
 
-// FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and
-// what it had.
 func FuzzMerge(f *testing.F) {
 	ours := needs(f, activityRule, "cleanupActivity")
 	for _, seed := range []string{``, `{}`, noIndexes, "{\"indexes\":[],}", "{//\n\"fieldOverrides\":[/**/]}",
@@ -302,40 +305,5 @@ func FuzzMerge(f *testing.F) {
 		`{"indexes":[],"indexes":[]}`} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		theirs, _, wrong := parseIndexFile(text)
-		merged, added, err := merge("f", text, ours)
-		if err != nil {
-			if merged != nil || added != nil {
-				t.Errorf("refused with %v, and yet %q", err, merged)
-			}
-			return
-		}
-		if wrong != nil {
-			t.Errorf("%v, and yet %q", wrong, merged)
-		}
-		if len(added) == 0 && string(merged) != string(text) {
-			t.Errorf("nothing was added to %q, and it is %q", text, merged)
-		}
-		file, _, err := parseIndexFile(merged)
-		if err != nil {
-			t.Fatalf("%v in %q", err, merged)
-		}
-		for i, index := range theirs.Indexes {
-			if !file.Indexes[i].same(index) {
-				t.Errorf("%s is %s", index.words(), file.Indexes[i].words())
-			}
-		}
-		for i, o := range theirs.FieldOverrides {
-			if got := file.FieldOverrides[i]; !got.same(o) || len(got.Indexes) < len(o.Indexes) {
-				t.Errorf("%s is %s", o.words(), got.words())
-			}
-		}
-		again, lacks, err := merge("f", merged, ours)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want(t, "lacking again", []string(nil), lacks)
-		want(t, "merged again", string(merged), string(again))
-	})
+	f.Fuzz(func(t *testing.T, text []byte) { _, _, _ = mergedWell(t, string(text), ours) })
 }

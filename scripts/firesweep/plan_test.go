@@ -321,7 +321,11 @@ func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	a, _ := o.loaded(t)
-	job := scheduled()[slices.Index(namesInOrder(), "cleanupReports")]
+	jobs, err := a.jobsNamed([]string{"cleanupReports"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := jobs[0]
 	if n := a.readsOfLastRun(t.Context(), job); n != 0 {
 		t.Errorf("%d reads before any run", n)
 	}
@@ -329,12 +333,4 @@ func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	if n := a.readsOfLastRun(t.Context(), job); n == 0 || n > report.Usage.FirestoreReads {
 		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
 	}
-}
-
-func namesInOrder() []string {
-	var names []string
-	for _, e := range scheduled() {
-		names = append(names, e.Name)
-	}
-	return names
 }

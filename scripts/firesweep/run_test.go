@@ -33,6 +33,10 @@ func TestRunOfADeployedJob(t *testing.T) {
 	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
 		"POST " + once + ":run", "DELETE " + once}, g.calls)
 	want(t, "bodies", []string{"{}"}, g.bodies)
+	// It is made once, is due on a leap day, calls as the job's own does, and is never repeated.
+	want(t, "the job that was made", []string{`{"attemptDeadline":"330s","httpTarget":{"body":"e30=","headers":{"Content-Type":"application/json"},` +
+		`"httpMethod":"POST","oidcToken":{"audience":"https://cleanupreports-x.a.run.app","serviceAccountEmail":"` + schedulerEmail + `"},` +
+		`"uri":"https://cleanupreports-x.a.run.app"},"name":"` + once + `","retryConfig":{"retryCount":0},"schedule":"0 0 29 2 *","timeZone":"UTC"}`}, g.made)
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
 	}
