@@ -112,9 +112,7 @@ func TestShowWithoutUndoLog(t *testing.T) {
 		"\n    firesweep show --log "+report.RunID+"\n")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
-	if text := o.well(t, "show", "cleanupReports"); strings.Contains(text, "nothing is kept") {
-		t.Errorf("a run that did nothing:\n%s", text)
-	}
+	wantNone(t, o.well(t, "show", "cleanupReports"), "nothing is kept")
 }
 
 // TestWhatIsListedOfWrites names fields and nothing of what was in them.

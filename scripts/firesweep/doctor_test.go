@@ -202,9 +202,7 @@ func (o *operator) examined(t *testing.T, location string, jobs ...string) []fin
 	t.Helper()
 	a, _ := o.loaded(t)
 	p, err := a.patient(location, jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	p.examineGoogle(t.Context())
 	return p.all
 }
@@ -297,9 +295,7 @@ func TestDoctorFinds(t *testing.T) {
 				answer = g.bucket()
 			}
 			if strings.HasPrefix(tt.answer, "{") {
-				if err := json.Unmarshal([]byte(tt.answer), &answer); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, json.Unmarshal([]byte(tt.answer), &answer))
 				g.answer(path, answer)
 			}
 			found := o.examined(t, location, "cleanupReports", "cleanupOrphanedMedia")

@@ -102,9 +102,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 func (o *operator) loaded(t *testing.T) (a *app, out *bytes.Buffer) {
 	t.Helper()
 	a, out, _ = o.app()
-	if err := a.load(false); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, a.load(false))
 	return a, out
 }
 
@@ -183,18 +181,14 @@ func answer(t *testing.T, body string) (http.ResponseWriter, *http.Request) {
 // sample loads the sample data of all jobs.
 func (o *operator) sample(t *testing.T) {
 	t.Helper()
-	if err := sampletest.Open(t, o.Project).Load(t.Context(), sampledata.Of(o.now, o.Bucket)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, sampletest.Open(t, o.Project).Load(t.Context(), sampledata.Of(o.now, o.Bucket)))
 }
 
 // everything returns all that the project holds, the bundle's own records and the tasks included.
 func (o *operator) everything(t *testing.T) map[string]any {
 	t.Helper()
 	state, err := sampletest.Open(t, o.Project).Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	all := map[string]any{"objects": state.Objects, "accounts": state.Accounts, "documents": state.Documents}
 	for _, collection := range []string{"cleanupJobs", "cleanupRuns"} {
 		all[collection] = o.Documents(t, collection)
@@ -216,9 +210,7 @@ func (o *operator) reports(t *testing.T) {
 // write writes a file, and returns its name.
 func write(t testing.TB, file, text string) string {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -226,9 +218,7 @@ func write(t testing.TB, file, text string) string {
 func read(t testing.TB, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(text)
 }
 
@@ -241,6 +231,23 @@ func wantParts(t *testing.T, text string, parts ...string) {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
+	}
+}
+
+func wantNone(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%q in\n%s", part, text)
+		}
+	}
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

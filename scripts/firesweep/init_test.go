@@ -116,9 +116,7 @@ func shop(t *testing.T, o *operator) {
 func (o *operator) asText(t *testing.T) string {
 	t.Helper()
 	text, err := json.MarshalIndent(o.everything(t), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(text)
 }
 
@@ -137,9 +135,7 @@ func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule 
 	var answer struct {
 		Proposals []proposed
 	}
-	if err := json.Unmarshal([]byte(out), &answer); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal([]byte(out), &answer))
 	all := map[string]foundRule{}
 	for _, p := range answer.Proposals {
 		all[p.Name] = foundRule{ruleOf(t, string(p.Rule)), p.Due.Items, p.Due.Of, p.Due.Exact}
@@ -164,9 +160,7 @@ func (o *operator) planOf(t *testing.T, file, name string) int {
 	t.Helper()
 	text := read(t, file)
 	all, err := functions.Read(manifest.File{Name: file, Text: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
 	f := engine.NewFunction(declared.Job(name, *all[i].Rule), time.Minute, all[i].Uses())
 	f.Getenv, f.Clock, f.Log = func(name string) string { return o.env[name] }, func() time.Time { return o.now }, io.Discard
@@ -466,9 +460,7 @@ func TestInitKeepsToItsBound(t *testing.T) {
 				Unseen      []string
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &answer); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, json.Unmarshal([]byte(out), &answer))
 		if answer.Reads > bound || answer.Reads < 40 {
 			t.Errorf("bound %d: %d reads", bound, answer.Reads)
 		}

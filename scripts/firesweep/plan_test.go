@@ -106,9 +106,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ",
 			"planned: 2 delete report")
 	}
-	if n := len(o.Documents(t, "reports")); n != 3 {
-		t.Errorf("%d reports are left of 3", n)
-	}
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
 }
 
 // TestPlanGoesOnAfterAFailure: one job that cannot be planned keeps no other from being shown.
@@ -233,9 +231,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})
 	want(t, "with what it enables", []string{"cleanupReports", "cleanupDrafts"}, jobs())
-	if out := o.well(t, "plan"); strings.Contains(out, "none is enabled") {
-		t.Error(out)
-	}
+	wantNone(t, o.well(t, "plan"), "none is enabled")
 	o.inApp(t, map[string]string{"firebase.json": "{}"})
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
@@ -322,9 +318,7 @@ func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	o.reports(t)
 	a, _ := o.loaded(t)
 	jobs, err := a.jobsNamed([]string{"cleanupReports"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	job := jobs[0]
 	if n := a.readsOfLastRun(t.Context(), job); n != 0 {
 		t.Errorf("%d reads before any run", n)

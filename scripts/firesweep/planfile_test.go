@@ -20,15 +20,11 @@ func (o *operator) approved(t *testing.T) string {
 func rewrite(t *testing.T, file string, change func(*planFile)) {
 	t.Helper()
 	f, err := readPlan(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	change(&f)
 	f.Checksum = f.sum()
 	text, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	write(t, file, string(text))
 }
 
@@ -95,9 +91,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 	o.reports(t)
 	good := o.approved(t)
 	plan, err := readPlan(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	before := o.everything(t)
 	written := o.now
 	for name, tt := range map[string]struct {

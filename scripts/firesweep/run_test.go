@@ -26,9 +26,7 @@ func TestRunOfADeployedJob(t *testing.T) {
 	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
 	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
 	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
-	if n := len(o.Documents(t, "reports")); n != 1 {
-		t.Errorf("%d reports are left, want 1", n)
-	}
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
 	once := g.name("cleanupReports-once-1768057200000")
 	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
 		"POST " + once + ":run", "DELETE " + once}, g.calls)
@@ -37,9 +35,7 @@ func TestRunOfADeployedJob(t *testing.T) {
 	want(t, "the job that was made", []string{`{"attemptDeadline":"330s","httpTarget":{"body":"e30=","headers":{"Content-Type":"application/json"},` +
 		`"httpMethod":"POST","oidcToken":{"audience":"https://cleanupreports-x.a.run.app","serviceAccountEmail":"` + schedulerEmail + `"},` +
 		`"uri":"https://cleanupreports-x.a.run.app"},"name":"` + once + `","retryConfig":{"retryCount":0},"schedule":"0 0 29 2 *","timeZone":"UTC"}`}, g.made)
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 func TestPreviewOfDeployedJobs(t *testing.T) {
@@ -88,12 +84,8 @@ func TestForcedRun(t *testing.T) {
 				t.Errorf("asked %t: %s", asked, errs)
 			}
 			want(t, "bodies", tt.bodies, g.bodies)
-			if n := len(o.Documents(t, "reports")); n != tt.left {
-				t.Errorf("%d reports are left, want %d", n, tt.left)
-			}
-			if len(g.jobs) != 2 {
-				t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-			}
+			want(t, "reports", tt.left, len(o.Documents(t, "reports")))
+			want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 		})
 	}
 }
@@ -150,9 +142,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 			o.screen.width = 2000
 			out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 			wantParts(t, out, tt.want)
-			if len(g.jobs) != tt.left {
-				t.Errorf("%d jobs of Cloud Scheduler, want %d", len(g.jobs), tt.left)
-			}
+			want(t, "jobs of Cloud Scheduler", tt.left, len(g.jobs))
 		})
 	}
 }
@@ -167,9 +157,7 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	want(t, "waited, the attempt deadline and a minute", 390*time.Second, waited)
 	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 // TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
@@ -192,9 +180,7 @@ func TestRunThatIsInterrupted(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which keeps running: see firesweep runs cleanupReports")
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {

@@ -106,9 +106,7 @@ func TestUndoOfAPart(t *testing.T) {
 			t.Errorf("%s is back, of %v", id, d["reporter"])
 		}
 	}
-	if n := len(o.Documents(t, "reports")); n != (listed+5)/2 {
-		t.Errorf("%d are back", n)
-	}
+	want(t, "reports", (listed+5)/2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
 	wantParts(t, o.well(t, "show", run), "A part of it was taken back at", "17 things")
 	o.well(t, "undo", "--apply", run)
@@ -230,9 +228,7 @@ func TestUndoneAccounts(t *testing.T) {
 		}
 		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
 		user, err := o.Auth(t).GetUser(ctx, "u1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)
 		want(t, "claims", claims, user.CustomClaims["admin"] == true)
 	}
