@@ -14,6 +14,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -128,16 +129,19 @@ type foundRule struct {
 	Exact bool
 }
 
+// inits is what init writes.
+type inits struct {
+	Reads     int
+	Found     look.Findings
+	Proposals []proposed
+}
+
 // proposals runs init and returns what it proposes, by name.
 func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule {
 	t.Helper()
 	out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json"}, args...)...)
-	var answer struct {
-		Proposals []proposed
-	}
-	ok(t, json.Unmarshal([]byte(out), &answer))
 	all := map[string]foundRule{}
-	for _, p := range answer.Proposals {
+	for _, p := range parsed[inits](t, out).Proposals {
 		all[p.Name] = foundRule{ruleOf(t, string(p.Rule)), p.Due.Items, p.Due.Of, p.Due.Exact}
 	}
 	return all
@@ -453,14 +457,7 @@ func TestInitKeepsToItsBound(t *testing.T) {
 	})
 	for _, bound := range []int{500, 1000, 5000} {
 		out, _ := o.ends(t, exitFine, "init", "--yes", "--json", "--rules", file, "--max-reads", fmt.Sprint(bound))
-		var answer struct {
-			Reads int
-			Found struct {
-				Collections []any
-				Unseen      []string
-			}
-		}
-		ok(t, json.Unmarshal([]byte(out), &answer))
+		answer := parsed[inits](t, out)
 		if answer.Reads > bound || answer.Reads < 40 {
 			t.Errorf("bound %d: %d reads", bound, answer.Reads)
 		}
