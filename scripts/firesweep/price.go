@@ -83,6 +83,9 @@ func costs(job manifest.Entry) (string, error) {
 	switch {
 	case r.Objects != "":
 		text += "; " + prices.About(usage.Usage{StorageClassA: 1000 * runs}) + " a month for each million files there are"
+		if r.ByReference() {
+			text += ", and " + prices.About(usage.Usage{FirestoreReads: gone * runs}) + " for 100,000 documents that may name them"
+		}
 	case len(r.With) > 0:
 		text += ", and as much for what goes along"
 	}
