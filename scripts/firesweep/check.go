@@ -353,10 +353,12 @@ func (c checked) facts() []fact {
 	switch {
 	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Schedule == manifest.Never:
+		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}
-	if previews := c.Own && c.DryRun == nil || c.DryRun != nil && *c.DryRun; previews && c.backtest {
+	if previews := c.Own && c.DryRun == nil && dryRun != "" || c.DryRun != nil && *c.DryRun; previews && c.backtest {
 		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
 	}
 	var roles, indexes []string

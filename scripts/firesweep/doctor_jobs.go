@@ -113,6 +113,7 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 	for _, job := range p.jobs {
 		own := there[job.Name]
 		switch {
+		case own == nil && job.Schedule == manifest.Never:
 		case own == nil:
 			f.add(levelWarning, job.Name, "If it should be, enable it in your tfvars, then terraform apply.",
 				"Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)

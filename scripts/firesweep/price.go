@@ -55,6 +55,9 @@ var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
+	if job.Schedule == manifest.Never {
+		return "", nil
+	}
 	monthly, err := schedule.Monthly(job)
 	if err != nil {
 		return "", err

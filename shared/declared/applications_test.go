@@ -32,6 +32,22 @@ var (
 	recent = now.AddDate(0, 0, -1)
 )
 
+// TestApplicationsOutOfReach: what cannot be declared is refused with what to do instead.
+func TestApplicationsOutOfReach(t *testing.T) {
+	for name, tt := range map[string][2]string{
+		// Keys of the map trash are teams' and templates' ids, and a number says which: clients would write what dies.
+		"3 trash": {`{"collection":"users","age":"any","with":[{"document":"{trash.*}/{id}"}]}`, "mark its own documents with a field for a rule about them"},
+		"16 tweets of the Realtime Database": {`{"database":"tweet","age":{"field":"createdAt","as":"text","days":365}}`,
+			"the Realtime Database is out of reach: it needs a function of your own"},
+		"17 its notifications": {`{"ref":"notification/{uid}","age":{"field":"updatedAt","as":"text","days":60}}`, "the Realtime Database is out of reach"},
+		"18 its chats":         {`{"path":"chats/{chat}","age":{"field":"createdAt","as":"text","days":365}}`, "the Realtime Database is out of reach"},
+	} {
+		if _, err := entryOf([]byte(tt[0])); err == nil || !strings.Contains(err.Error(), tt[1]) {
+			t.Errorf("%s: %v, want one that says %q", name, err, tt[1])
+		}
+	}
+}
+
 // downloadURL stands for the URL by which an application names an object, in the bucket of the test.
 type downloadURL string
 

@@ -33,7 +33,8 @@ func (r *Rule) Problems() (problems []string) {
 		c.kind = criteria.OfAccounts
 	}
 	if criteria.Count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
-		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts")
+		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; "+
+			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
 	c.source()
@@ -360,7 +361,8 @@ func (c *checker) path(key, path, hint string) {
 	for i, part := range parts {
 		for _, hole := range holes(part) {
 			c.Expect(i%2 == 1 && hole != parentHole || hole == parentHole && part == "{"+parentHole+"}", key,
-				"{%s} stands for a collection; only a document's id can be filled in", hole)
+				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
+					"field for a rule about them", hole)
 		}
 		c.Expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
 	}
