@@ -166,7 +166,7 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 
 // documentOf returns the document that is related to an account; ok is false if the uid makes no valid id.
 func documentOf(r rule.Relation, uid string) (ref documents.Ref, ok bool) {
-	refs, ok := rule.Item{ID: uid}.Fill(r.Document)
+	refs, ok := rule.Item{ID: uid, Bound: map[string]string{"uid": uid}}.Fill(r.Document)
 	if !ok || !documents.ValidID(refs[0].ID) {
 		return ref, false
 	}
