@@ -63,7 +63,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
-			"functions[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts",
+			"functions[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","shards":4,"collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
