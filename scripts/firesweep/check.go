@@ -98,7 +98,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		jobs = a.Own
 	}
 	if len(jobs) == 0 && !a.json {
-		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has nineteen to start from. "+
+		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has twelve to start from. "+
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
@@ -231,7 +231,10 @@ func noteOn(r rule.Rule) string {
 			notes = append(notes, fmt.Sprintf(`where[%d]: == null finds no missing field; both: {"is": "not set"}`, i))
 		}
 	}
-	if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
+	if r.ByReference() {
+		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: one that they do not name goes, such as a thumbnail that the "+
+			"application finds by its name", r.Objects))
+	} else if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
 			r.Objects))
 	}
@@ -241,6 +244,9 @@ func noteOn(r rule.Rule) string {
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
+	case r.ByReference():
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
+			config.DefaultMinLookups), "one of these fields names no object of the folder in any document, or holds what names no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
@@ -278,6 +284,15 @@ func readsOf(r rule.Rule) string {
 			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
+	case r.ByReference():
+		var all []string
+		for _, g := range r.Gone {
+			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)", strings.Join(all, " and "),
+			r.Judges())
 	case r.Objects != "":
 		return ""
 	case r.Scans():
@@ -334,10 +349,12 @@ func (c checked) facts() []fact {
 	switch {
 	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Schedule == manifest.Never:
+		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}
-	if previews := c.Own && c.DryRun == nil || c.DryRun != nil && *c.DryRun; previews && c.backtest {
+	if previews := c.Own && c.DryRun == nil && dryRun != "" || c.DryRun != nil && *c.DryRun; previews && c.backtest {
 		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
 	}
 	var roles, indexes []string

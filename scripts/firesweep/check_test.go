@@ -53,8 +53,8 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			c.Plan.Report.Status, len(c.Plan.Report.Plan), len(c.Next), len(c.Plan.Report.Kept) > 0, c.Declared, c.Does != "",
 			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
-		note := map[string]string{"cleanupActivity": "TTL", "cleanupPastMatches": "TTL",
-			"cleanupUnansweredRequests": "== null finds no missing field", "cleanupNotifications": "collectionGroup: also top-level notifications",
+		note := map[string]string{"cleanupUnusedPictures": "one that they do not name goes",
+			"cleanupAbandonedCarts": "== null finds no missing field", "cleanupInvitations": "collectionGroup: also top-level memberships",
 			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)

@@ -76,6 +76,9 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
+	if job.Schedule == manifest.Never {
+		return "", nil
+	}
 	monthly, err := schedule.Monthly(job)
 	if err != nil {
 		return "", err
@@ -85,6 +88,9 @@ func costs(job manifest.Entry) (string, error) {
 	case r.Objects != "":
 		each := usage.Usage{StorageClassA: 1000 * int64(monthly)}
 		what, more = "files", "; "+prices.About(each)+" a month for each million files there are"
+		if r.ByReference() {
+			more += ", and " + prices.About(usage.Usage{FirestoreReads: 100_000 * int64(monthly)}) + " for 100,000 documents that may name them"
+		}
 	case r.Accounts != "":
 		what = "accounts"
 	case len(r.With) > 0:

@@ -24,8 +24,8 @@ nobody ever needs again lie there on an average day: what a longer age costs.
 
 `
 
-// regretPage makes docs/regret.md with its plot: how often somebody comes back to what a rule has deleted, by the rule's age, in a
-// year of a simulated application.
+// regretPage makes docs/regret.md with its plot: how often somebody comes back to what a rule has deleted, by the rule's age, in
+// a year of a simulated application.
 func regretPage() map[string][]byte {
 	var b strings.Builder
 	b.WriteString(regretHead)

@@ -79,7 +79,7 @@ const entriesPerRead = 1000
 
 // SendMsg sends a request that can be paid for.
 func (s boundedStream) SendMsg(m any) error {
-	cost := 0
+	var cost int
 	switch r := m.(type) {
 	case *firestorepb.RunQueryRequest:
 		cost = limitOf(r.GetStructuredQuery())
