@@ -176,7 +176,7 @@ plan --exit-code something would be done, 130 interrupted.`,
 	}
 	for _, command := range []func() *cobra.Command{
 		a.planCommand, a.backtestCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.pauseCommand, a.resumeCommand,
-		a.undoCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
+		a.undoCommand, a.forgetCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
 		a.checkCommand, a.indexesCommand, a.initCommand, a.importCommand,
 	} {
 		c := command()

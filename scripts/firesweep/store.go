@@ -161,8 +161,12 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now t
 	return rep, true, err
 }
 
-// entryOfRun returns the job or worker that a run's id begins with.
+// entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
+	if of := forgetPattern.FindStringSubmatch(runID); of != nil && a.Jobs[of[1]].Name == "" {
+		e, _, err := a.forgets(of[1], "anybody")
+		return e, err == nil
+	}
 	for _, e := range a.All {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true
