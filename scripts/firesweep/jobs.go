@@ -74,8 +74,12 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// entryOfRun returns the job or worker that a run's id begins with.
+// entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
+	if of := forgetPattern.FindStringSubmatch(runID); of != nil && a.Jobs[of[1]].Name == "" {
+		e, _, err := a.forgets(of[1], "anybody")
+		return e, err == nil
+	}
 	for _, e := range a.All {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true

@@ -124,6 +124,9 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	var at far
 	o.Progress = func(done, total int) { at.set(what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
+	if forgetPattern.MatchString(runID) {
+		o.Warn("the run forgot a user, and undoing it brings that user back")
+	}
 	stop := a.progress(c.Context(), at.now)
 	err = a.on(c.Context(), job, func(p restore.Project) error {
 		return p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
