@@ -111,7 +111,7 @@ func (o *operator) previewed(t *testing.T, env map[string]string, change func(li
 	for _, id := range []string{"due", "gone", "used"} {
 		o.Set(t, "reports/"+id, due)
 	}
-	g := onGoogle(t, o)
+	g := o.onGoogle(t)
 	g.unseen = 0
 	maps.Copy(o.other, env)
 	o.function("cleanupReports").ServeHTTP(answer(t, `{"dryRun":true}`))

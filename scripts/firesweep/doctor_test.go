@@ -153,8 +153,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			g := onGoogle(t, o)
+			o, g := onGoogle(t)
 			g.healthy()
 			tt.change(g)
 			var found []finding
@@ -178,8 +177,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 // TestDoctorOfRulesOfAnotherDatabase: a database with a name has rules of its own.
 func TestDoctorOfRulesOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	o.env["FIRESTORE_DATABASE"] = "application"
 	var path any
 	g.rules("cloud.firestore/application", func(request fields) fields {
@@ -209,8 +207,7 @@ func (o *operator) examined(t *testing.T, location string, jobs ...string) []fin
 
 func TestDoctorOfAHealthyProject(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.healthy()
 	well := []string{levelFine, levelFine, levelFine, levelFine, levelFine} // mode, recovery, TTL of two, rules
 	for _, e := range scheduled() {
@@ -274,8 +271,7 @@ func TestDoctorFinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			g := onGoogle(t, o)
+			o, g := onGoogle(t)
 			g.healthy()
 			path := strings.NewReplacer("DB", "/v1/projects/"+o.ID+"/databases/(default)", "BUCKET", "/storage/v1/b/"+o.Bucket).Replace(tt.at)
 			answer := fields{}
@@ -320,8 +316,7 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built",
 		"": "which is not there",
 	} {
-		o := newOperator(t)
-		g := onGoogle(t, o)
+		o, g := onGoogle(t)
 		for at, indexes := range g.indexes(job[len(job)-1:]) {
 			indexes[0].(fields)["state"] = state
 			if state == "" { // the automatic one
@@ -345,8 +340,7 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 // TestDoctorOfRecords looks at the bundle's own records on the emulators, where nothing else can be seen.
 func TestDoctorOfRecords(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	success := o.called(t, "cleanupReports", "")
 	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
 	late := now.Add(25*time.Hour + 300*time.Second)

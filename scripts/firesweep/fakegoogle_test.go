@@ -50,8 +50,15 @@ type google struct {
 	posted  map[string][]byte               // to these, the last body by path
 }
 
+// onGoogle returns an operator with functions that are deployed.
+func onGoogle(t *testing.T) (*operator, *google) {
+	t.Helper()
+	o := newOperator(t)
+	return o, o.onGoogle(t)
+}
+
 // onGoogle has the operator's functions deployed: cleanupReports and cleanExpiredComped.
-func onGoogle(t *testing.T, o *operator) *google {
+func (o *operator) onGoogle(t *testing.T) *google {
 	t.Helper()
 	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{},
 		posted: map[string][]byte{}}

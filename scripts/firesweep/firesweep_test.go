@@ -61,10 +61,11 @@ type operator struct {
 	noBackends error // why no more can be started
 }
 
-func newOperator(t *testing.T) *operator {
+// newOperator returns an operator with a project of their own, and with more in the environment, such as UNDO_DAYS=7.
+func newOperator(t *testing.T, more ...string) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
-	return &operator{
+	o := &operator{
 		Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
@@ -72,6 +73,27 @@ func newOperator(t *testing.T) *operator {
 		},
 		sleep: func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() },
 	}
+	for _, one := range more {
+		name, value, _ := strings.Cut(one, "=")
+		o.env[name] = value
+	}
+	return o
+}
+
+// withReports returns an operator with the data of [operator.reports], withSample one with the sample, which is old enough to go.
+func withReports(t *testing.T, more ...string) *operator {
+	t.Helper()
+	o := newOperator(t, more...)
+	o.reports(t)
+	return o
+}
+
+func withSample(t *testing.T) *operator {
+	t.Helper()
+	o := newOperator(t, "UNDO_DAYS=7")
+	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
+	o.sample(t)
+	return o
 }
 
 // run runs the command and returns what it wrote and its exit code.
@@ -270,8 +292,7 @@ func wantNarrow(t *testing.T, text string, width int) {
 
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	before := o.everything(t)
 	for _, tt := range []struct {
 		args string

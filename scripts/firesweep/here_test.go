@@ -133,8 +133,7 @@ func TestRunHereInterrupted(t *testing.T) {
 // TestRunHereBesideDeployedJobs: both have one lease and one record, whoever came first.
 func TestRunHereBesideDeployedJobs(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "cleanupReports") // the job has run here, as its record says
 	wantParts(t, out, "cleanupReports: skipped")
@@ -148,9 +147,7 @@ func TestRunHereBesideDeployedJobs(t *testing.T) {
 // TestRunHereKeepsLimits: they hold as they do deployed, and are lifted in the same way.
 func TestRunHereKeepsLimits(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
-	o.env["MAX_ACTIONS"] = "1"
+	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--here", "--apply", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
 	wantParts(t, out, "aborted", "A safety limit tripped: nothing was deleted or changed")

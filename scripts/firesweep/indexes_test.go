@@ -273,8 +273,7 @@ func TestIndexesCommand(t *testing.T) {
 // TestIndexesOfPlacesThatReferToUsers: where they are is a setting.
 func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["PLACEHOLDER_REFERENCES"] = "posts.userId,group:notes.author.id"
+	o := newOperator(t, "PLACEHOLDER_REFERENCES=posts.userId,group:notes.author.id")
 	file := filepath.Join(t.TempDir(), "indexes.json")
 	out := oneLine(o.well(t, "indexes", "--write", file, "cleanupPlaceholderUsers"))
 	wantParts(t, out, "field notes.author.id: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), "+

@@ -53,8 +53,7 @@ func TestPlanChangesNothing(t *testing.T) {
 
 func TestPlanForPeople(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.Set(t, "reports/山のぼりをした人たちの長い長い名前のとても長い名前の報告", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, 0, -60)})
 	o.Set(t, "reports/undated", map[string]any{"status": "reviewed", "createdAt": "2025"})
 	o.screen.width = 60
@@ -94,9 +93,7 @@ func TestPlanWithNothingToDo(t *testing.T) {
 
 func TestPlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
-	o.env["MAX_ACTIONS"] = "1"
+	o := withReports(t, "MAX_ACTIONS=1")
 	url := o.serve(t)
 	for _, where := range [][]string{nil, {"--local", "--url", url}} {
 		out, _ := o.ends(t, exitFailed, append([]string{"plan", "cleanupReports"}, where...)...)
@@ -112,8 +109,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 // TestPlanGoesOnAfterAFailure: one job that cannot be planned keeps no other from being shown.
 func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
 	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed",
@@ -180,8 +176,7 @@ func TestProgress(t *testing.T) {
 func TestProgressIsShownAfterAWhile(t *testing.T) {
 	t.Parallel()
 	for _, terminal := range []bool{false, true} {
-		o := newOperator(t)
-		o.reports(t)
+		o := withReports(t)
 		o.screen.errs = terminal
 		var waits []time.Duration
 		shown := make(chan struct{})
@@ -215,8 +210,7 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 // TestPlanOfTheApplication: without names, its rules are planned and what it enables, and nothing that it did not ask for.
 func TestPlanOfTheApplication(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	jobs := func(args ...string) (names []string) {
 		for _, p := range parsed[plans](t, o.well(t, append([]string{"plan", "--json"}, args...)...)).Plans {
 			names = append(names, p.Job)
@@ -242,8 +236,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 // TestPlanExitCode: a script learns whether something would be done only if it asks, and a failure goes before.
 func TestPlanExitCode(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.ends(t, exitFine, "plan", "cleanupReports")
 	out, _ := o.ends(t, exitFound, "plan", "--exit-code", "cleanupReports")
 	wantParts(t, out, "planned: 2 delete report")
@@ -256,8 +249,7 @@ func TestPlanExitCode(t *testing.T) {
 // TestPlanWithoutIndexes: what Firestore says of them is shown once, for all, with what makes them, and the others are planned.
 func TestPlanWithoutIndexes(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	const address = "https://console.firebase.google.com/v1/r/project/p/firestore/indexes?create_composite=abc"
 	says := map[string]string{
 		"drafts":    "The query requires an index. You can create it here: " + address,
@@ -314,8 +306,7 @@ func (s *queriedStream) SendMsg(m any) error {
 // TestEstimateComparesWithTheLastRun reads what the last run saved.
 func TestEstimateComparesWithTheLastRun(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	a, _ := o.loaded(t)
 	jobs, err := a.jobsNamed([]string{"cleanupReports"})
 	ok(t, err)

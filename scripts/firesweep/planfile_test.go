@@ -34,14 +34,13 @@ func TestRunOfAPlanFile(t *testing.T) {
 	for _, where := range []string{"deployed", "local"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			o.reports(t)
+			o := withReports(t)
 			file := o.approved(t)
 			o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 			o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 			args := []string{"run", "--local", "--url", o.serve(t), "--plan", file}
 			if where == "deployed" {
-				onGoogle(t, o)
+				o.onGoogle(t)
 				args = deployedRun("--plan", file, "cleanupReports")
 			}
 			out, _ := o.ends(t, exitFine, args...)
@@ -87,8 +86,7 @@ func TestAPlanFileHoldsNoContents(t *testing.T) {
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
 func TestPlanFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	good := o.approved(t)
 	plan, err := readPlan(good)
 	ok(t, err)

@@ -20,9 +20,8 @@ func deployedRun(args ...string) []string {
 
 func TestRunOfADeployedJob(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o, g := onGoogle(t)
 	o.reports(t)
-	g := onGoogle(t, o)
 	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
 	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
 	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
@@ -40,9 +39,8 @@ func TestRunOfADeployedJob(t *testing.T) {
 
 func TestPreviewOfDeployedJobs(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o, g := onGoogle(t)
 	o.reports(t)
-	g := onGoogle(t, o)
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
 	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
@@ -72,11 +70,9 @@ func TestForcedRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			o.reports(t)
-			o.env["MAX_ACTIONS"] = "1"
+			o := withReports(t, "MAX_ACTIONS=1")
 			o.screen.in, o.in = true, tt.answer
-			g := onGoogle(t, o)
+			g := o.onGoogle(t)
 			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
 			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args,
@@ -92,9 +88,7 @@ func TestForcedRun(t *testing.T) {
 
 func TestRunLocally(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
-	o.env["MAX_ACTIONS"] = "1"
+	o := withReports(t, "MAX_ACTIONS=1")
 	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, local...)
 	wantParts(t, out, "A safety limit tripped: nothing was deleted or changed")
@@ -131,8 +125,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			g := onGoogle(t, o)
+			o, g := onGoogle(t)
 			g.fail = func(r *http.Request) int {
 				if tt.fails(r) {
 					return tt.status
@@ -149,8 +142,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 
 func TestRunThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.unseen = 1000
 	var waited time.Duration
 	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
@@ -163,16 +155,14 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 // TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
 func TestRunWithAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.behind = 10 * time.Minute
 	o.ends(t, exitFine, deployedRun("cleanupReports")...)
 }
 
 func TestRunThatIsInterrupted(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	a, out, errs := o.app()
 	a.sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
@@ -185,9 +175,8 @@ func TestRunThatIsInterrupted(t *testing.T) {
 
 func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["MAX_ACTIONS"] = "none"
-	onGoogle(t, o)
+	o := newOperator(t, "MAX_ACTIONS=none")
+	o.onGoogle(t)
 	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }

@@ -38,8 +38,8 @@ func (o *operator) ended(t *testing.T, runID, status string) {
 
 // TestStop stops a run that sees the mark while it is waited for, and takes back what it had done.
 func TestStop(t *testing.T) {
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	t.Parallel()
+	o := newOperator(t, "UNDO_DAYS=7")
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	before := o.called(t, "cleanupReports", "") // what it did stands for what the stopped run had done
 	runID := o.underWayRun(t)
@@ -71,6 +71,7 @@ func TestStop(t *testing.T) {
 
 // TestStopBetweenCalls comes when a call of the run has ended and Cloud Tasks has yet to make the next one.
 func TestStopBetweenCalls(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	between := func() (runID string) {
 		runID = o.underWayRun(t)
@@ -109,6 +110,7 @@ func TestStopBetweenCalls(t *testing.T) {
 
 // TestStopAsJSON keeps standard output for programs.
 func TestStopAsJSON(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.sleep = func(context.Context, time.Duration) error {
@@ -125,6 +127,7 @@ func TestStopAsJSON(t *testing.T) {
 
 // TestStopOfARunThatDies: its lease ends, and nobody waits any longer.
 func TestStopOfARunThatDies(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.sleep = func(_ context.Context, d time.Duration) error {
@@ -140,6 +143,7 @@ func TestStopOfARunThatDies(t *testing.T) {
 
 // TestStopRefuses: what is not there to be stopped.
 func TestStopRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	o.Set(t, "cleanupJobs/cleanupBannedUsers", enginetest.Leased("undo-cleanupBannedUsers-20260110T145900Z-0123abcd", o.now.Add(time.Minute)))
@@ -167,6 +171,7 @@ func TestStopRefuses(t *testing.T) {
 
 // TestStopIsInterrupted: the run stops nevertheless, and that is said.
 func TestStopIsInterrupted(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,6 +190,7 @@ func TestStopIsInterrupted(t *testing.T) {
 
 // TestStopOfARunThatIsQuicker has ended before it could be told.
 func TestStopOfARunThatIsQuicker(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.ended(t, runID, "completed")
@@ -248,8 +254,7 @@ func (o *operator) deployedRun(t *testing.T) string {
 // TestPauseAndResume: one command switches everything off, and one on again, and queues of others are left alone.
 func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
 	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
 	s := switching{pause: true, all: true, jobs: scheduled(),
@@ -286,8 +291,7 @@ func TestPauseAndResume(t *testing.T) {
 // TestQueuesElsewhere: queues in another region than the jobs are found where --tasks-location says, and only there.
 func TestQueuesElsewhere(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	here, there := g.onQueues("mails"), g.onQueuesIn("europe-west1", "cleanupReports-continue")
 	there["cleanupReports-continue"] = paused
 	wantParts(t, o.well(t, "resume", "--location", location, "--all"), "none in "+location, "--tasks-location")
@@ -308,8 +312,7 @@ func TestQueuesElsewhere(t *testing.T) {
 // TestPauseDoesTheRest: what cannot be paused keeps nothing else from it, and is said.
 func TestPauseDoesTheRest(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	queues := g.onQueues("firesweep-continue")
 	g.fail = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/jobs") || strings.HasSuffix(r.URL.Path, "/jobs/cleanupReports:resume") {

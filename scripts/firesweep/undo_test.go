@@ -18,8 +18,8 @@ import (
 
 // TestUndo deletes reports, shows what would come back, brings it back, and releases it.
 func TestUndo(t *testing.T) {
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	t.Parallel()
+	o := newOperator(t, "UNDO_DAYS=7")
 	for _, id := range []string{"a", "b", "c"} {
 		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "text": id})
 	}
@@ -57,6 +57,7 @@ func TestUndo(t *testing.T) {
 
 // TestUndoRefuses: wrong use begins nothing, and what cannot be taken back says why.
 func TestUndoRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	for _, tt := range []struct {
 		args []string
@@ -85,8 +86,7 @@ func TestUndoRefuses(t *testing.T) {
 // TestUndoOfAPart: the preview proposes to do what it has shown, and what the log does not have is wrong use.
 func TestUndoOfAPart(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	o := newOperator(t, "UNDO_DAYS=7")
 	for i := range listed + 5 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{
 			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
@@ -120,10 +120,7 @@ func TestUndoOfAPart(t *testing.T) {
 func TestUndoWithoutTheQueue(t *testing.T) {
 	t.Parallel()
 	for _, job := range []string{"deleteInactiveProjects", "cleanupPlaceholderUsers"} {
-		o := newOperator(t)
-		o.env["UNDO_DAYS"] = "7"
-		o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
-		o.sample(t)
+		o := withSample(t)
 		run := o.called(t, job, "").RunID
 		o.other = maps.Clone(o.env)
 		maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "STORAGE_BUCKET" })
@@ -139,10 +136,7 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 // TestPostStaysThoughItsCircleIsGone: what one job deleted and an undo brought back is not deleted by another.
 func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
-	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
-	o.sample(t)
+	o := withSample(t)
 	before := o.Documents(t, "posts")
 	run := o.called(t, "checkGhostCircles", "").RunID
 	gone := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(id string) bool { return o.Documents(t, "posts")[id] != nil })
@@ -209,8 +203,7 @@ func TestPin(t *testing.T) {
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{false, true} {
-		o := newOperator(t)
-		o.env["UNDO_DAYS"] = "7"
+		o := newOperator(t, "UNDO_DAYS=7")
 		ctx := t.Context()
 		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
 		o.SignUp(t, "u1")
@@ -239,10 +232,7 @@ func TestUndoneAccounts(t *testing.T) {
 // TestShowSaysWhatWasDoneAndWhy compares what each job's run did by its undo log with what its preview had planned.
 func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
-	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
-	o.sample(t)
+	o := withSample(t)
 	for _, job := range []string{
 		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries",
 		"cleanExpiredComped",
@@ -279,8 +269,7 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 // TestShowListsTheFirst of much, and all if that is asked for.
 func TestShowListsTheFirst(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	o := newOperator(t, "UNDO_DAYS=7")
 	for i := range listed + 2 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	}
@@ -311,8 +300,7 @@ func TestShowListsTheFirst(t *testing.T) {
 // TestShowOfARunWithoutAReport was killed: what it did is known nevertheless.
 func TestShowOfARunWithoutAReport(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	o := newOperator(t, "UNDO_DAYS=7")
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
 	o.Delete(t, "cleanupRuns/"+report.RunID)
@@ -328,8 +316,7 @@ func TestShowOfARunWithoutAReport(t *testing.T) {
 // TestShowWithoutUndoLog says where else what was deleted is named.
 func TestShowWithoutUndoLog(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "0"
+	o := newOperator(t, "UNDO_DAYS=0")
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
 	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)",
@@ -342,10 +329,7 @@ func TestShowWithoutUndoLog(t *testing.T) {
 // TestWhatIsListedOfWrites names fields and nothing of what was in them.
 func TestWhatIsListedOfWrites(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
-	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
-	o.sample(t)
+	o := withSample(t)
 	circles := o.called(t, "checkGhostCircles", "")
 	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
 	for what, is := range map[string]func(done.Write) bool{
