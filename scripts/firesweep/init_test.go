@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +12,7 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // future is long after the emulators' own clocks, so that whatever they date is old.
@@ -150,10 +144,7 @@ func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule 
 // ruleOf returns what a rule says, without its name and schedule.
 func ruleOf(t *testing.T, text string) any {
 	t.Helper()
-	var rule map[string]any
-	if err := json.Unmarshal([]byte(text), &rule); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	rule := parsed[fields](t, text)
 	delete(rule, "name")
 	delete(rule, "schedule")
 	return rule
@@ -162,64 +153,45 @@ func ruleOf(t *testing.T, text string) any {
 // planOf returns how much the plan of a rule in a file finds.
 func (o *operator) planOf(t *testing.T, file, name string) int {
 	t.Helper()
-	text := read(t, file)
-	all, err := functions.Read(manifest.File{Name: file, Text: []byte(text)})
-	ok(t, err)
-	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
-	f := engine.NewFunction(declared.Job(name, *all[i].Rule), time.Minute, all[i].Uses())
-	f.Getenv, f.Clock, f.Log = func(name string) string { return o.env[name] }, func() time.Time { return o.now }, io.Discard
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{})
-	if err != nil || rep.Status != report.Completed {
-		t.Fatalf("%s: %v %+v", name, err, rep)
-	}
-	return len(rep.Plan)
+	return len(parsed[plans](t, o.well(t, "plan", "--rules", file, "--json", name)).Plans[0].Report.Plan)
 }
 
 // TestInitProposes: what is proposed for three applications, and how much it finds.
 func TestInitProposes(t *testing.T) {
 	t.Parallel()
-	type rules = map[string]string
+	type found struct {
+		items, of int
+		rule      string
+	}
 	for name, tt := range map[string]struct {
 		fill func(*testing.T, *operator)
 		args []string
-		want map[string]foundRule
-		rule rules
+		want map[string]found
 	}{
-		"rides": {rides, nil, map[string]foundRule{
-			"cleanupOrphanedDrivers": {nil, 2, 12, true}, "cleanupOrphanedDriversTrips": {nil, 1, 13, true}, "cleanupDraftRides": {nil, 11, 30, true},
-			"cleanupOrphanedLicencesFiles": {nil, 1, 13, true}, "cleanupUnusedGuests": {nil, 1, 13, true},
-		}, rules{
-			"cleanupOrphanedDrivers":       `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`,
-			"cleanupOrphanedDriversTrips":  `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`,
-			"cleanupDraftRides":            `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`,
-			"cleanupOrphanedLicencesFiles": `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`,
-			"cleanupUnusedGuests":          `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`,
+		"rides": {rides, nil, map[string]found{
+			"cleanupOrphanedDrivers":       {2, 12, `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`},
+			"cleanupOrphanedDriversTrips":  {1, 13, `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`},
+			"cleanupDraftRides":            {11, 30, `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`},
+			"cleanupOrphanedLicencesFiles": {1, 13, `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
+			"cleanupUnusedGuests":          {1, 13, `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`},
 		}},
-		"forum": {forum, nil, map[string]foundRule{
-			"cleanupOldNotifications": {nil, 209, 300, true}, "cleanupDeletedBoardsPosts": {nil, 4, 21, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
-			"cleanupOldSessions": {nil, 15, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
-		}, rules{
-			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`,
-			"cleanupDeletedBoardsPosts":  `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`,
-			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
-			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`,
-			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		"forum": {forum, nil, map[string]found{
+			"cleanupOldNotifications":    {209, 300, `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`},
+			"cleanupDeletedBoardsPosts":  {4, 21, `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`},
+			"cleanupExpiredOtpCodes":     {2, 20, `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`},
+			"cleanupOldSessions":         {15, 20, `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`},
+			"cleanupOrphanedBoardsPosts": {1, 21, `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
 		}},
-		"forum, another age": {forum, []string{"--days", "200"}, map[string]foundRule{
-			"cleanupOldNotifications": {nil, 99, 300, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
-			"cleanupOldSessions": {nil, 9, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
-		}, rules{
-			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":200}}`,
-			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
-			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`,
-			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		"forum, another age": {forum, []string{"--days", "200"}, map[string]found{
+			"cleanupOldNotifications":    {99, 300, `{"collection":"notifications","age":{"field":"sentAt","days":200}}`},
+			"cleanupExpiredOtpCodes":     {2, 20, `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`},
+			"cleanupOldSessions":         {9, 20, `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`},
+			"cleanupOrphanedBoardsPosts": {1, 21, `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
 		}},
-		"shop": {shop, nil, map[string]foundRule{
-			"cleanupSentMail": {nil, 4, 10, true}, "cleanupOrphanedReviews": {nil, 2, 10, true}, "cleanupOrphanedPhotosFiles": {nil, 4, 20, true},
-		}, rules{
-			"cleanupSentMail":            `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`,
-			"cleanupOrphanedReviews":     `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`,
-			"cleanupOrphanedPhotosFiles": `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`,
+		"shop": {shop, nil, map[string]found{
+			"cleanupSentMail":            {4, 10, `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`},
+			"cleanupOrphanedReviews":     {2, 10, `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`},
+			"cleanupOrphanedPhotosFiles": {4, 20, `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,19 +200,18 @@ func TestInitProposes(t *testing.T) {
 			tt.fill(t, o)
 			before := o.asText(t)
 			got := o.proposals(t, append(tt.args, "--rules", file)...)
-			for name, rule := range tt.rule {
-				one := tt.want[name]
-				one.Rule = ruleOf(t, rule)
-				tt.want[name] = one
+			wanted := map[string]foundRule{}
+			for name, one := range tt.want {
+				wanted[name] = foundRule{ruleOf(t, one.rule), one.items, one.of, true}
 			}
-			want(t, "proposals", tt.want, got)
+			want(t, "proposals", wanted, got)
 			want(t, "the project", before, o.asText(t))
 			if _, err := os.Stat(file); !os.IsNotExist(err) {
 				t.Errorf("%s: %v", file, err)
 			}
 			o.proposals(t, append(tt.args, "--rules", file, "--write")...)
 			for name, one := range tt.want {
-				want(t, "what a plan of "+name+" finds", one.Items, o.planOf(t, file, name))
+				want(t, "what a plan of "+name+" finds", one.items, o.planOf(t, file, name))
 			}
 			again := o.proposals(t, append(tt.args, "--rules", file)...)
 			want(t, "proposals beside these rules", map[string]foundRule{}, again)
