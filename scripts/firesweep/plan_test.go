@@ -106,16 +106,6 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 }
 
-// TestPlanGoesOnAfterAFailure: one job that cannot be planned keeps no other from being shown.
-func TestPlanGoesOnAfterAFailure(t *testing.T) {
-	t.Parallel()
-	o := withReports(t)
-	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
-	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
-	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed",
-		"reports/old ")
-}
-
 func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

@@ -323,7 +323,7 @@ func TestShowWithoutUndoLog(t *testing.T) {
 		"\n    firesweep show --log "+report.RunID+"\n")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
-	wantNone(t, o.well(t, "show", "cleanupReports"), "nothing is kept")
+	wantNone(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing")
 }
 
 // TestWhatIsListedOfWrites names fields and nothing of what was in them.
