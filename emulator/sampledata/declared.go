@@ -374,7 +374,25 @@ func declaredObjects(r rule.Rule) (s Sample) {
 				o.Metadata[key], o.Name = owner, strings.Replace(o.Name, "photo", owner+"-photo", 1)
 			}
 		}
+		if r.ByReference() {
+			o.Name = strings.Replace(o.Name, "photo", owner+"-photo", 1)
+		}
 		s.Objects = append(s.Objects, o)
+	}
+	if r.ByReference() {
+		for i, g := range r.Gone {
+			in := g.Collection
+			if g.CollectionGroup != "" {
+				in = "somewhere/deep/" + g.CollectionGroup
+			}
+			names := map[string]any{}
+			add(fmt.Sprintf("named-%d", i), true)
+			put(names, g.Field, s.Objects[i].Name)
+			s.Documents = append(s.Documents, kept(fmt.Sprintf("%s/names-%d", in, i), names))
+		}
+		add("some", false)
+		add(Gone, false)
+		return s
 	}
 	if len(r.Gone) == 0 {
 		add("some", false)
@@ -402,6 +420,11 @@ func declaredAccounts(r rule.Rule, now time.Time) (s Sample) {
 			change(&a)
 		}
 		s.Accounts = append(s.Accounts, Account{UID: a.UID, Kept: kept, As: &a})
+		for _, w := range r.With {
+			d := declared{Rule: rule.Rule{Collection: w.Place().Collection}, now: now}
+			d.along(rule.Relation{Document: strings.ReplaceAll(w.Document, "{uid}", "{id}"), With: w.With}, "", a.UID, "", nil, !kept)
+			s.Documents, s.Objects = append(s.Documents, d.sample.Documents...), append(s.Objects, d.sample.Objects...)
+		}
 		return a.UID
 	}
 	cutoff := r.Age[0].Cutoff(now)

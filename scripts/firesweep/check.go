@@ -22,8 +22,8 @@ import (
 )
 
 type checkFlags struct {
-	noPlan, json, all, write bool
-	project                  string // to look in for the documents of unless; empty: none
+	noPlan, all, write bool
+	project            string // to look in for the documents of unless; empty: none
 }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
@@ -69,13 +69,11 @@ no plan.`,
   firesweep check --write --rules ../my-app/rules.json
   firesweep check --project my-app
   firesweep check --no-plan --json | jq '.checks[].does'`,
-		ValidArgsFunction: a.completeJobs,
 	}
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
 	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look there for the documents of unless")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
 	return c
 }
@@ -99,8 +97,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case a.nine:
 		jobs = a.Own
 	}
-	if len(jobs) == 0 && !f.json {
-		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has nineteen to start from. "+
+	if len(jobs) == 0 && !a.json {
+		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has twelve to start from. "+
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
@@ -144,12 +142,12 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 			return err
 		}
 		failed = failed || len(c.Empty) > 0 || c.Plan != nil && !c.Plan.well()
-		if checks = append(checks, c); !f.json {
+		if checks = append(checks, c); !a.json {
 			a.printer().checked(c)
 		}
 	}
 	switch {
-	case f.json:
+	case a.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && a.nine && !f.all:
 		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
@@ -167,13 +165,11 @@ func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.
 	if project == "" {
 		return empty, nil
 	}
-	s := a.newStore(a.environment)
-	defer s.close()
 	for _, job := range jobs {
 		if job.Rule == nil || len(job.Unless) == 0 {
 			continue
 		}
-		_, db, err := s.of(ctx, job)
+		_, db, err := a.reader(ctx, job)
 		if err == nil {
 			empty[job.Name], err = declared.EmptyKeepers(ctx, db, *job.Rule)
 		}
@@ -235,7 +231,10 @@ func noteOn(r rule.Rule) string {
 			notes = append(notes, fmt.Sprintf(`where[%d]: == null finds no missing field; both: {"is": "not set"}`, i))
 		}
 	}
-	if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
+	if r.ByReference() {
+		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: one that they do not name goes, such as a thumbnail that the "+
+			"application finds by its name", r.Objects))
+	} else if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
 			r.Objects))
 	}
@@ -245,6 +244,9 @@ func noteOn(r rule.Rule) string {
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
+	case r.ByReference():
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
+			config.DefaultMinLookups), "one of these fields names no object of the folder in any document, or holds what names no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
@@ -282,6 +284,15 @@ func readsOf(r rule.Rule) string {
 			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
+	case r.ByReference():
+		var all []string
+		for _, g := range r.Gone {
+			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)", strings.Join(all, " and "),
+			r.Judges())
 	case r.Objects != "":
 		return ""
 	case r.Scans():
@@ -338,10 +349,12 @@ func (c checked) facts() []fact {
 	switch {
 	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Schedule == manifest.Never:
+		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}
-	if previews := c.Own && c.DryRun == nil || c.DryRun != nil && *c.DryRun; previews && c.backtest {
+	if previews := c.Own && c.DryRun == nil && dryRun != "" || c.DryRun != nil && *c.DryRun; previews && c.backtest {
 		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
 	}
 	var roles, indexes []string

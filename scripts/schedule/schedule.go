@@ -23,6 +23,9 @@ func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Sched
 
 // Times returns the times after a moment at which a job runs, in their order.
 func Times(e manifest.Entry, after time.Time) (iter.Seq[time.Time], error) {
+	if e.Schedule == manifest.Never {
+		return func(func(time.Time) bool) {}, nil
+	}
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
 	last := len(fields) - 1
 	fields[last] = withoutSeven(fields[last])
@@ -47,6 +50,9 @@ func Longest(e manifest.Entry) (longest time.Duration, err error) {
 	times, err := Times(e, begin)
 	if err != nil {
 		return 0, err
+	}
+	if e.Schedule == manifest.Never {
+		return 100 * 365 * 24 * time.Hour, nil
 	}
 	n, last := 0, time.Time{}
 	for at := range times {

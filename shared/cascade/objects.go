@@ -76,6 +76,14 @@ const keptMany = "one document names more than 200 objects"
 
 // named returns the object that a value names, or the reason why it names none that may be deleted.
 func (o Objects) named(value any, c config.Config) (name, kept string) {
+	if name, kept = o.anywhere(value, c); kept == "" && !o.Under.Hold(name) {
+		return "", o.Outside
+	}
+	return name, kept
+}
+
+// anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none.
+func (o Objects) anywhere(value any, c config.Config) (name, kept string) {
 	text, isText := value.(string)
 	if !isText {
 		return "", o.Field + " holds no string"
@@ -84,13 +92,26 @@ func (o Objects) named(value any, c config.Config) (name, kept string) {
 		text = "gs://" + c.Bucket + "/" + text
 	}
 	name, err := objects.ObjectName(text, c.Bucket, c.Emulators.Storage)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", o.Field + " holds " + err.Error()
-	case !o.Under.Hold(name):
-		return "", o.Outside
 	}
 	return name, ""
+}
+
+// Names returns the objects that a document names, wherever in the bucket, or why one of its values names none. What is null,
+// empty or missing names nothing.
+func (o Objects) Names(d documents.Document, c config.Config) (names []string, odd string) {
+	for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
+		if value == nil || value == "" {
+			continue
+		}
+		name, odd := o.anywhere(value, c)
+		if odd != "" {
+			return nil, odd
+		}
+		names = append(names, name)
+	}
+	return names, ""
 }
 
 // odd stands for the value at a path that the data does not fit: it has neither a map nor a list where the path needs one.

@@ -278,6 +278,8 @@ type AccountRule struct {
 	// Keepers are documents. An account that is due is kept while one of them exists.
 	Keepers []Keeper
 	Limit   int // how many a run deletes at most; 0: any number
+	// Next are the items to judge once the account is gone; nil if there are none. A Todo remembers them before the account goes.
+	Next func(uid string) []Item
 }
 
 // Keeper says which document keeps an account.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -20,6 +21,11 @@ type accountsOf struct{ rule.Rule }
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	all, due, keepers := 0, 0, keepers{}
+	if len(c.With) > 0 {
+		if err := p.NoTenants(ctx); err != nil { // the documents of their accounts would count as left behind
+			return err
+		}
+	}
 	err := c.pages(ctx, p, func(page int, found cleanup.Considered) error {
 		all, due = all+page, due+found.Due
 		for collection, l := range found.Lookups {
@@ -68,6 +74,15 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 func (c accountsOf) accountRule() *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Limit: c.Limit,
 		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return c.judge(a, run.Now) }}
+	if along := c.along(); len(along) > 0 {
+		r.Next = func(uid string) (items []cleanup.Item) {
+			for i, w := range c.With {
+				ref, _ := documentOf(w, uid)
+				items = append(items, cleanup.Item{Rule: along[i], Ref: ref})
+			}
+			return items
+		}
+	}
 	for _, related := range c.Related() {
 		of, _ := documentOf(related, "x")
 		r.Keepers = append(r.Keepers, cleanup.Keeper{Collection: of.Collection, Reason: related.Exists(), ID: func(uid string) string {
@@ -76,6 +91,41 @@ func (c accountsOf) accountRule() *cleanup.AccountRule {
 		}})
 	}
 	return r
+}
+
+// left is a document that goes along with an account.
+type left struct {
+	cleanup.Subject
+	account bool // it exists
+}
+
+// along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
+// is gone.
+func (c accountsOf) along() (all []cleanup.AnyRule) {
+	for _, w := range c.With {
+		of := rule.Rule{Collection: w.Place().Collection, With: w.With}
+		all = append(all, cascade.Rule(cleanup.Rule[left]{
+			Name: "document of " + of.Collection,
+			Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]left, error) {
+				uids, states := make([]string, len(subjects)), make([]left, len(subjects))
+				for i, s := range subjects {
+					uids[i] = s.ID()
+				}
+				exist, err := src.Accounts(ctx, uids)
+				for i, s := range subjects {
+					states[i] = left{s, exist[uids[i]]}
+				}
+				return states, err
+			},
+			Judge: func(l left, _ cleanup.Run) cleanup.Decision {
+				if l.account || !l.Found {
+					return cleanup.Decision{}
+				}
+				return cleanup.Do("delete document", "its account is deleted")
+			},
+		}, cascade.With{Rule: of}))
+	}
+	return all
 }
 
 // JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
@@ -106,7 +156,7 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 	case !accounts.Deletable(a.UID):
 		return cleanup.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
-	for _, related := range c.Related() {
+	for _, related := range append(c.Related(), c.With...) {
 		if _, ok := documentOf(related, a.UID); !ok {
 			return cleanup.Invalid("its uid makes " + related.Document + " an invalid path")
 		}
@@ -116,7 +166,7 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 
 // documentOf returns the document that is related to an account; ok is false if the uid makes no valid id.
 func documentOf(r rule.Relation, uid string) (ref documents.Ref, ok bool) {
-	refs, ok := rule.Item{ID: uid}.Fill(r.Document)
+	refs, ok := rule.Item{ID: uid, Bound: map[string]string{"uid": uid}}.Fill(r.Document)
 	if !ok || !documents.ValidID(refs[0].ID) {
 		return ref, false
 	}

@@ -3,6 +3,7 @@ package declared_test
 import (
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,46 @@ var (
 	far    = now.AddDate(-3, 0, 0)
 	recent = now.AddDate(0, 0, -1)
 )
+
+// TestApplicationsOutOfReach: what cannot be declared is refused with what to do instead.
+func TestApplicationsOutOfReach(t *testing.T) {
+	for name, tt := range map[string][2]string{
+		// Keys of the map trash are teams' and templates' ids, and a number says which: clients would write what dies.
+		"3 trash": {`{"collection":"users","age":"any","with":[{"document":"{trash.*}/{id}"}]}`, "mark its own documents with a field for a rule about them"},
+		"16 tweets of the Realtime Database": {`{"database":"tweet","age":{"field":"createdAt","as":"text","days":365}}`,
+			"the Realtime Database is out of reach: it needs a function of your own"},
+		"17 its notifications": {`{"ref":"notification/{uid}","age":{"field":"updatedAt","as":"text","days":60}}`, "the Realtime Database is out of reach"},
+		"18 its chats":         {`{"path":"chats/{chat}","age":{"field":"createdAt","as":"text","days":365}}`, "the Realtime Database is out of reach"},
+	} {
+		if _, err := entryOf([]byte(tt[0])); err == nil || !strings.Contains(err.Error(), tt[1]) {
+			t.Errorf("%s: %v, want one that says %q", name, err, tt[1])
+		}
+	}
+}
+
+// downloadURL stands for the URL by which an application names an object, in the bucket of the test.
+type downloadURL string
+
+// stored returns data as the application writes it.
+func stored(value any, bucket string) any {
+	switch v := value.(type) {
+	case downloadURL:
+		return "https://firebasestorage.googleapis.com:443/v0/b/" + bucket + "/o/" + url.PathEscape(string(v)) + "?alt=media&token=0c7d"
+	case fields:
+		all := fields{}
+		for key, one := range v {
+			all[key] = stored(one, bucket)
+		}
+		return all
+	case array:
+		all := array{}
+		for _, one := range v {
+			all = append(all, stored(one, bucket))
+		}
+		return all
+	}
+	return value
+}
 
 // TestApplications runs the cleanups that owners of real applications want on data as those applications write it.
 func TestApplications(t *testing.T) {
@@ -100,6 +141,23 @@ func TestApplications(t *testing.T) {
 		"12 sent mail": {rule: `"collection":"emails","where":[{"field":"delivery.state","==":"SUCCESS"}],"age":{"field":"createdAt","days":60}`,
 			documents: map[string]fields{"emails/x": {"delivery": fields{"state": "SUCCESS"}, "createdAt": far}, "emails/y": {"delivery": fields{"state": "ERROR"}, "createdAt": far}},
 			gone:      []string{"emails/x"}},
+		"13 product images that no product names": {rule: `"objects":"products/**","age":{"days":2},
+			"gone":[{"collection":"products","field":"image"},{"collection":"products","field":"imageCollection[].url"}]`, old: true,
+			documents: map[string]fields{
+				"products/a": {"image": downloadURL("products/a"), "imageCollection": array{fields{"id": "x1", "url": downloadURL("products/x1")},
+					fields{"id": "x2", "url": downloadURL("products/x2")}}},
+				"products/b": {"image": downloadURL("products/b.png"), "imageCollection": array{}}, "products/d": {"image": "", "imageCollection": nil},
+			},
+			objects: []string{"products/a", "products/x1", "products/x2", "products/b.png", "products/b_200x200.webp", "products/c", "products/x3",
+				"products/bb.png", "users/x3"},
+			gone: []string{"products/c", "products/x3", "products/bb.png"}},
+		"14 people who never verified": {rule: `"accounts":"unverified","age":{"by":"creationTime","days":30},"maxDuePercent":100,
+			"with":[{"document":"users/{uid}","with":[{"subcollection":"orders"}]}]`, old: true,
+			documents: map[string]fields{"users/unverified": {"dateJoined": "Mon, 02 Jan 2023 10:00:00 GMT"}, "users/unverified/orders/o": {"n": int64(1)},
+				"users/unverified/notes/n": {"n": int64(1)}, "users/hana": {"dateJoined": "Mon, 02 Jan 2023 10:00:00 GMT"}, "users/hana/orders/o": {"n": int64(1)},
+				"users/nobody": {"dateJoined": ""}},
+			gone:     []string{"users/unverified", "users/unverified/orders/o"},
+			accounts: []string{"hana", "unverified"}, goneUIDs: []string{"unverified"}},
 		"15 baskets": {rule: `"collection":"users","where":[{"field":"basket","is":"not empty"}],"age":{"by":"updateTime","days":90},"set":{"basket":[]}`, old: true,
 			documents: map[string]fields{"users/a": {"basket": array{"x"}}, "users/b": {"basket": array{}}, "users/c": {"name": "c"}},
 			changed:   map[string]fields{"users/a": {"basket": array{}}}},
@@ -157,13 +215,17 @@ func TestApplications(t *testing.T) {
 				f.Clock = func() time.Time { return f.Now }
 			}
 			for path, data := range tt.documents {
-				f.Set(t, path, data)
+				f.Set(t, path, stored(data, f.Bucket).(fields))
 			}
 			for _, object := range tt.objects {
 				f.Put(t, object, nil, nil)
 			}
 			for _, uid := range tt.accounts {
-				f.Import(t, new(auth.UserToImport).UID(uid))
+				user := new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: far.UnixMilli()})
+				if uid == "unverified" {
+					user.Email(uid + "@example.com").PasswordHash([]byte("hash"))
+				}
+				f.Import(t, user)
 			}
 			if rep := f.Run(t, ""); rep.Status != report.Completed {
 				t.Fatalf("%s %+v", rep.Status, rep)
@@ -180,6 +242,7 @@ func TestApplications(t *testing.T) {
 				collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
 				if data, there := f.Documents(t, collection)[id]; there {
 					got[path] = data
+					want[path] = stored(want[path], f.Bucket).(fields)
 				}
 			}
 			if len(want) > 0 {

@@ -27,7 +27,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		if v.Kind != "" {
 			v.Reason = ""
 		}
-		if len(r.Gone) == 0 || v.Kind == "" {
+		if len(r.Gone) == 0 || v.Kind == "" || r.ByReference() {
 			return v
 		}
 		owners, ok := i.Fill(r.Gone[0].Document)
@@ -51,7 +51,11 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	return orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
+	pass := orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
+	if r.ByReference() {
+		pass.Named = references{r}
+	}
+	return pass
 }
 
 // metadataOf returns the field of an object that a relation names its owner by: a key of its metadata, or else its name.

@@ -41,6 +41,9 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 				items[i].nameless = related.Nameless()
 				continue
 			}
+			if q.uid != "" && q.uid == c.forgets {
+				continue
+			}
 			all = append(all, q)
 		}
 	}

@@ -25,6 +25,9 @@ func cronProblem(schedule string) string {
 	if schedule == "" {
 		return "schedule is missing: it is unix-cron, such as \"0 3 * * *\""
 	}
+	if schedule == Never {
+		return ""
+	}
 	if !schedulePattern.MatchString(schedule) {
 		return fmt.Sprintf("schedule %q is not unix-cron, such as \"0 3 * * *\"", schedule)
 	}
@@ -62,7 +65,12 @@ func cronNumber(text string, otherwise int) int {
 
 // When returns in words when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo". A schedule for which it has no words
 // stays as it is.
-func (e Entry) When() string { return scheduleWords(e.Schedule) + " " + e.TimeZone }
+func (e Entry) When() string {
+	if e.Schedule == Never {
+		return "never by itself: it is not deployed, and only firesweep forget uses it"
+	}
+	return scheduleWords(e.Schedule) + " " + e.TimeZone
+}
 
 var (
 	weekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}

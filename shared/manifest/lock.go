@@ -16,7 +16,7 @@ const LockVersion = 1
 func LockName(list string) string { return strings.TrimSuffix(list, ".json") + ".lock.json" }
 
 // Lock returns the text of the lock file of a list of rules, from which Terraform deploys them. It has a complete entry for each
-// rule, those of functions/manifest.json included. The error names every problem of the two lists.
+// rule that is deployed, those of functions/manifest.json included. The error names every problem of the two lists.
 func Lock(manifest, rules File) ([]byte, error) {
 	all, err := Parse(manifest, rules)
 	if err != nil {
@@ -38,7 +38,7 @@ func Lock(manifest, rules File) ([]byte, error) {
 		Version: LockVersion, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled, Functions: map[string]Entry{},
 	}
 	for _, e := range all {
-		if e.Rule != nil {
+		if e.Rule != nil && e.Schedule != Never {
 			e.Rule = nil // Terraform needs only what follows from it
 			lock.Functions[e.Name] = e
 		}

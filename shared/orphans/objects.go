@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -21,6 +22,8 @@ type Objects struct {
 	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
 	// objects are not deleted, so a reason is not put together before it is needed.
 	Reason func(why string, uploaded time.Time) string
+	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
+	Named cleanup.Namer
 }
 
 // Verdict is what becomes of an object.
@@ -76,6 +79,7 @@ func (f Objects) begin(ctx context.Context, p *cleanup.Planner, in stretch) clea
 // plan proposes the objects that are due, in the order of their names.
 func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[page, map[string][]string],
 	save func(string) error) error {
+	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	return pages.Each(func(page page, missing map[string][]string) error {
 		p.Scanned(len(page.judged))
@@ -88,8 +92,14 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[
 				absent[documents.Ref{Collection: collection, ID: id}] = true
 			}
 		}
+		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
+			var err error
+			if named, err = f.Named.Names(ctx, p.Documents, p.Run); err != nil {
+				return err
+			}
+		}
 		for _, o := range page.judged {
-			exists := o.Owner != Nobody && !absent[o.Owner]
+			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name)
 			f.count(p, o, exists)
 			if err := f.propose(ctx, p, o, exists); err != nil {
 				return err
@@ -149,6 +159,11 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
 	due := 0
 	switch {
+	case o.Kind != "" && f.Named != nil:
+		if !ownerExists {
+			due = 1
+		}
+		p.Share("objects under "+f.Folder+" that are old enough", 1, due, 0)
 	case o.Kind != "" && o.Owner == Nobody:
 		return
 	case o.Kind != "":
@@ -172,11 +187,17 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 	case o.Kind == "":
 		p.Keep(o.Reason, 1)
 		return nil
+	case ownerExists && o.Owner == Nobody:
+		p.Keep("a document names it", 1)
+		return nil
 	case ownerExists:
 		p.Keep("belongs to one of "+o.Owner.Collection, 1)
 		return nil
 	}
-	object, why := cleanup.DeleteObject{Deletion: o.Deletion}, o.Reason
+	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
+	if f.Named != nil {
+		why = cmp.Or(why, "no document names it")
+	}
 	if o.Owner != Nobody {
 		object.Absent = o.Owner
 		why = cmp.Or(why, o.Owner.Shown()+" does not exist")

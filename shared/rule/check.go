@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -32,7 +33,8 @@ func (r *Rule) Problems() (problems []string) {
 		c.kind = criteria.OfAccounts
 	}
 	if criteria.Count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
-		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts")
+		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; "+
+			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
 	c.source()
@@ -41,14 +43,18 @@ func (r *Rule) Problems() (problems []string) {
 		"%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
 	c.Expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	c.where("where", r.Where, c.kind)
-	c.related(goneRole, r.Gone)
-	c.related(unlessRole, r.Unless)
-	if c.kind == criteria.OfDocuments {
-		c.related(withRole, r.With)
+	c.related(goneRole, goneRole, r.Gone)
+	c.related(unlessRole, unlessRole, r.Unless)
+	switch c.kind {
+	case criteria.OfAccounts:
+		c.withAccounts()
+	case criteria.OfDocuments:
+		c.related(withRole, withRole, r.With)
 		c.archive()
 		c.set()
 	}
-	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "maxReads": r.MaxReads != 0})
+	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil,
+		"maxReads": r.MaxReads != 0 && !r.ByReference()})
 	c.gone()
 	// The age says this.
 	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.Dates) })
@@ -194,9 +200,9 @@ func (c *checker) alternatives() {
 }
 
 // related checks the relations of a role.
-func (c *checker) related(role string, all []Relation) {
+func (c *checker) related(key, role string, all []Relation) {
 	for i := range all {
-		key := fmt.Sprintf("%s[%d]", role, i)
+		key := fmt.Sprintf("%s[%d]", key, i)
 		if all[i].kind() == nil && role == unlessRole && all[i].Field != "" {
 			w := all[i].Condition()
 			c.Condition(key, &w, c.kind, c.bound())
@@ -285,6 +291,9 @@ func (c *checker) naming(key, role string, r *Relation) {
 	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
 		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign(key+".collectionGroup", r.CollectionGroup)
+	if c.kind == criteria.OfObjects {
+		return
+	}
 	if r.Field != "" {
 		c.Field(key+".field", r.plainField())
 	}
@@ -352,7 +361,8 @@ func (c *checker) path(key, path, hint string) {
 	for i, part := range parts {
 		for _, hole := range holes(part) {
 			c.Expect(i%2 == 1 && hole != parentHole || hole == parentHole && part == "{"+parentHole+"}", key,
-				"{%s} stands for a collection; only a document's id can be filled in", hole)
+				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
+					"field for a rule about them", hole)
 		}
 		c.Expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
 	}
@@ -395,8 +405,10 @@ func (c *checker) gone() {
 		switch {
 		case r.Gone == nil:
 			c.Add("gone", `every old object would go; say whose, or "nobody"`)
+		case r.ByReference():
+			c.byReference()
 		case len(r.Gone) > 1:
-			c.Add("gone", "an object has one owner: give one document")
+			c.Add("gone", "an object has one owner: give one document, or a collection and field for each that may name it")
 		case len(r.Gone) == 1:
 			c.Expect(len(holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
 				"pattern binds, such as {uid}", r.Gone[0].Document)
@@ -404,6 +416,43 @@ func (c *checker) gone() {
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
 		c.Expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
+	}
+}
+
+// withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
+func (c *checker) withAccounts() {
+	for i, w := range c.rule.With {
+		key := fmt.Sprintf("with[%d]", i)
+		collection, id := cutLast(w.Document)
+		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else goes along`)
+			continue
+		}
+		c.collection(key+".document", collection, false)
+		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+			"unless keeps the account of such a document, so it never goes along")
+		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+			"%s is listed twice", collection)
+		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
+		below.related(key+".with", withRole, w.With)
+		c.All = append(c.All, below.All...)
+		c.Expect(!anyOf(w.With, func(w Relation) bool { return w.Account != "" }), key+".with", "the account is gone by then: leave account out")
+	}
+}
+
+// byReference checks a rule about objects that no document names.
+func (c *checker) byReference() {
+	for i, g := range c.rule.Gone {
+		key := fmt.Sprintf("gone[%d]", i)
+		c.Expect(g.Document == "", key, "documents that name objects stand alone: give a collection and field, or one document")
+		c.Expect(g.Field == "" || objectPattern.MatchString(g.Field), key+".field",
+			"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", g.Field)
+		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
+	}
+	c.Expect(c.rule.Objects != Everything, "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
+	for _, a := range c.rule.Age {
+		now := time.Unix(0, 0)
+		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")
 	}
 }
 

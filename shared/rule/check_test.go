@@ -113,7 +113,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"accounts":"all","age":{"field":"createdAt","days":1}}`:                                              "age.by: by which time? creationTime or lastActive",
 		`{"accounts":"all","age":{"by":"lastActive"}}`:                                                         "age: give one of hours, days and months",
 		`{` + guests + `,"where":[{"field":"a","is":"not set"}]}`:                                              `where[0].field: accounts have no "a": they have claims., email,`,
-		`{` + guests + `,"with":[{"account":"{id}"}]}`:                                                         "with: it is for documents, not for accounts",
+		`{` + guests + `,"with":[{"account":"{id}"}]}`:                                                         `with[0]: which document? e.g. {"document":"users/{uid}"}`,
 		`{` + guests + `,"archive":"old"}`:                                                                     "archive: it is for documents, not for accounts",
 		`{` + guests + `,"set":{"a":1}}`:                                                                       "set: it is for documents, not for accounts",
 		`{` + guests + `,"limit":-1}`:                                                                          "limit: -1 is not from 1",

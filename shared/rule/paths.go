@@ -16,7 +16,7 @@ var holePattern = regexp.MustCompile(`\{([^{}]*)\}`)
 // The holes that every item fills.
 const (
 	idHole     = "id"     // the item's id
-	uidHole    = "uid"    // the same, of an account
+	uidHole    = "uid"    // the same, of an account, which binds it
 	parentHole = "parent" // the path of the document that the item lies below
 )
 
@@ -77,7 +77,7 @@ func (i Item) values(hole string) (all []any, ok bool) {
 		return []any{own(text)}, true
 	}
 	switch hole {
-	case idHole, uidHole:
+	case idHole:
 		return []any{own(i.ID)}, true
 	case parentHole:
 		return []any{own(i.Parent)}, i.Parent != ""

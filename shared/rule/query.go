@@ -120,7 +120,7 @@ func (r Rule) Fields(of Relation) (fields []string) {
 func (r Rule) fieldHoles(path string) (fields []string) {
 	bound := holes(r.Collection + r.Objects)
 	for _, hole := range holes(path) {
-		if hole != idHole && hole != uidHole && hole != parentHole && !slices.Contains(bound, hole) {
+		if hole != idHole && hole != parentHole && !slices.Contains(bound, hole) {
 			fields = append(fields, hole)
 		}
 	}

@@ -67,7 +67,7 @@ var relations = []relation{
 func named(key, which string, of func(Relation) string) relation {
 	whose := func(r Relation) string { return which + of(r) + " whose " + r.Field + " names it" }
 	return relation{
-		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{criteria.OfDocuments},
+		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{criteria.OfDocuments, criteria.OfObjects},
 		keys: []string{"field", "where", "within", "remove", "with"}, field: true,
 		noun: func(r Relation) string { return "document of " + whose(r) },
 		plural: func(r Relation) string {

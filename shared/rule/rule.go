@@ -159,6 +159,9 @@ func (r Rule) Exceptions() (all []criteria.Condition) {
 	return all
 }
 
+// ByReference reports whether the rule deletes objects that no document names.
+func (r Rule) ByReference() bool { return r.Objects != "" && len(r.Gone) > 0 && r.Gone[0].Field != "" }
+
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
 	return r.Objects != "" || anyOf(r.With, func(w Relation) bool { return w.Objects != "" })

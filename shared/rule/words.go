@@ -22,7 +22,11 @@ func (r Rule) Words() string {
 		whose = append(whose, "of any age")
 	}
 	for _, g := range r.Gone {
-		whose = append(whose, "for which no "+g.noun()+" exists")
+		no := "for which no " + g.noun() + " exists"
+		if r.ByReference() {
+			no = "that no document of " + g.which() + " names in " + g.Field
+		}
+		whose = append(whose, no)
 	}
 	if r.Objects != "" && len(r.Gone) == 0 {
 		whose = append(whose, "whoever they belong to")
@@ -77,6 +81,11 @@ func (r Rule) which() string {
 		return name + " below " + above
 	}
 	return r.Collection
+}
+
+// which returns the related documents' collection in words.
+func (r Relation) which() string {
+	return Rule{Collection: r.Collection, CollectionGroup: r.CollectionGroup}.which()
 }
 
 // noun returns what is related, e.g. "account {id}".

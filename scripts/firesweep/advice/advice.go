@@ -69,10 +69,8 @@ func Next(r *report.Report) string {
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case report.Aborted:
 		done := "nothing was deleted or changed"
-		for _, c := range r.Actions {
-			if c.Done > 0 {
-				done = "nothing was done of what tripped it, and the rest was done"
-			}
+		if r.Done() > 0 {
+			done = "nothing was done of what tripped it, and the rest was done"
 		}
 		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."

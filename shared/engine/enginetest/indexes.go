@@ -153,7 +153,8 @@ func conditions(all []filter, f func(field string, equality bool)) {
 		case filter.GetFieldFilter() != nil:
 			op := filter.GetFieldFilter().GetOp()
 			f(unquote(filter.GetFieldFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_FieldFilter_EQUAL ||
-				op == firestorepb.StructuredQuery_FieldFilter_IN || op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS)
+				op == firestorepb.StructuredQuery_FieldFilter_IN || op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS ||
+				op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY)
 		case filter.GetUnaryFilter() != nil:
 			op := filter.GetUnaryFilter().GetOp()
 			f(unquote(filter.GetUnaryFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_UnaryFilter_IS_NULL ||

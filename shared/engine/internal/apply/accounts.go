@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -116,8 +118,16 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	for i := range results {
 		results[i] = documents.ErrChanged // unless it is there and due
 	}
+	newer, err := a.newerAlong(ctx, rule, found)
+	if err != nil {
+		return all(err)
+	}
 	var due []string
 	for i, d := range decisions {
+		if d.Kind != "" && newer[found[i].UID] != nil {
+			results[byUID[found[i].UID]] = newer[found[i].UID]
+			continue
+		}
 		same := a.Approved == nil || decide.AccountVersion(found[i]) == batch[byUID[found[i].UID]].Effect.(decide.DeleteAccount).Version
 		if d.Kind != "" && same && (saved[found[i].UID] || !a.Saves) { // one that became due since is the next run's
 			due = append(due, found[i].UID)
@@ -126,11 +136,61 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	if len(due) == 0 {
 		return results
 	}
-	for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
-		results[byUID[due[n]]] = err
+	result := func(uid string) *error { return &results[byUID[uid]] }
+	todo, families, err := a.remember(ctx, rule, due)
+	if err != nil {
+		return all(fmt.Errorf("remember what goes with the accounts: %w", err))
 	}
-	a.settleAccounts(ctx, due, func(uid string) *error { return &results[byUID[uid]] })
+	for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
+		*result(due[n]) = err
+	}
+	a.settleAccounts(ctx, due, result)
+	a.settleFamilies(ctx, families)
+	for n, f := range families {
+		_, err := a.resultOf(ctx, f)
+		*result(due[n]) = cmp.Or(*result(due[n]), err)
+	}
+	if todo != (documents.Ref{}) && !slices.ContainsFunc(due, func(uid string) bool { return *result(uid) != nil }) {
+		a.Log.Over(todo)
+	}
 	return results
+}
+
+// newerAlong returns why accounts are kept, by uid, with which something would go that was written since a plan was approved.
+func (a *Applier) newerAlong(ctx context.Context, rule *cleanup.AccountRule, all []accounts.Account) (map[string]error, error) {
+	if a.Approved == nil || rule.Next == nil {
+		return nil, nil
+	}
+	kept := map[string]error{}
+	for _, one := range all {
+		newer, err := a.Newer(ctx, a.Source(), decide.RefsOf(rule.Next(one.UID)))
+		if err != nil {
+			return nil, err
+		} else if newer != nil {
+			kept[one.UID] = newer
+		}
+	}
+	return kept, nil
+}
+
+// remember commits what is to be judged once accounts are gone, so that a later run does it if this one cannot. It returns the
+// Todo, and the items of each account.
+func (a *Applier) remember(ctx context.Context, rule *cleanup.AccountRule, uids []string) (todo documents.Ref, of []family, err error) {
+	if rule.Next == nil {
+		return todo, nil, nil
+	}
+	next := make([]cleanup.Change, len(uids))
+	for i, uid := range uids {
+		next[i].Next = rule.Next(uid)
+		of = append(of, family{of: workOf(next[i].Next[0]), all: works(next[i].Next)})
+	}
+	l, err := a.commitLogged(ctx, false, func(context.Context, *documents.Transaction) (attempt, error) {
+		return attempt{todo: a.todoOf(next[0].Next[0].Rule, next)}, nil
+	})
+	if err == nil {
+		err = a.Documents.Wait(ctx, l.writes)
+	}
+	return l.todo, of, err
 }
 
 // settleAccounts checks whether accounts whose deletion failed are gone nevertheless: the answer may have been lost.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -49,6 +50,7 @@ type Applier struct {
 	Log       *runlog.Log      // what its commits leave
 
 	gathered gathered
+	naming   naming
 	ahead    together // what the window deletes first, if that was saved for undo already
 
 	mu     sync.Mutex            // guards what follows
@@ -252,10 +254,34 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 	}
 }
 
+// naming has read which objects documents name. That may be many documents, so one reading serves a minute of deletions.
+type naming struct {
+	mu    sync.Mutex
+	since time.Time
+	named func(object string) bool
+}
+
+const namesLast = time.Minute
+
+func (n *naming) names(read func() (func(string) bool, error)) (named func(string) bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.named != nil && time.Since(n.since) < namesLast {
+		return n.named, nil
+	}
+	n.since = time.Now()
+	n.named, err = read()
+	return n.named, err
+}
+
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
 // absent.
 func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
+	named := func(string) bool { return false }
+	if namer := deletions[0].Named; namer != nil && err == nil { // a job has one at most
+		named, err = a.naming.names(func() (func(string) bool, error) { return namer.Names(ctx, a.Decider.Documents, a.Run) })
+	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(deletions))
 	}
@@ -286,7 +312,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 		switch {
 		case failed[d.Absent.Collection] != nil:
 			results[i] = failed[d.Absent.Collection]
-		case !missing[d.Absent]:
+		case !missing[d.Absent], named(d.Name):
 			results[i] = documents.ErrChanged
 		default:
 			if err := underWay.Acquire(ctx, 1); err != nil {

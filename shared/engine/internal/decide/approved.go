@@ -114,9 +114,19 @@ func (d *Decider) newerWith(ctx context.Context, src cleanup.Source, item *Asked
 			refs = append(refs, w.Ref)
 		}
 	}
-	for _, other := range slices.Concat(c.First, c.Next) {
-		refs = append(refs, other.Ref)
+	return d.Newer(ctx, src, slices.Concat(refs, RefsOf(c.First), RefsOf(c.Next)))
+}
+
+// RefsOf returns the documents of items.
+func RefsOf(items []cleanup.Item) (refs []documents.Ref) {
+	for _, item := range items {
+		refs = append(refs, item.Ref)
 	}
+	return refs
+}
+
+// Newer returns why something is kept with which these documents would go, if one was written since the plan was approved.
+func (d *Decider) Newer(ctx context.Context, src cleanup.Source, refs []documents.Ref) (*KeptError, error) {
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
 		if found[ref].UpdateTime.After(d.Approved.made) {

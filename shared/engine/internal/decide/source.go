@@ -99,13 +99,13 @@ func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, e
 		exist[a.UID] = true
 	}
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
-		return exist, p.decider.noTenants(ctx)
+		return exist, p.decider.NoTenants(ctx)
 	}
 	return exist, nil
 }
 
-// noTenants returns an error unless an account that is not found does not exist. It asks once a run.
-func (d *Decider) noTenants(ctx context.Context) error {
+// NoTenants returns an error unless an account that is not found does not exist. It asks once a run.
+func (d *Decider) NoTenants(ctx context.Context) error {
 	d.tenants.once.Do(func() {
 		may, err := d.People.Tenants(ctx)
 		var text string

@@ -221,6 +221,9 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 	return true
 }
 
+// NoTenants implements [cleanup.Plan].
+func (p *Planner) NoTenants(ctx context.Context) error { return p.decider.NoTenants(ctx) }
+
 // ConsiderAccounts implements [cleanup.Plan].
 func (p *Planner) ConsiderAccounts(
 	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
@@ -246,7 +249,11 @@ func (p *Planner) ConsiderAccounts(
 			continue
 		}
 		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule, Version: decide.AccountVersion(found[i])}
-		if err := p.propose(ctx, decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}); err != nil {
+		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}
+		if err := p.foreseeAccount(ctx, &a); err != nil {
+			return c, err
+		}
+		if err := p.propose(ctx, a); err != nil {
 			return c, err
 		}
 		c.Due += p.Size - before // not what is pinned

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,25 @@ func (p *Planner) foresee(ctx context.Context, actions []decide.Action) error {
 		})
 	}
 	return underWay.Wait()
+}
+
+// foreseeAccount is foresee for an account with which items go.
+func (p *Planner) foreseeAccount(ctx context.Context, a *decide.Action) error {
+	effect := a.Effect.(decide.DeleteAccount)
+	if effect.Rule.Next == nil || !p.Report.DryRun || p.listed != nil || p.foreseen >= maxForeseen {
+		return nil
+	}
+	p.foreseen++
+	f := p.foresight(maxForeseenWrites, maxForeseenLooks)
+	f.source.account = effect.UID
+	f.add("delete " + a.Target)
+	for _, next := range effect.Rule.Next(effect.UID) {
+		if err := f.item(ctx, decide.Ruled{Item: next}, "", 1); err != nil {
+			return fmt.Errorf("work out what would go with %s: %w", a.Target, err)
+		}
+	}
+	a.Writes, a.More = f.writes, f.more
+	return nil
 }
 
 // foresight is what one action would write.
@@ -202,6 +222,16 @@ func (f *foresight) deletes(ctx context.Context, o cleanup.ObjectDeletion) bool 
 type imagined struct {
 	*decide.FromReader
 	written map[documents.Ref]*documents.Document // nil: deleted
+	account string                                // deleted
+}
+
+// Accounts implements [Source].
+func (s *imagined) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
+	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return uid == s.account })
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	return s.FromReader.Accounts(ctx, uids)
 }
 
 func (s *imagined) write(w documents.Write) {

@@ -1,0 +1,109 @@
+package declared_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// pictures is a rule about objects that no document names.
+var pictures = fields{"objects": "p/**", "age": fields{"days": 1},
+	"gone": array{fields{"collection": "products", "field": "image"}, fields{"collection": "products", "field": "more[].url"}}}
+
+// withPictures returns the function of [pictures], with two pictures that documents name and one that none names.
+func withPictures(t *testing.T, rule fields) *enginetest.Function {
+	t.Helper()
+	f := start(t, rule)
+	f.Now = time.Now().AddDate(0, 0, 3)
+	f.Clock = func() time.Time { return f.Now }
+	f.Set(t, "products/a", fields{"image": "gs://" + f.Bucket + "/p/a.png", "more": array{fields{"url": "p/b.png"}}})
+	for _, name := range []string{"p/a.png", "p/b.png", "p/unused.png"} {
+		f.Put(t, name, nil, nil)
+	}
+	return f
+}
+
+// TestDoubtfulReferences: wherever nobody can tell what documents name, nothing goes, not with force either.
+func TestDoubtfulReferences(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		more   fields // of the rule
+		path   string
+		data   fields // nil: the document is deleted
+		refuse string
+	}{
+		"the collection is empty": {path: "products/a", refuse: "no document of products names an object below p/ in image"},
+		"nobody has the field":    {path: "products/a", data: fields{"image": "p/a.png"}, refuse: "names an object below p/ in more[].url"},
+		"all name other folders": {path: "products/a", data: fields{"image": downloadURL("q/a.png"), "more": array{fields{"url": "p/b.png"}}},
+			refuse: "names an object below p/ in image"},
+		"another bucket": {path: "products/b", data: fields{"image": "gs://elsewhere/p/b.png"}, refuse: "products/b: image holds a URL of another bucket"},
+		"another host":   {path: "products/b", data: fields{"image": "https://cdn.example.com/p/b.png"}, refuse: "products/b: image holds a URL that names no"},
+		"a bare name":    {path: "products/b", data: fields{"image": "b.png"}, refuse: "products/b: image holds a URL that names no"},
+		"a number":       {path: "products/b", data: fields{"image": int64(5)}, refuse: "products/b: image holds no string"},
+		"a map":          {path: "products/b", data: fields{"more": fields{"url": "p/b.png"}}, refuse: "products/b: more[].url holds no string"},
+		"texts":          {path: "products/b", data: fields{"more": array{"p/b.png"}}, refuse: "products/b: more[].url holds no string"},
+		"too many documents": {path: "products/b", data: fields{"n": int64(1)}, more: fields{"maxReads": 1},
+			refuse: "more than 1 documents may name objects p/**"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := fields{}
+			for _, all := range []fields{pictures, tt.more} {
+				for key, value := range all {
+					rule[key] = value
+				}
+			}
+			f := withPictures(t, rule)
+			if tt.data == nil {
+				f.Delete(t, tt.path)
+			} else {
+				f.Set(t, tt.path, stored(tt.data, f.Bucket).(fields))
+			}
+			for _, request := range []string{"", `{"force":true}`} {
+				rep := f.Run(t, request)
+				enginetest.WantAborted(t, rep, "references: ", tt.refuse)
+			}
+			enginetest.Want(t, "left", 3, len(f.Objects(t)))
+		})
+	}
+}
+
+// TestReferencesAreReadAgain: what a document names since the plan was made stays, and what became doubtful keeps all.
+func TestReferencesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		data fields
+		want map[string]report.Counts
+	}{
+		"named since":    {fields{"image": "p/unused.png"}, map[string]report.Counts{"delete object": {Planned: 1, Changed: 1}}},
+		"doubtful since": {fields{"image": "p"}, map[string]report.Counts{"delete object": {Planned: 1, Failed: 1}}},
+		"as it was":      {fields{"image": nil}, map[string]report.Counts{"delete object": {Planned: 1, Done: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := withPictures(t, pictures)
+			f.Hooks.BeforeApply = func() { f.Set(t, "products/late", tt.data) }
+			enginetest.Want(t, "actions", tt.want, f.Run(t, "").Actions)
+			enginetest.Want(t, "left", 3-tt.want["delete object"].Done, len(f.Objects(t)))
+		})
+	}
+}
+
+// TestReferencesCost: each document that may name an object is read once to plan, and once more before deletions, however many
+// objects there are.
+func TestReferencesCost(t *testing.T) {
+	f := withPictures(t, pictures)
+	f.SetMany(t, 300, func(i int) (string, fields) {
+		return fmt.Sprintf("products/n%03d", i), fields{"image": fmt.Sprintf("p/n%03d.png", i)}
+	})
+	for i := range 300 {
+		f.Put(t, fmt.Sprintf("p/n%03d.png", i), nil, nil)
+	}
+	idle := f.Run(t, `{"dryRun":true}`)
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete object", 1))
+	if plan, run := idle.Usage.FirestoreReads, rep.Usage.FirestoreReads; plan < 301 || plan > 310 || run < 602 || run > 620 {
+		t.Errorf("%d reads to plan, %d with deletions", plan, run)
+	}
+}
