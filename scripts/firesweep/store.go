@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -163,8 +164,8 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now t
 
 // entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
-	if of := forgetPattern.FindStringSubmatch(runID); of != nil && a.Jobs[of[1]].Name == "" {
-		e, _, err := a.forgets(of[1], "anybody")
+	if name, _, _ := strings.Cut(runID, "-"); advice.Forgets(name) && a.Jobs[name].Name == "" {
+		e, _, err := a.forgets(name, "anybody")
 		return e, err == nil
 	}
 	for _, e := range a.All {

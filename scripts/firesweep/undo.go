@@ -146,7 +146,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	o.Progress = func(done, total int) { at.set(what+" things", done, total) }
 	stop := a.progress(ctx, at.now)
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	if forgetPattern.MatchString(runID) {
+	if advice.Forgets(job.Name) {
 		o.Warn("the run forgot a user, and undoing it brings that user back")
 	}
 	err = a.on(ctx, job, getenv, func(p restore.Project) error {

@@ -32,7 +32,7 @@ func Forget(name, uid string, rules []Named) (cleanup.Job, error) {
 	if !accounts.Deletable(uid) || !documents.ValidID(uid) {
 		return cleanup.Job{}, fmt.Errorf("%q is no uid: it has 1 to 128 bytes, no slash and no blanks at its ends", uid)
 	}
-	f := forgetting{uid: uid, looked: &keepers{}}
+	f := forgetting{uid: uid}
 	for _, r := range rules {
 		if err := f.turn(r); err != nil {
 			return cleanup.Job{}, err
@@ -58,7 +58,6 @@ type forgetting struct {
 	uid     string
 	parts   []*part
 	account *cleanup.AccountRule
-	looked  *keepers // of the account
 }
 
 // part is what rules say alike of documents in one place that name the account in one way. It is one rule of the job.
@@ -144,14 +143,10 @@ func (p *part) turn() int {
 	switch {
 	case !p.Deletes():
 		return 2
-	case p.takesBelow() || p.takesAccount():
+	case p.takesBelow() || p.DeletesAccounts():
 		return 1
 	}
 	return 0
-}
-
-func (p *part) takesAccount() bool {
-	return slices.ContainsFunc(p.With, func(w rule.Relation) bool { return w.Account != "" })
 }
 
 func (p *part) takesBelow() bool {
@@ -186,10 +181,16 @@ func (p *part) judgeMine(i item, run cleanup.Run) (d cleanup.Decision) {
 		d = p.judge(i, run)
 	}
 	if d.Kind == "" && d.Reason != "" {
-		d.Reason = p.Source() + ": " + d.Reason
-		d.Notice = &cleanup.Notice{Message: i.Path + " is kept: " + d.Reason}
+		return p.named(i.Document, d)
 	}
 	return d
+}
+
+// named names a document that is kept, because a receipt must.
+func (p *part) named(d documents.Document, kept cleanup.Decision) cleanup.Decision {
+	kept.Reason = p.Source() + ": " + kept.Reason
+	kept.Notice = &cleanup.Notice{Message: d.Path + " is kept: " + kept.Reason}
+	return kept
 }
 
 // isSet reports whether a document has the fields that the rule sets.

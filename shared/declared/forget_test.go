@@ -261,7 +261,7 @@ func TestForgetFailsClosed(t *testing.T) {
 		says    string
 	}{
 		"no hold at all": {rules: []string{posts}, says: "legalHolds"},
-		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "it allows tenants"},
+		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
 		"too much to look through": {rules: []string{`"collection":"rooms/{room}/keys","age":"any","maxReads":2,"gone":[{"account":"{id}"}]`},
 			says: "more than 2 documents of rooms/{room}/keys must be read"},
 	} {
