@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // forgotten is what became of a user: a receipt without any field's contents. docs/command.md documents it as JSON.
@@ -98,7 +99,7 @@ second time there is nothing to do.`,
 func (a *application) forgets(name, uid string) (e manifest.Entry, names []string, err error) {
 	e = manifest.Entry{Name: name, Trigger: manifest.Schedule, TimeoutSeconds: 540, Roles: map[config.Backend][]string{
 		config.Firestore: {"roles/datastore.user"}, config.Auth: {"firesweepAccountDeleter", "firesweepAccountReader"}}}
-	var rules []declared.Named
+	var rules []rule.Rule
 	for _, of := range a.used() {
 		if of.Rule == nil || !of.DeletesAccounts() && !of.ReadsAccounts() {
 			continue
@@ -106,7 +107,7 @@ func (a *application) forgets(name, uid string) (e manifest.Entry, names []strin
 		if of.UsesStorage() {
 			e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
 		}
-		rules, names = append(rules, declared.Named{Name: of.Name, Rule: *of.Rule}), append(names, of.Name)
+		rules, names = append(rules, *of.Rule), append(names, of.Name)
 	}
 	job, err := declared.Forget(name, uid, rules)
 	if err != nil {

@@ -113,9 +113,7 @@ func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]
 // naming returns the query for documents that name the user. exact says that it returns no others. Firestore has no index of ids in
 // many collections, so there it goes through all.
 func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err error) {
-	if q = p.Query(time.Time{}); !p.Deletes() { // without an age, the time does not matter
-		q.Select = nil // what is there is compared with what is set
-	}
+	q = p.Query(time.Time{}) // without an age, the time does not matter
 	uid, hole := p.forgets, strings.Trim(p.account, "{}")
 	list, isList := strings.CutSuffix(hole, "[]")
 	keys, isMap := strings.CutSuffix(hole, ".*")
