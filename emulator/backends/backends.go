@@ -98,7 +98,7 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		}
 	}
 	if b.environment[StorageHost] == "" {
-		b.storage = newStorageServer()
+		b.storage = NewStorage()
 		address, err := b.serveHTTP(ctx, "Storage", o.Host, o.StoragePort, b.storage)
 		if err := available(err); err != nil {
 			return nil, err

@@ -710,3 +710,64 @@ func TestAge(t *testing.T) {
 	same(t, "generation", was.Generation, is.Generation)
 	same(t, "uploaded after it", young.Created, attributes(t, bucket.Object("young")).Created)
 }
+
+// TestComputed holds that a bucket of computed objects is listed, read and deleted from as one that holds the same objects.
+func TestComputed(t *testing.T) {
+	ctx := context.Background()
+	computed, server := storageBucket(t)
+	all := Computed{
+		Len: 2500, Name: func(i int) string { return fmt.Sprintf("f/%04d", i) },
+		Metadata: func(i int, add func(name, value string)) { add("n", fmt.Sprint(i)) },
+	}
+	server.Compute(computed.BucketName(), all)
+	for i := range all.Len {
+		if err := server.Put("held", all.Name(i), map[string]string{"n": fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client, err := storage.NewClient(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }() // all has been read
+	held := client.Bucket("held")
+	list := func(bucket *storage.BucketHandle, q storage.Query) (found []string) {
+		for it := bucket.Objects(ctx, &q); ; {
+			o, err := it.Next()
+			if errors.Is(err, iterator.Done) {
+				return found
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, fmt.Sprint(o.Prefix, o.Name, o.Metadata, o.Metageneration, o.Size))
+		}
+	}
+	for range 2 {
+		for _, q := range []storage.Query{
+			{}, {Prefix: "f/00", StartOffset: "f/0002", EndOffset: "f/0010"}, {Prefix: "g/"}, {StartOffset: "f/2499"}, {Delimiter: "/"},
+		} {
+			same(t, fmt.Sprintf("%+v", q), list(held, q), list(computed, q))
+		}
+		for _, of := range []func(o *storage.ObjectHandle) error{
+			func(o *storage.ObjectHandle) error { return o.If(storage.Conditions{GenerationMatch: 1}).Delete(ctx) },
+			func(o *storage.ObjectHandle) error {
+				return o.If(storage.Conditions{MetagenerationMatch: 2}).Delete(ctx)
+			},
+			func(o *storage.ObjectHandle) error { return o.Generation(1).Delete(ctx) },
+			func(o *storage.ObjectHandle) error {
+				a, err := o.Attrs(ctx)
+				if err == nil {
+					err = o.If(storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: 1}).Delete(ctx)
+				}
+				return err
+			},
+			func(o *storage.ObjectHandle) error { return o.Delete(ctx) },
+		} {
+			same(t, "status", httpStatus(of(held.Object("f/0003"))), httpStatus(of(computed.Object("f/0003"))))
+		}
+	}
+	if err := computed.Object("f/new").NewWriter(ctx).Close(); httpStatus(err) != http.StatusNotImplemented {
+		t.Errorf("an upload beside computed objects: %v", err)
+	}
+}

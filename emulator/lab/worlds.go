@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
@@ -58,7 +59,7 @@ func media(n, missing int) *standin.World {
 	if missing > 0 {
 		exists -= posts / missing
 	}
-	w := &standin.World{Objects: standin.Objects{
+	w := &standin.World{Objects: backends.Computed{
 		Len: n,
 		Name: func(i int) string {
 			return "posts/" + id(4, i/objectsAUser, users) + "/" + id(5, i%objectsAUser, objectsAUser) + ".jpg"

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
@@ -51,7 +52,7 @@ const messagesAnInquiry = 5
 func inquiries(n int, now time.Time) *standin.World {
 	due, users, inquiry := n/10, max(1, n/4), ids(inquiryID, n)
 	image := func(i int) string { return "inquiries/" + inquiry(i) + ".jpg" }
-	w := &standin.World{Objects: standin.Objects{Len: n, Name: image, Metadata: func(int, func(string, string)) {}}}
+	w := &standin.World{Objects: backends.Computed{Len: n, Name: image, Metadata: func(int, func(string, string)) {}}}
 	put(w, "inquiries", n, inquiry, func(i int) fields {
 		of := fields{"subject": "I cannot sign in", "userId": id(userID, i%users, users), "status": "resolved"}
 		switch {
@@ -86,7 +87,7 @@ func circles(n int, now time.Time) *standin.World {
 	posts, owners := postsAGhost*n, max(1, n/10)
 	circle, post := ids(circleID, n), ids(postID, posts)
 	image := func(k int) string { return "posts/" + post(k) + ".jpg" }
-	w := &standin.World{Objects: standin.Objects{
+	w := &standin.World{Objects: backends.Computed{
 		Len: n + posts,
 		Name: func(i int) string {
 			if i < n {

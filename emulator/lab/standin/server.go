@@ -41,7 +41,9 @@ const Credentials = `{"type":"authorized_user","client_id":"lab","client_secret"
 // Start starts the services for a world, which they take over.
 func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	g := &Google{path: &path{link: link}, Address: Address{Project: project, Bucket: bucketName}}
-	g.Storage = g.serve(g.path.before(&bucket{name: bucketName, objects: w.Objects}))
+	storage := backends.NewStorage()
+	storage.Compute(bucketName, w.Objects)
+	g.Storage = g.serve(g.path.before(storage))
 	users, err := newAuthentication(project, w.Accounts)
 	if err != nil {
 		g.http[0].Close()
@@ -65,7 +67,7 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	own := credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])
 	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
-	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
+	pb.RegisterFirestoreServer(g.grpc, &server{store: newStore(project, w), turn: g.path.turn})
 	g.tasks = backends.RegisterTasks(g.grpc)
 	go func() { _ = g.grpc.Serve(listener) }() // ends when it is stopped
 	return g, nil
