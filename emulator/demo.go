@@ -51,7 +51,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 
 	// The demo uses no emulators that the environment names, and none of the user's settings.
 	settings := &settings{}
-	o := backends.Options{Log: backends.Announce(out.W)}
+	o := backends.Options{Log: out.W}
 	l, err := start(ctx, backends.Start, o, 0, settings.get, logging.Stderr{}, timeTravel)
 	if err != nil {
 		return err

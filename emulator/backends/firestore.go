@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -47,7 +47,7 @@ type starter func(program string, arguments ...string) (*process, error)
 // startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one.
 // On systems where a reservation does not hold (see ports.Reserve), it then tries another port if the first is taken.
 func startFirestore(
-	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log *slog.Logger,
+	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log io.Writer,
 ) (*firestoreEmulator, error) {
 	java, err := findJava()
 	if err != nil {
@@ -58,11 +58,9 @@ func startFirestore(
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		began := time.Now()
 		e, err := runFirestore(ctx, start, java, jar, reserved.Address)
 		switch {
 		case err == nil:
-			log.Debug("Firestore emulator started", "address", e.address, "jar", jar, "took", time.Since(began))
 			return e, nil
 		case !errors.Is(err, errPortTaken):
 			return nil, fmt.Errorf("start the Firestore emulator (%s): %w", jar, err)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,7 +39,7 @@ func TestDownload(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "new", "folder")
 			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
 			var told bytes.Buffer
-			path, err := d.fetch(context.Background(), folder, slog.New(slog.NewTextHandler(&told, nil)))
+			path, err := d.fetch(context.Background(), folder, &told)
 			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
 				t.Errorf("nobody is told of the download: %q", told.String())
 			}
@@ -52,7 +52,7 @@ func TestDownload(t *testing.T) {
 					t.Errorf("file %q, %v", got, err)
 				}
 				server.Close() // the second time it is there
-				if again, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler)); again != path || err != nil {
+				if again, err := d.fetch(context.Background(), folder, io.Discard); again != path || err != nil {
 					t.Errorf("second time: %q, %v", again, err)
 				}
 			case err == nil || !strings.Contains(err.Error(), test.want):
@@ -86,7 +86,7 @@ func TestDownloadChecksTheCache(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, d.name), []byte("the emulatoR"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler))
+	path, err := d.fetch(context.Background(), folder, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestTheCLIsEmulatorIsChecked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil ||
+	if _, err := findFirestoreJar(context.Background(), io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "delete it") {
 		t.Errorf("%v", err)
 	}
@@ -115,7 +115,7 @@ func TestTheCLIsEmulatorIsChecked(t *testing.T) {
 func TestDownloadOffline(t *testing.T) {
 	// Nobody listens on the first port.
 	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(),
-		slog.New(slog.DiscardHandler))
+		io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "firebase setup:emulators:firestore") {
 		t.Errorf("error %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,7 +41,7 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("CLOUDSDK_ROOT_DIR", "")
 	expect := func(want string) {
 		t.Helper()
-		if got, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); got != want || err != nil {
+		if got, err := findFirestoreJar(context.Background(), io.Discard); got != want || err != nil {
 			t.Errorf("found %q, %v; want %q", got, err, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own)
 	expect(own)
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own+".missing")
-	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := findFirestoreJar(context.Background(), io.Discard); err == nil {
 		t.Error("a missing file was taken")
 	}
 }
@@ -117,7 +117,7 @@ func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, e
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
+	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, io.Discard)
 }
 
 func TestFirestoreFailures(t *testing.T) {
