@@ -23,7 +23,7 @@ const job = "cleanupOrphanedMedia"
 const maxMemory = 256 << 20
 
 var (
-	objectCount = flag.Int("objects", 4_000, "how many objects there are, a multiple of 2,000; half as many documents")
+	objectCount = flag.Int("objects", 100*smallest, "how many objects there are, a multiple of 2,000; half as many documents")
 	kills       = flag.Int("kills", 0, "how many runs are killed, besides those of TestShards")
 )
 
@@ -36,12 +36,12 @@ func besideOthers(t *testing.T, little bool) {
 }
 
 func TestLoad(t *testing.T) {
-	besideOthers(t, *objectCount <= 4_000 && *kills == 0)
+	besideOthers(t, *objectCount == 100*smallest && *kills == 0)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
 	}
-	if w.units < 20 || w.units%20 != 0 {
+	if w.units < smallest || w.units%smallest != 0 {
 		t.Fatalf("-objects %d is not a multiple of 2,000", *objectCount)
 	}
 	begun := time.Now()
@@ -99,7 +99,7 @@ func (w world) wantActions(t *testing.T, got map[string]report.Counts) {
 	t.Helper()
 	_, posts := w.deletions()
 	for kind, n := range map[string]int{
-		"delete post media":           perPost*w.posts()/10 + w.units,
+		"delete post media":           w.perPost()*w.posts()/10 + w.units,
 		"delete circle image":         perCircle * w.circles() / 10,
 		"delete task attachment":      w.units / 2,
 		"delete orphaned circle post": posts,

@@ -37,7 +37,7 @@ const processes = 8
 // TestShards runs the job in shards, on processes of their own that are called by Cloud Tasks: undisturbed, and once more while
 // processes are killed, the one that splits among them. Each time all that it did is taken back.
 func TestShards(t *testing.T) {
-	besideOthers(t, *objectCount <= 4_000)
+	besideOthers(t, *objectCount == 100*smallest)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() || w.Tasks() == nil {
 		t.Skip("objects come back from the embedded Storage alone, and only the embedded Cloud Tasks can be told to deliver")
@@ -224,9 +224,9 @@ func (s *sharded) last(t *testing.T) *report.Report {
 func (s *sharded) wantWhole(t *testing.T, whole *report.Report) {
 	t.Helper()
 	_, posts := s.deletions()
-	least := perPost*s.posts()/10 + s.units
+	least := s.perPost()*s.posts()/10 + s.units
 	for kind, most := range map[string]int{
-		"delete post media":           least + perPost*posts,
+		"delete post media":           least + s.perPost()*posts,
 		"delete circle image":         perCircle * s.circles() / 10,
 		"delete task attachment":      s.units / 2,
 		"delete orphaned circle post": posts,

@@ -21,7 +21,7 @@ import (
 // TestUndo has a run delete many documents, shows by the command what would come back, brings it back, twice, and runs the job
 // again. Neither the function's process nor the command's may hold more than the function is given.
 func TestUndo(t *testing.T) {
-	besideOthers(t, *reportCount <= 2_000)
+	besideOthers(t, *reportCount <= 1_000)
 	w := world{Project: backendstest.Start(t)}
 	if !w.EmbeddedFirestore() {
 		t.Skip("what is measured is the function and the command on the embedded backends")

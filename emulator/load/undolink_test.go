@@ -31,7 +31,7 @@ import (
 
 const reports = "cleanupReports"
 
-var reportCount = flag.Int("reports", 2_000,
+var reportCount = flag.Int("reports", 1_000,
 	"how many documents a run deletes, all of which are taken back, at most 100,000; over a bad link 5,000 at least")
 
 var reportsNow = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)

@@ -57,12 +57,12 @@ func (w *window) undo() {
 	w.enter()
 	w.heading("Undone: ")
 	w.until(`[...document.querySelectorAll("main .counts th")].some((e) => e.textContent === "After undo")`)
-	w.until(`[...document.querySelectorAll("main button")].some((b) => b.textContent === "Release")`)
 }
 
 // release lets the job delete again what came back, so that other tests find it as it was.
 func (w *window) release() {
 	w.Helper()
+	w.until(`[...document.querySelectorAll("main button")].some((b) => b.textContent === "Release")`)
 	w.press("Release")
 	w.until(`![...document.querySelectorAll("main button")].some((b) => b.textContent === "Release")`)
 }
