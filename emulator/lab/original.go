@@ -10,8 +10,8 @@ import (
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -107,11 +107,7 @@ func (g *plain) each(ctx context.Context, q gofirestore.Query, do func(d snapsho
 
 // eachFile does something with one object after the other.
 func (g *plain) eachFile(ctx context.Context, prefix string, do func(file *storage.ObjectAttrs) error) error {
-	for files := g.bucket.Objects(ctx, &storage.Query{Prefix: prefix}); ; {
-		file, err := files.Next()
-		if errors.Is(err, iterator.Done) {
-			return nil
-		}
+	for file, err := range each.Of(g.bucket.Objects(ctx, &storage.Query{Prefix: prefix})) {
 		if err == nil {
 			err = do(file)
 		}
@@ -119,6 +115,7 @@ func (g *plain) eachFile(ctx context.Context, prefix string, do func(file *stora
 			return fmt.Errorf("the files of %s: %w", prefix, err)
 		}
 	}
+	return nil
 }
 
 // add makes a document with an id of its own.

@@ -16,10 +16,10 @@ import (
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/api/iterator"
 
 	_ "github.com/firesweep/firesweep" // registers all functions: an undo asks what a job's runs can have done
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -278,16 +278,13 @@ type content struct {
 func (w world) content(t *testing.T) content {
 	t.Helper()
 	c := content{objects: map[string]map[string]string{}, posts: w.Documents(t, "posts")}
-	for all := w.Storage(t).Bucket(w.Bucket).Objects(t.Context(), nil); ; {
-		o, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return c
-		}
+	for o, err := range each.Of(w.Storage(t).Bucket(w.Bucket).Objects(t.Context(), nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.objects[o.Name] = o.Metadata
 	}
+	return c
 }
 
 // takeBack takes all runs back, the last first, and releases what came back.

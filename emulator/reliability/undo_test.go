@@ -2,7 +2,6 @@ package reliability
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -34,11 +33,7 @@ func (w *world) state(t *testing.T) map[string]any {
 	for path, data := range left.Documents {
 		all[path] = data
 	}
-	for objects := w.content.Bucket.Objects(t.Context(), nil); ; {
-		o, err := objects.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
+	for o, err := range each.Of(w.content.Bucket.Objects(t.Context(), nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
