@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -199,10 +200,7 @@ func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }() // it was only held
-	_, port, err := net.SplitHostPort(taken.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
 	err = run(t.Context(), []string{"--firestore-port=" + port, "--auth-port=" + port, "--storage-port=0", "--tasks-port=0",
 		"--functions-port=" + port}, &output{})
 	for _, want := range []string{

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,7 +58,7 @@ func startFirestore(
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		e, err := runFirestore(ctx, start, java, jar, reserved.Address)
+		e, err := runFirestore(ctx, start, java, jar, host, reserved)
 		switch {
 		case err == nil:
 			return e, nil
@@ -77,22 +77,20 @@ func startFirestore(
 }
 
 // runFirestore starts Java and waits until the emulator answers, the program ends or time is up.
-func runFirestore(ctx context.Context, start starter, java, jar, address string) (*firestoreEmulator, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
+func runFirestore(
+	ctx context.Context, start starter, java, jar, host string, on *ports.Reservation,
+) (*firestoreEmulator, error) {
 	arguments := slices.Concat(firestoreFlags,
-		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + port})
+		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + strconv.Itoa(on.Port)})
 	p, err := start(java, arguments...)
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitFirestore(ctx, p, address); err != nil {
+	if err := awaitFirestore(ctx, p, on.Address); err != nil {
 		p.stop()
 		return nil, explainJavaFailure(java, p, err)
 	}
-	return &firestoreEmulator{process: p, address: address}, nil
+	return &firestoreEmulator{process: p, address: on.Address}, nil
 }
 
 // awaitFirestore returns when the emulator answers a read.

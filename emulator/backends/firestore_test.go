@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -224,13 +222,5 @@ func freePort(t *testing.T) int {
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	_, text, err := net.SplitHostPort(reserved.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return reserved.Port
 }
