@@ -31,9 +31,9 @@ type rewind struct {
 
 // show takes the run back, makes sure that everything it deleted or changed is as it was, and runs the job once more.
 func (r rewind) show(
-	ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, settings *settings, now time.Time,
+	ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, now time.Time,
 ) (err error) {
-	cfg, err := config.Load(config.For(r.job.Name, settings.get), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
+	cfg, err := config.Load(config.For(r.job.Name, demoEnvironment), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	ShareFirestore                                  bool             // with the other test processes of a "go test"
 	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
 	Now                                             func() time.Time // the clock of tasks; nil is time.Now
-	Log                                             io.Writer        // is told what the user has to wait for, such as a download; nil: nobody is
+	Log                                             io.Writer        // is told of downloads; nil: nobody is
 }
 
 // Backends are the services of Google that the bundle needs, on this machine.

@@ -46,7 +46,8 @@ func runOriginal(ctx context.Context, o order, run original) (_ *report.Report, 
 			err = errors.Join(err, end())
 		}
 	}()
-	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}, o.Google.Dial()...)
+	database := documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}
+	d, err := documents.Open(ctx, database, o.Google.Dial()...)
 	if err != nil {
 		return nil, err
 	}

@@ -195,7 +195,8 @@ func originalBanned(ctx context.Context, g *plain) error {
 // comped.
 func originalComped(ctx context.Context, g *plain) error {
 	var members []string
-	err := g.each(ctx, g.db.Collection("members_products").Where("expiry_at", "<", g.now.Truncate(day)), func(row snapshot) (bool, error) {
+	q := g.db.Collection("members_products").Where("expiry_at", "<", g.now.Truncate(day))
+	err := g.each(ctx, q, func(row snapshot) (bool, error) {
 		members = append(members, fmt.Sprint(row.Data()["member_id"]))
 		_, err := row.Ref.Delete(ctx)
 		return false, err

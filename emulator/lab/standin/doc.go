@@ -1,5 +1,5 @@
-// Package standin stands in for Google's Firestore where a program is measured, not tested, and puts a [Link] before it and before
-// the local Cloud Storage, Authentication and Cloud Tasks of emulator/backends.
+// Package standin stands in for Google's Firestore where a program is measured, not tested, and puts a [Link] before it and
+// before the local Cloud Storage, Authentication and Cloud Tasks of emulator/backends.
 //
 // The Firestore emulator takes milliseconds for what this does in microseconds, and it could not hold millions of documents. Ten
 // million objects would take 11 GB, so the bucket computes them from their numbers.

@@ -44,13 +44,8 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	storage := backends.NewStorage()
 	storage.Compute(bucketName, w.Objects)
 	g.Storage = g.serve(g.path.before(storage))
-	users, err := newAuthentication(project, w.Accounts)
-	if err != nil {
-		g.http[0].Close()
-		return nil, err
-	}
 	accounts := http.NewServeMux()
-	accounts.Handle("/", g.path.before(users))
+	accounts.Handle("/", g.path.before(newAuthentication(project, w.Accounts)))
 	accounts.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"lab","token_type":"Bearer","expires_in":3600}`)) // whoever asked may be gone

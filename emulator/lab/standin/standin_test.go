@@ -228,10 +228,7 @@ func TestAuthentication(t *testing.T) {
 	for i := range 1100 {
 		uids = append(uids, fmt.Sprintf("u%02d", i))
 	}
-	a, err := newAuthentication("p", uids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newAuthentication("p", uids)
 	call := func(method, body string) (int, string) {
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/projects/p/accounts:"+method, strings.NewReader(body)))
