@@ -136,6 +136,8 @@ func TestChildEndsWithItsParent(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			if test.how == "backends" { // what Java runs makes no difference
 				javaAnswersAsFirestore(t, "")
+			} else {
+				t.Parallel()
 			}
 			if signal.Ignored(os.Interrupt) && strings.HasPrefix(test.name, "interrupted") {
 				t.Skip("who runs the tests has them ignore Ctrl-C, and so does what they start")
