@@ -63,9 +63,7 @@ func TestShards(t *testing.T) {
 	s.wantWhole(t, whole)
 	s.takeBack(t, before)
 
-	// What came back is the newest that the bucket holds, and has no owner, as if the database were older than the bucket: whoever
-	// took it back knows why. The shards take this from the run that was split.
-	s.body = `{"lift":["older:posts","older:circles","older:tasks"]}`
+	s.body = asRestored // which the shards take from the run that was split
 	s.kills = *shardKills
 	s.splitAndDie(t)
 	s.finish(t)
