@@ -334,7 +334,7 @@ func originalPlaceholders(ctx context.Context, g *plain) error {
 // originalPlaceholder looks for what refers to one user after the other, and deletes the account, the document and the detail.
 func originalPlaceholder(ctx context.Context, g *plain) error {
 	for i := range g.n {
-		user, err := g.db.Collection("users").Doc(id(placeholderID, i, g.n)).Get(ctx)
+		user, err := g.db.Collection("users").Doc(ids("users", g.n)(i)).Get(ctx)
 		if err != nil {
 			return err
 		}
