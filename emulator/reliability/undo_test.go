@@ -223,7 +223,7 @@ func isTurn(job, test int) bool { return *full || job%3 == test }
 
 // TestUndone has each job's run end at a call, and takes it back.
 func TestUndone(t *testing.T) {
-	tryAll(t, "undone", namesOf(undoneFaults), func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "undone", func(t *testing.T, i int, s subject, try tries) {
 		if needsSoftDelete(t, s); !isTurn(i, 0) {
 			return
 		}
@@ -253,7 +253,7 @@ func tryUndone(t *testing.T, s subject, steps *Steps) (lines []string, tried boo
 
 // TestUndoFaults takes each job's run back with a fault at a call, and then undisturbed.
 func TestUndoFaults(t *testing.T) {
-	tryAll(t, "undo faults", namesOf(undoFaults), func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "undo faults", func(t *testing.T, i int, s subject, try tries) {
 		if !isTurn(i, 1) {
 			return
 		}
