@@ -69,7 +69,9 @@ func TestReadOnly(t *testing.T) {
 			}
 			w := c.Writer(pace.NewRate())
 			_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{},
-				func(documents.Document, bool) (fields, also map[string]any, _ error) { return map[string]any{"lease": nil}, nil, nil })
+				func(documents.Document, bool) (fields, also map[string]any, _ error) {
+					return map[string]any{"lease": nil}, nil, nil
+				})
 			for name, err := range map[string]error{
 				"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
 				"exchange":    exchanged,
