@@ -1,7 +1,6 @@
 package placeholderusers
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -12,21 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestOnlyDetailsWithoutNamespaceAreRead compares what a run with and without details that lack the field costs: only if one lacks it,
-// all are read.
-func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
-	w := newWorld(t)
-	w.SetMany(t, 20, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("%s/mapped%03d", details, i), detail(fmt.Sprint(i), "namespace_id", "g1")
-	})
-	golden := enginetest.NewGolden(t, "namespaces")
-	golden.Run(t, "nothing without a namespace", w.Function, "", "")
-	w.placeholder(t, "recent", false, "last_deletion_attempt_at", now)
-	golden.Run(t, "one with null: one more read, and one for each place", w.Function, "", "")
-	w.placeholder(t, "without", false, "namespace_id", enginetest.Missing, "last_deletion_attempt_at", now)
-	golden.Run(t, "one without the field: all are read", w.Function, "", "")
-}
 
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	w := newWorld(t)
