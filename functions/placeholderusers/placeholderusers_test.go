@@ -30,20 +30,6 @@ func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
 }
 
-func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"mapped", "tried", "gone", "same"} {
-		w.placeholder(t, id, false)
-	}
-	w.Hooks.BeforeApply = func() {
-		w.Set(t, details+"/d-mapped", detail("mapped", "namespace_id", "g1"))
-		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
-		w.Delete(t, details+"/d-gone")
-	}
-	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
-	enginetest.Want(t, "tasks", 1, len(w.Tasks().Pending("")))
-}
-
 // TestPlacesThatNobodyWrote: a misspelt place, in which nothing ever refers to anybody, is named; if all are, nothing is done,
 // and no attempt counts.
 func TestPlacesThatNobodyWrote(t *testing.T) {
