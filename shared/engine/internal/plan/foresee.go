@@ -155,7 +155,9 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 	}
 	then, err := p.decider.StillAbsent(ctx, todo.Then)
 	for _, t := range then {
-		if err == nil && t.Object.Folder {
+		if pinned := p.decider.FollowsPinned(t); pinned != nil {
+			f.add("nothing: " + pinned.Error())
+		} else if err == nil && t.Object.Folder {
 			err = f.folder(ctx, t.Object, todo.At)
 		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
 			f.add(decide.Shown(t, p.Config.Bucket))
