@@ -22,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -112,16 +111,12 @@ func (s *sharded) messages(t *testing.T, text string) (found []string) {
 func TestShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
-	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 40, "")
 	before := s.whole(t)
 	enginetest.Want(t, "status before any shard", report.Partial, before.Status)
 	enginetest.Want(t, "continued before any shard", true, before.Continued)
 	enginetest.Want(t, "shards before any", make([]report.Shard, shards), before.Shards)
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
-		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
-	}
+	s.wantTasks(t, shards, 0)
 	got := s.whole(t)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	for i, shard := range got.Shards {
@@ -198,12 +193,9 @@ func TestShardsAreTakenBackAsOne(t *testing.T) {
 		t.Errorf("%d things are back, %v", n, steps)
 	}
 	s.call(t, "")
-	if s.deliver(t); len(left(t, s.Function)) != 40 {
-		t.Error("what came back is not held")
-	}
-	if n := len(enginetest.LoggedRuns(t, s.Firestore(t))); n != 1 {
-		t.Errorf("%d undo logs, want one", n)
-	}
+	s.deliver(t)
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
+	enginetest.Want(t, "undo logs", 1, len(enginetest.LoggedRuns(t, s.Firestore(t))))
 }
 
 // TestShardThatFailsIsTriedAlone: the others are not done again, and the whole ends as if it had not failed.
@@ -231,12 +223,8 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 		t.Fatalf("lines %v, want %d", lines, 2)
 	}
 	enginetest.Want(t, "severity", "ERROR", lines[1]["severity"])
-	if !strings.Contains(lines[1]["problem"].(string), "no luck") {
-		t.Errorf("%v, want it to hold %q", lines[1]["problem"].(string), "no luck")
-	}
-	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Fatalf("%d tasks, %v", n, err)
-	}
+	has(t, lines[1]["problem"].(string), "no luck")
+	enginetest.Want(t, "tasks that are tried again", 1, s.deliverAgain(t))
 	enginetest.WantReport(t, s.whole(t), report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "plans", map[string]int{"": 1, "t010": 1, "t020": 2, "t030": 1}, plans)
 }
@@ -255,9 +243,7 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 		t.Fatalf("%d: the retry", code)
 	}
 	late := s.shardTask(first, 1)
-	if code := s.call(t, "", late...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d, %d left: a task of a run that another goes on with", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 40, "", late...)
 	killed := errors.New("killed")
 	s.began = func(begin string) error {
 		if begin == "t010" || begin == "t030" {
@@ -270,7 +256,7 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 	}
 	var plans []string
 	s.began = func(begin string) error { plans = append(plans, begin); return nil }
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	s.nextNight(t, "")
 	if len(s.messages(t, "continues the 2 shards that run")) != 1 {
 		t.Error("the log does not say so")
 	}
@@ -302,25 +288,19 @@ func TestShardThatIsKilled(t *testing.T) {
 	id := s.whole(t).RunID
 	s.hold(t, 2, "testJob-dead", start.Add(6*time.Minute))
 	task := s.shardTask(id, 2)
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d, %d left: another run holds the shard", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 40, "", task...)
 	// A scheduled run sees that, and hands over what nobody has begun, which was handed over before.
 	s.call(t, "")
 	if len(s.messages(t, "skipped: run "+id+" is under way in shards")) != 1 || len(s.messages(t, "handed over 3 shards")) != 1 {
 		t.Error("the log does not say that the run is under way")
 	}
-	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, 4+3, 10)
 	with := s.report(t, id)
 	enginetest.Want(t, "status with a shard that was killed", report.Partial, with.Status)
 	enginetest.Want(t, "continued with a shard that was killed", true, with.Continued)
 	enginetest.Want(t, "done with a shard that was killed", 30, with.Actions["delete thing"].Done)
 	s.seconds.Store(361)
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 0, "", task...)
 	if got := s.report(t, id); got.Status != report.Completed || got.Actions["delete thing"].Done != 40 {
 		t.Errorf("in the end: %+v", got)
 	}
@@ -365,7 +345,7 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 					t.Errorf("a retry of the same time: %d, %v, %d left", code, err, len(left(t, s.Function)))
 				}
 			}
-			s.call(t, `{"force":true}`, "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+			s.nextNight(t, `{"force":true}`)
 			if _, err := s.Tasks().Deliver(t.Context(), time.Now().Add(3*time.Hour)); err != nil || len(left(t, s.Function)) != 0 {
 				t.Errorf("forced: %v, %d left", err, len(left(t, s.Function)))
 			}
@@ -413,9 +393,7 @@ func TestLimitCountsShardsThatRunAtOnce(t *testing.T) {
 		}
 	}
 	s.call(t, "", s.shardTask(id, 1)...)
-	if n := len(left(t, s.Function)); n != 30 {
-		t.Errorf("%d left, want 30", n)
-	}
+	enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 }
 
 // TestStopForAllShards: those that have not begun begin nothing.
@@ -429,10 +407,7 @@ func TestStopForAllShards(t *testing.T) {
 	s.began = func(string) error {
 		if planned.Add(1) == 1 {
 			enginetest.Want(t, "holder", id, stateOf(t, s.Function).Leased(s.Clock()))
-			if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
-				t.Error(err)
-			}
-			s.seconds.Add(6)
+			s.stop(t, id)
 		}
 		return nil
 	}
@@ -453,10 +428,9 @@ func TestStopForAllShards(t *testing.T) {
 		t.Error("a retry began anew")
 	}
 	s.began = nil
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 0 {
-		t.Error("the next run does not go on")
-	}
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestShardContinues: a shard that is out of time continues by itself, and the whole waits for it.
@@ -470,9 +444,7 @@ func TestShardContinues(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards+1 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
-	}
+	s.wantTasks(t, shards+1, 0)
 	got := s.whole(t)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "runs", 2, got.Shards[2].Runs)
@@ -537,10 +509,7 @@ func TestSplitWithoutTime(t *testing.T) {
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
 	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
-		if err := jobstate.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
-			t.Error(err)
-		}
-		s.seconds.Add(6)
+		s.stop(t, p.ID)
 		all, err := divide(ctx, p, n)
 		return all, errors.Join(err, p.CheckTime())
 	}
@@ -600,7 +569,7 @@ func TestLimitHoldsForAllThatIsSplitForOneTime(t *testing.T) {
 	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
 		t.Errorf("%v, %d left; want 30: five more are allowed, and each shard has ten", err, len(left(t, s.Function)))
 	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	s.nextNight(t, "")
 	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 20 {
 		t.Errorf("%v, %d left; want 20: the next scheduled run has the limit for itself", err, len(left(t, s.Function)))
 	}
@@ -625,9 +594,7 @@ func TestRefusesWrongShards(t *testing.T) {
 			t.Errorf("%q: %d, want that it is skipped", header, code)
 		}
 	}
-	if n := len(left(t, s.Function)); n != 40 {
-		t.Errorf("%d left", n)
-	}
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 }
 
 // TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
@@ -641,9 +608,7 @@ func TestShardsOfAForeignRecord(t *testing.T) {
 	} {
 		s := newSharded(t).seeded(t)
 		s.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": foreign})
-		if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
-			t.Errorf("%v: %d", foreign, code)
-		}
+		s.wantCall(t, http.StatusInternalServerError, 40, "")
 		if len(s.messages(t, "updateMask.fieldPaths=ranges")) == 0 {
 			t.Errorf("%v: the log does not say how to delete it", foreign)
 		}
@@ -662,9 +627,7 @@ func TestSettingsOfShards(t *testing.T) {
 	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "testJob cannot be split") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if n := len(left(t, s.Function)); n != 40 {
-		t.Errorf("%d left", n)
-	}
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 }
 
 // TestShardsBecomeOne: fewer shards than a run left, and none any more.
@@ -673,10 +636,8 @@ func TestShardsBecomeOne(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	s.Env["SHARDS"] = "1"
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if n := s.deliver(t); n != 2*shards || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
-	}
+	s.nextNight(t, "")
+	s.wantTasks(t, 2*shards, 0)
 	seed(t, s.Function, 4)
 	s.call(t, "")
 	enginetest.Want(t, "tasks", 0, s.deliver(t))
@@ -686,7 +647,7 @@ func TestShardsBecomeOne(t *testing.T) {
 	seed(t, s.Function, 4)
 	s.call(t, "")
 	s.Env["SHARDS"], s.Env["CONTINUE_FOR"] = "1", "0s"
-	if s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)); len(left(t, s.Function)) != 0 {
+	if s.nextNight(t, ""); len(left(t, s.Function)) != 0 {
 		t.Errorf("%v left: nobody can hand shards over, so one run does all", left(t, s.Function))
 	}
 	if s.deliver(t); len(s.messages(t, "starts from the beginning")) != 1 {
@@ -700,13 +661,11 @@ func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.Set(t, "cleanupJobs/testJob", enginetest.From("t005"))
 	s.call(t, "")
-	if s.deliver(t); len(left(t, s.Function)) != 5 {
-		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
-	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 0 {
-		t.Errorf("%v left: the run after it does not begin at the beginning", left(t, s.Function))
-	}
+	s.deliver(t)
+	enginetest.Want(t, "left", 5, len(left(t, s.Function)))
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestFiguresOfAShardThatIsTriedAgain: what failed, or was left, is planned and looked at once more, and counts once.
@@ -726,9 +685,7 @@ func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
 	if got := s.whole(t); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 40, Done: 30, Failed: 10}) {
 		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
 	}
-	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Fatalf("%d tasks, %v", n, err)
-	}
+	enginetest.Want(t, "tasks that are tried again", 1, s.deliverAgain(t))
 	got := s.whole(t)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	if got.Scanned != 40 || len(got.Failures) != 0 {
@@ -745,9 +702,7 @@ func TestShardHeldForTooLong(t *testing.T) {
 	s.hold(t, 2, "testJob-ahead", start.Add(24*time.Hour))
 	for what, headers := range map[string][]string{"a scheduled run": nil, "the shard's task": s.shardTask(id, 2)} {
 		before := len(s.messages(t, "longer than any run may"))
-		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
-			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
-		}
+		s.wantCall(t, http.StatusInternalServerError, 40, "", headers...)
 		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=ranges") {
 			t.Errorf("%s: the log does not say how to go on: %v", what, m)
 		}
@@ -769,9 +724,7 @@ func TestShardBesideADeadOne(t *testing.T) {
 	if holder, until := stateOf(t, s.Function).Holder(); holder != id || !until.Equal(start.Add(6*time.Minute)) {
 		t.Errorf("%s holds it until %s", holder, until)
 	}
-	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
-		t.Error(err)
-	}
+	s.stop(t, id)
 }
 
 // hold has a run hold a shard, as one that was killed does.
@@ -857,9 +810,7 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 5 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, shards, 5)
 	got := s.whole(t)
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "continued", false, got.Continued)
@@ -869,9 +820,7 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 	}
 	s.began = nil
 	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
-	if n := s.deliver(t); n != 1 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %d left: the next run does what is left", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, 1, 0)
 }
 
 // TestUndoBetweenShards: nobody is at work. What was done comes back, and the tasks that come later do nothing.
@@ -885,13 +834,10 @@ func TestUndoBetweenShards(t *testing.T) {
 	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 10 {
-		t.Errorf("%d left, want the ten that came back", len(left(t, s.Function)))
-	}
+	s.wantTasks(t, shards, 40)
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 10, len(left(t, s.Function)))
 }
 
 // TestAsManyShardsAtOnceAsThereMayBe: they all write to one document, as they begin, before they apply, and as they end.
@@ -915,7 +861,5 @@ func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
 		t.Error(err)
 	}
 	enginetest.WantReport(t, s.whole(t), report.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
-	if n := len(s.Summaries(t)); n != 2 {
-		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
-	}
+	enginetest.Want(t, "summaries, of the run that split and of the whole", 2, len(s.Summaries(t)))
 }
