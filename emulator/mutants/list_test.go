@@ -21,7 +21,7 @@ var mutants = []mutant{
 	{"what is reserved does not count", "Spent", `n += r.Reserved`, `n += 0`, "TestLimitCountsShardsThatRunAtOnce"},
 	{"what was done does not count", "Spent", `n += r.Done; i != but`, `n += 0; i != but`, "TestLimitHoldsForAllThatContinues"},
 	{"what a killed shard reserved is forgotten", "Acquire", `r.closed(r.Reserved)`, `r.closed(0)`, "TestKilledCall"},
-	{"MAX_ACTIONS holds for each shard alone", "reserveOf", `limits.Done = spent`, `limits.Done = 0 * spent`, "TestLimitCountsWhatOthersReserveMeanwhile"},
+	{"MAX_ACTIONS holds for each shard alone", "reserveOf", `limits.Done = spent`, `limits.Done = 0 * spent`, "TestLimitCountsShardsThatRunAtOnce/one_plans"},
 	{"an earlier run of the same time does not count", "begin", `s.Earlier = earlier`, `s.Earlier = 0 * earlier`, "TestLimitHoldsForRunsThatAreKilled"},
 	{"missing ids count for each shard alone", "Reserve", `check(s.Spent(i), s.Looked())`, `check(s.Spent(i), looking)`, "TestMissingIDsCountForAllShards"},
 

@@ -31,27 +31,9 @@ func TestStopEndsAChain(t *testing.T) {
 	}
 	s.call(t, "")
 	enginetest.Want(t, "tasks", 0, s.deliver(t))
-	got := s.report(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "stopped", true, got.Stopped)
 	enginetest.Want(t, "continued", false, got.Continued)
-}
-
-// TestLimitCountsWhatOthersReserveMeanwhile: what a shard may do is known when it reserves, not when it begins.
-func TestLimitCountsWhatOthersReserveMeanwhile(t *testing.T) {
-	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.Env["MAX_ACTIONS"] = "15"
-	s.call(t, "")
-	id, inside := s.whole(t).RunID, false
-	s.began = func(string) error { // another shard runs while this one plans
-		if !inside {
-			inside = true
-			s.call(t, "", s.shardTask(id, 3)...)
-		}
-		return nil
-	}
-	s.call(t, "", s.shardTask(id, 1)...)
-	enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 }
 
 // TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -144,12 +145,6 @@ func (s *slow) reports(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// report returns the report of the one run that was saved.
-func (s *slow) report(t *testing.T) *report.Report {
-	t.Helper()
-	return onlyReport(t, s.Function)
-}
-
 // onlyReport returns the report of the one run that was saved.
 func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	t.Helper()
@@ -157,14 +152,17 @@ func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	if len(runs) != 1 {
 		t.Fatalf("%d runs are saved, want one", len(runs))
 	}
-	for id, data := range runs {
-		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rep
+	return reportOf(t, f, slices.Collect(maps.Keys(runs))[0])
+}
+
+// reportOf returns the report of a run that was saved.
+func reportOf(t *testing.T, f *enginetest.Function, id string) *report.Report {
+	t.Helper()
+	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: f.Documents(t, "cleanupRuns")[id]})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	return rep
 }
 
 // task returns the header of the task that continues a run after a call.
@@ -185,7 +183,7 @@ func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	if rest := left(t, s.Function); len(rest) != 0 {
 		t.Errorf("%v left", rest)
 	}
-	rep := s.report(t)
+	rep := onlyReport(t, s.Function)
 	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete thing", 9))
 	enginetest.Want(t, "scanned", 0, rep.Scanned)
 	enginetest.Want(t, "continued", false, rep.Continued)
@@ -226,15 +224,7 @@ func TestContinuesOnce(t *testing.T) {
 		again := task(id, id)
 		s.wantCall(t, http.StatusOK, 3, "", again...)
 	}
-	skipped := 0
-	for _, line := range s.LogLines(t) {
-		if strings.HasPrefix(line["message"].(string), "testJob skipped: it was to continue run testJob-") {
-			skipped++
-		}
-	}
-	if skipped != 5 {
-		t.Errorf("the log tells of %d tasks that came too late, want 5", skipped)
-	}
+	enginetest.Want(t, "tasks that came too late", 5, len(linesWith(t, s.Function, "testJob skipped: it was to continue run testJob-")))
 }
 
 // TestContinuesAfterAFailure: a run that answers 500 has its task delivered again, and that continues where it ended.

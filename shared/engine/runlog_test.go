@@ -326,10 +326,9 @@ func TestStopTimeReached(t *testing.T) {
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
-	f.Run(t, "")
-	if line := oneLine(t, f, "does not keep up"); line["alert"] != "behind" {
-		t.Errorf("line %v", line)
-	}
+	enginetest.Want(t, "status", report.Partial, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "alert", any("behind"), oneLine(t, f, "does not keep up")["alert"])
 	canceled := newFunction(t, thingsJob(2))
 	canceled.StopAfter = time.Minute
 	seed(t, canceled, 3)

@@ -175,7 +175,7 @@ func TestSectionsOfShards(t *testing.T) {
 	if _, err := s.deliverOnce(t); err == nil {
 		t.Error("shards are aborted, and nobody hears it")
 	}
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	if got.Status != report.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
 		!strings.HasPrefix(got.Failures[0].Error, "pass odd: MAX_MISSING_PERCENT: ") {
 		t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, left(t, s.Function))

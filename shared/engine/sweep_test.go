@@ -220,18 +220,27 @@ func TestLeaseOutlastsTheTimeout(t *testing.T) {
 	}
 }
 
+// TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
+// checkpoint stay.
 func TestRunThatLostItsLease(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
-	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
-	rep := f.Run(t, "")
-	if rep.Status != report.Completed {
-		t.Errorf("report %+v", rep)
-	}
-	enginetest.Want(t, "the other run's lease was touched", other, job(t, f))
-	if f.Documents(t, "cleanupRuns")[rep.RunID]["status"] != "completed" {
-		t.Error("the run's report is not saved")
+	for lost := range 2 {
+		f := newFunction(t, thingsJob(10))
+		other := enginetest.Leased("testJob-other", start.Add(time.Hour))
+		if lost == 0 {
+			seed(t, f, 1)
+			f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
+		}
+		f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+			if lost == 1 && n == 2 { // the first took the lease
+				f.Set(t, "cleanupJobs/testJob", other)
+			}
+			return send()
+		})
+		got := f.Run(t, "")
+		enginetest.Want(t, "status", report.Completed, got.Status)
+		enginetest.Want(t, "the other run's lease", other, job(t, f))
+		enginetest.Want(t, "saved", any("completed"), f.Documents(t, "cleanupRuns")[got.RunID]["status"])
+		oneLine(t, f, "lost its lease")
 	}
 }
 
@@ -621,10 +630,8 @@ func TestLostAnswersOfTheLease(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
-	got := f.Run(t, "")
-	if got.Status != report.Completed || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("report %+v, lease %v", got, enginetest.Holder(job(t, f)))
-	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {

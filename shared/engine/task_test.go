@@ -184,18 +184,6 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-func TestStopAfter(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	f.StopAfter = time.Minute
-	seed(t, f, 3)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
-	if got := f.Run(t, ""); got.Status != report.Partial || len(left(t, f)) != 3 {
-		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
-	}
-}
-
 // TestWorkerWhoseTodoStays is denied the end of what it had to do, of which nobody but another call for the same task would know: so it
 // fails, and that call finishes it.
 func TestWorkerWhoseTodoStays(t *testing.T) {
