@@ -23,7 +23,7 @@ type Objects struct {
 	// objects are not deleted, so a reason is not put together before it is needed.
 	Reason func(why string, uploaded time.Time) string
 	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
-	Named cleanup.Namer
+	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
 }
 
 // Verdict is what becomes of an object.
@@ -94,7 +94,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[
 		}
 		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
 			var err error
-			if named, err = f.Named.Names(ctx, p.Documents, p.Run); err != nil {
+			if named, err = f.Named(ctx, p.Documents, p.Run); err != nil {
 				return err
 			}
 		}
