@@ -27,7 +27,9 @@ func Declared(r rule.Rule, now time.Time) Sample {
 	}
 	d := declared{Rule: r, now: now}
 	for i := range 2 {
-		d.add(fmt.Sprintf("due-%d", i+1), d.fields(i), true)
+		id := fmt.Sprintf("due-%d", i+1)
+		d.add(id, d.fields(i), true)
+		d.addNewer(id)
 	}
 	for _, a := range r.Age {
 		if a.Field == "" {
@@ -42,7 +44,7 @@ func Declared(r rule.Rule, now time.Time) Sample {
 	}
 	for i, c := range r.Where {
 		other := d.fields(0)
-		if value, there := unmet(c); !strings.Contains(c.Field, "{") && len(c.Any) == 0 {
+		if value, there := unmet(c); !strings.ContainsAny(c.Field, "{[*") && len(c.Any) == 0 {
 			if !there {
 				remove(other, c.Field)
 			} else {
@@ -62,6 +64,17 @@ func Declared(r rule.Rule, now time.Time) Sample {
 		d.keep(fmt.Sprintf("kept-%d", i+1), u)
 	}
 	return d.sample
+}
+
+// addNewer adds the documents that are the newest in place of one that is due.
+func (d *declared) addNewer(id string) {
+	for _, u := range d.Unless {
+		for n := range u.Newest {
+			newer := d.fields(0)
+			put(newer, d.Age[0].Field, d.Age[0].Value(d.Age[0].Cutoff(d.now)))
+			d.sample.Documents = append(d.sample.Documents, kept(fmt.Sprintf("%s-newer-%d", d.at(d.name(id)), n), newer))
+		}
+	}
 }
 
 type declared struct {
@@ -84,7 +97,11 @@ func (d *declared) fields(n int) map[string]any {
 		}
 	}
 	for _, u := range d.Related() {
-		for _, field := range d.Fields(u) {
+		fields := d.Fields(u)
+		if u.Per != "" && u.Per != "{parent}" {
+			fields = append(fields, u.Per)
+		}
+		for _, field := range fields {
 			if !d.said(field) {
 				put(data, field, "nobody")
 			}
@@ -153,6 +170,7 @@ func remove(data map[string]any, path string) {
 
 // put sets the value at a path. A part of the path that ends in [] stands for a list.
 func put(data map[string]any, path string, value any) {
+	path = strings.ReplaceAll(path, ".*", ".entry")
 	part, rest, deeper := strings.Cut(path, ".")
 	name, list := strings.CutSuffix(part, "[]")
 	if deeper {
@@ -216,6 +234,11 @@ func valueAt(data map[string]any, path string) any {
 // keep adds a document that something keeps, and what keeps it.
 func (d *declared) keep(id string, u rule.Relation) {
 	data := d.fields(0)
+	if u.Newest > 0 && (u.Per == "" || d.said(u.Per)) {
+		return // there are newer ones
+	} else if u.Newest > 0 && u.Per != "{parent}" {
+		put(data, u.Per, "somebody")
+	}
 	for _, field := range d.Fields(u) {
 		if d.said(field) {
 			return // the documents that are due have the same keeper
@@ -235,6 +258,7 @@ func (d *declared) keep(id string, u rule.Relation) {
 	}
 	keeper := ""
 	switch {
+	case u.Newest > 0:
 	case u.Document != "":
 		keeper = d.fill(u.Document, at, name, data)
 	case u.Account != "":
@@ -275,6 +299,11 @@ func (d *declared) add(id string, data map[string]any, due bool) {
 				continue
 			}
 			put(fields, path, value)
+		}
+		if list, isList := strings.CutSuffix(d.Remove, "[]"); isList {
+			put(fields, list, []any{})
+		} else if d.Remove != "" {
+			put(fields, strings.TrimSuffix(d.Remove, ".*"), map[string]any{})
 		}
 		d.sample.Documents = append(d.sample.Documents, marked(at, data, fields))
 	default:

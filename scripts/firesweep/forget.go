@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,19 +18,17 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // forgotten is what became of a user: a receipt without any field's contents. docs/command.md documents it as JSON.
 type forgotten struct {
-	UID     string         `json:"uid"`
-	Project string         `json:"project"`
-	Rules   []string       `json:"rules"` // that were turned round
-	Plan    planned        `json:"plan"`
-	Applied bool           `json:"applied"`
-	By      string         `json:"by,omitempty"`
-	Report  *report.Report `json:"report,omitempty"` // of the run
-	Error   string         `json:"error,omitempty"`  // why there is none
-	Did     *did           `json:"did,omitempty"`    // nil: nothing is kept of it
+	UID     string    `json:"uid"`
+	Project string    `json:"project"`
+	Rules   []string  `json:"rules"` // that were turned round
+	Plan    planned   `json:"plan"`
+	Run     *shownRun `json:"run,omitempty"`   // nil: nothing was run
+	Error   string    `json:"error,omitempty"` // what is not known of the run, or why there is none
 }
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -96,15 +93,12 @@ second time there is nothing to do.`,
 	return c
 }
 
-// forgetPattern is how a run's id begins that forgot a user. Each user has a job, so that no run does what another's left to do.
-var forgetPattern = regexp.MustCompile(`^(forget[0-9a-f]{24})-`)
-
-// forgets makes known the job that forgets a user, and returns it with the names of the rules. Whose it is decides nothing of
-// what its runs can have done.
+// forgets makes known the job that forgets a user, and returns it with the names of the rules. Each user has a job, so that no run
+// does what another's left to do. Who it is does not matter for what its runs can have done.
 func (a *application) forgets(name, uid string) (e manifest.Entry, names []string, err error) {
 	e = manifest.Entry{Name: name, Trigger: manifest.Schedule, TimeoutSeconds: 540, Roles: map[config.Backend][]string{
 		config.Firestore: {"roles/datastore.user"}, config.Auth: {"firesweepAccountDeleter", "firesweepAccountReader"}}}
-	var rules []declared.Named
+	var rules []rule.Rule
 	for _, of := range a.used() {
 		if of.Rule == nil || !of.DeletesAccounts() && !of.ReadsAccounts() {
 			continue
@@ -112,7 +106,7 @@ func (a *application) forgets(name, uid string) (e manifest.Entry, names []strin
 		if of.UsesStorage() {
 			e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
 		}
-		rules, names = append(rules, declared.Named{Name: of.Name, Rule: *of.Rule}), append(names, of.Name)
+		rules, names = append(rules, *of.Rule), append(names, of.Name)
 	}
 	job, err := declared.Forget(name, uid, rules)
 	if err != nil {
@@ -132,7 +126,6 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 	if !a.json || apply && !yes {
 		p.Say(screen.Bold, 0, 2, "What belongs to the user %s in %s, by %s:", r.UID, r.Project, strings.Join(r.Rules, ", "))
 		p.planned(r.Plan, true)
-		p.printIndexes([]planned{r.Plan})
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -150,44 +143,29 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 	if err := a.checkRights(ctx, []manifest.Entry{job}); err != nil {
 		return err
 	}
-	r.Applied, r.By = true, who()
 	stop = a.progress(ctx, doing("forgetting the user"))
 	rep, err := here{app: a}.call(ctx, job.Name, order{Force: o.Force, Lift: o.Lift})
 	stop()
-	if r.Report = rep; err != nil {
-		r.Error = err.Error()
-	}
 	if rep != nil {
-		log, err := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
-		switch {
-		case err == nil:
-			r.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
-		case !errors.Is(err, restore.ErrNoLog):
-			r.Error = err.Error()
+		r.Run = &shownRun{Report: rep}
+		log, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
+		if unread == nil {
+			r.Run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
+		} else if !errors.Is(unread, restore.ErrNoLog) {
+			err = errors.Join(err, unread)
 		}
 	}
-	return a.show(r, func(p *printer) { p.receipt(r) }, r.Error != "" || rep.Status != report.Completed)
-}
-
-// receipt prints what became of a user.
-func (p *printer) receipt(r forgotten) {
-	p.Say(screen.Bold, 0, 2, "Receipt: the user %s in %s, by %s", r.UID, r.Project, r.By)
-	if r.Error != "" {
-		p.Say(screen.Red, 2, 2, "%s", r.Error)
+	if err != nil {
+		r.Error = err.Error()
 	}
-	if r.Report == nil {
-		return
-	}
-	p.head(r.Report)
-	t := totals(r.Report)
-	p.Say("", 2, 2, "run %s: %d of %d done, %d changed meanwhile, %d failed", r.Report.RunID, t.Done, t.Planned, t.Changed, t.Failed)
-	p.Kept(r.Report)
-	p.failures(r.Report)
-	if r.Did != nil {
-		p.did(r.Did, r.Report.RunID)
-		p.Say("", 2, 2, "It brings the user back, until the undo log is gone (UNDO_DAYS).")
-	}
-	if r.Report.Status != report.Completed {
-		p.Say(screen.Yellow, 2, 2, "Not all is done: forget the user once more.")
-	}
+	return a.show(r, func(p *printer) {
+		p.Say(screen.Bold, 0, 2, "Receipt: the user %s in %s", r.UID, r.Project)
+		if r.Error != "" {
+			p.Say(screen.Red, 2, 2, "%s", r.Error)
+		}
+		if rep != nil {
+			p.run(*r.Run, rep.RunID, nil)
+			p.Say("", 2, 2, "Undo brings the user back, until its log is gone (UNDO_DAYS).")
+		}
+	}, err != nil || rep.Status != report.Completed)
 }

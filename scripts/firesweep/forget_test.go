@@ -72,8 +72,8 @@ func TestForget(t *testing.T) {
 
 	o.in = "hana\n"
 	out, _ = o.ends(t, exitFine, "forget", "--apply", "hana")
-	wantParts(t, out, "Receipt: the user hana in "+o.ID+", by ", "2 of 2 done", "users/hana/prefs/p", "delete account", "delete objects below",
-		"posts: postHolds/{id} exists", "It brings the user back, until the undo log is gone")
+	wantParts(t, out, "Receipt: the user hana in "+o.ID, "run --here by ", "Everything due is done", "users/hana/prefs/p", "delete account", "delete objects below",
+		"posts: postHolds/{id} exists", "Undo brings the user back, until its log is gone")
 	if strings.Contains(out, secret) || strings.Contains(out, "hana@example.com") {
 		t.Errorf("the receipt holds contents:\n%s", out)
 	}
@@ -109,24 +109,28 @@ func TestForgetForPrograms(t *testing.T) {
 	o := newOperator(t)
 	o.forgetful(t)
 	held := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "ken"))
-	want(t, "kept of ken", map[string]int{"users: legalHolds/{id} exists": 1}, held.Report.Kept)
-	want(t, "done of ken", report.Counts{Planned: 1, Done: 1}, held.Report.Actions["delete document"])
+	want(t, "kept of ken", map[string]int{"users: legalHolds/{id} exists": 1}, held.Run.Kept)
+	want(t, "done of ken", report.Counts{Planned: 1, Done: 1}, held.Run.Actions["delete document"])
 	want(t, "accounts", []string{"hana", "ken"}, o.Accounts(t))
 
+	o.env["MAX_ACTIONS"] = "1"
+	out, _ := o.ends(t, exitFailed, "forget", "hana")
+	wantParts(t, out, "aborted", "firesweep forget --force UID", "Nothing was changed.")
+	delete(o.env, "MAX_ACTIONS")
 	o.FailDelete(t, "hana", "INTERNAL_ERROR")
-	out, _ := o.ends(t, exitFailed, "forget", "--apply", "--yes", "--json", "hana")
-	want(t, "status", report.Failed, parsed[forgotten](t, out).Report.Status)
+	out, _ = o.ends(t, exitFailed, "forget", "--apply", "--yes", "--json", "hana")
+	want(t, "status", report.Failed, parsed[forgotten](t, out).Run.Status)
 	o.FailDelete(t, "hana", "")
 	o.Delete(t, "legalHolds/ken")
 	o.Set(t, "legalHolds/x", map[string]any{})
 	other := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "ken"))
-	want(t, "done of ken, now", 1, other.Report.Done())
+	want(t, "done of ken, now", 1, other.Run.Done())
 	want(t, "whose forgetting was interrupted", []string{"hana"}, o.Accounts(t))
 	out = o.well(t, "forget", "--apply", "--yes", "--json", "hana")
 	want(t, "accounts, finished", 0, len(o.Accounts(t)))
 	r := parsed[forgotten](t, out)
-	want(t, "receipt", []any{"hana", o.ID, []string{"cleanupUsers", "cleanupPosts"}, true}, []any{r.UID, r.Project, r.Rules, r.Applied})
-	if !json.Valid([]byte(out)) || strings.Contains(out, secret) || r.Did == nil {
+	want(t, "receipt", []any{"hana", o.ID, []string{"cleanupUsers", "cleanupPosts"}}, []any{r.UID, r.Project, r.Rules})
+	if !json.Valid([]byte(out)) || strings.Contains(out, secret) || r.Run.Did == nil {
 		t.Errorf("the receipt: %s", out)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -76,8 +77,8 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 
 // entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
-	if of := forgetPattern.FindStringSubmatch(runID); of != nil && a.Jobs[of[1]].Name == "" {
-		e, _, err := a.forgets(of[1], "anybody")
+	if name, _, _ := strings.Cut(runID, "-"); advice.Forgets(name) && a.Jobs[name].Name == "" {
+		e, _, err := a.forgets(name, "anybody")
 		return e, err == nil
 	}
 	for _, e := range a.All {

@@ -124,7 +124,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	var at far
 	o.Progress = func(done, total int) { at.set(what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	if forgetPattern.MatchString(runID) {
+	if advice.Forgets(job.Name) {
 		o.Warn("the run forgot a user, and undoing it brings that user back")
 	}
 	stop := a.progress(c.Context(), at.now)

@@ -2,11 +2,14 @@ package declared
 
 import (
 	"maps"
+	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
@@ -32,6 +35,12 @@ func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[stri
 	data, fields := maps.Clone(d.Data), map[string]any{}
 	if data == nil {
 		data = map[string]any{}
+	}
+	if c.Remove != "" {
+		left, _ := judgeEntries(c.Rule, own{fields: d.Lookup, at: map[string]time.Time{
+			criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}, run.Now)
+		field, whole := cascade.Changed(data, strings.TrimSuffix(strings.TrimSuffix(c.Remove, "[]"), ".*"), left)
+		fields[field] = whole
 	}
 	for path, value := range c.Set {
 		switch value {

@@ -14,32 +14,23 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// Named is a rule with its name.
-type Named struct {
-	Name string
-	rule.Rule
-}
-
-// ErrNoAccounts says that no rule says anything of accounts.
-var ErrNoAccounts = errors.New(`no rule says whose anything is: name the account in gone, unless or with, as in ` +
-	`"gone": [{"account": "{userId}"}]; a rule with "schedule": "never" is for forget only`)
-
 // Forget returns the job that does for one user what rules say of accounts, backwards. By a rule with an account in gone, unless or
 // with, documents go (or change, with set) that name this user there and nobody else, with all that goes along; then the account.
 // where and age do not count, nothing is archived, and copies in archives go too. Whatever else keeps a document keeps it. The
-// error says which rule cannot be turned round, or is [ErrNoAccounts].
-func Forget(name, uid string, rules []Named) (cleanup.Job, error) {
+// error says which rule cannot be turned round, or that none says anything of accounts.
+func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 	if !accounts.Deletable(uid) || !documents.ValidID(uid) {
 		return cleanup.Job{}, fmt.Errorf("%q is no uid: it has 1 to 128 bytes, no slash and no blanks at its ends", uid)
 	}
-	f := forgetting{uid: uid, looked: &keepers{}}
+	f := forgetting{uid: uid}
 	for _, r := range rules {
 		if err := f.turn(r); err != nil {
 			return cleanup.Job{}, err
 		}
 	}
-	if len(f.parts) == 0 && !slices.ContainsFunc(rules, func(r Named) bool { return r.Accounts != "" }) {
-		return cleanup.Job{}, ErrNoAccounts
+	if len(f.parts) == 0 && !slices.ContainsFunc(rules, func(r rule.Rule) bool { return r.Accounts != "" }) {
+		return cleanup.Job{}, errors.New(`no rule says whose anything is: name the account in gone, unless or with, as in ` +
+			`"gone": [{"account": "{userId}"}]; a rule with "schedule": "never" is for forget only`)
 	}
 	f.dropCovered()
 	slices.SortStableFunc(f.parts, func(a, b *part) int { return a.turn() - b.turn() })
@@ -58,20 +49,19 @@ type forgetting struct {
 	uid     string
 	parts   []*part
 	account *cleanup.AccountRule
-	looked  *keepers // of the account
 }
 
 // part is what rules say alike of documents in one place that name the account in one way. It is one rule of the job.
 type part struct {
 	documentsOf
-	name    string // of its rules
+	name    string
 	account string // how a document names the account, such as {userId}
 	copies  bool   // its documents are copies in an archive
 	sweep   cleanup.AnyRule
 }
 
 // turn adds what a rule says of accounts.
-func (f *forgetting) turn(r Named) error {
+func (f *forgetting) turn(r rule.Rule) error {
 	var done []string
 	for _, related := range slices.Concat(r.Gone, r.Unless, r.With) {
 		account := related.Account
@@ -80,14 +70,18 @@ func (f *forgetting) turn(r Named) error {
 		}
 		done = append(done, account)
 		if strings.LastIndexByte(account, '{') > 0 || !strings.HasSuffix(account, "}") || account == "{parent}" {
-			return fmt.Errorf("%s: account: %q cannot be turned round: a hole must be the whole uid, as in {userId}", r.Name, account)
+			return fmt.Errorf("%s: account %s cannot be turned round: a hole must be the whole uid, as in {userId}", r.Source(), account)
 		}
-		p := part{name: r.Name, account: account}
-		p.Rule = r.Rule
+		field := strings.TrimSuffix(strings.TrimSuffix(strings.Trim(account, "{}"), "[]"), ".*")
+		if _, changes := r.Set[field]; !changes && !r.Deletes() {
+			return fmt.Errorf("%s: set leaves %s, so it forgets nobody: set %s too, or delete the document", r.Source(), account, field)
+		}
+		p := part{account: account}
+		p.Rule = r
 		p.Where, p.Age, p.Archive, p.Because, p.With = nil, rule.Ages{}, "", account+" is the uid", slices.Clone(r.With)
 		f.add(p)
 		if r.Archive != "" {
-			p.copies, p.name, p.Collection, p.CollectionGroup = true, p.name+", archived", r.Archive, ""
+			p.copies, p.Collection, p.CollectionGroup = true, r.Archive, ""
 			p.With = []rule.Relation{{Subcollection: rule.Everything}} // nothing else reads what is below a copy
 			f.add(p)
 		}
@@ -99,13 +93,15 @@ func (f *forgetting) turn(r Named) error {
 func (f *forgetting) add(p part) {
 	for _, other := range f.parts {
 		if p.Deletes() && other.Deletes() && p.Source() == other.Source() && p.account == other.account {
-			other.name += " and " + p.name
 			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
 			other.takes(p.With)
 			return
 		}
 	}
-	p.name += ", by " + p.account
+	p.name = fmt.Sprintf("%s by %s", p.Source(), p.account)
+	if !p.Deletes() {
+		p.name += fmt.Sprintf(", set %d", len(f.parts))
+	}
 	f.parts = append(f.parts, &p)
 }
 
@@ -144,14 +140,10 @@ func (p *part) turn() int {
 	switch {
 	case !p.Deletes():
 		return 2
-	case p.takesBelow() || p.takesAccount():
+	case p.takesBelow() || p.DeletesAccounts():
 		return 1
 	}
 	return 0
-}
-
-func (p *part) takesAccount() bool {
-	return slices.ContainsFunc(p.With, func(w rule.Relation) bool { return w.Account != "" })
 }
 
 func (p *part) takesBelow() bool {
@@ -180,32 +172,25 @@ func (p *part) judgeMine(i item, run cleanup.Run) (d cleanup.Decision) {
 		d = cleanup.Keep("in another place of that name")
 	case !p.mine(i.Document):
 		d = cleanup.Keep(p.account + " does not name this user alone")
-	case p.isSet(i.Document):
-		d = cleanup.Keep("it is already as the rule sets it")
 	default:
 		d = p.judge(i, run)
 	}
 	if d.Kind == "" && d.Reason != "" {
-		d.Reason = p.Source() + ": " + d.Reason
-		d.Notice = &cleanup.Notice{Message: i.Path + " is kept: " + d.Reason}
+		return p.named(i.Document, d)
 	}
 	return d
 }
 
-// isSet reports whether a document has the fields that the rule sets.
-func (p *part) isSet(d documents.Document) bool {
-	for field, value := range p.Set {
-		held, there := d.Lookup(field)
-		if is := reflect.DeepEqual(held, value) || value == rule.Now; there != (value != rule.Delete) || there && !is {
-			return false
-		}
-	}
-	return !p.Deletes()
+// named names a document that is kept, because a receipt must.
+func (p *part) named(d documents.Document, kept cleanup.Decision) cleanup.Decision {
+	kept.Reason = p.Source() + ": " + kept.Reason
+	kept.Notice = &cleanup.Notice{Message: d.Path + " is kept: " + kept.Reason}
+	return kept
 }
 
 // accountRule deletes the account, unless a document keeps it: one that a rule about accounts names, or one of the user that keeps
 // what is the user's, such as a legal hold.
-func (f *forgetting) accountRule(rules []Named) *cleanup.AccountRule {
+func (f *forgetting) accountRule(rules []rule.Rule) *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Judge: func(a accounts.Account, _ cleanup.Run) cleanup.Decision {
 		if a.UID != f.uid {
 			return cleanup.Keep("another account")

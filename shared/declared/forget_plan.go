@@ -2,6 +2,7 @@ package declared
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// plan proposes all that is the user's, the account last. It saves no checkpoint: what is done is not found again.
+// plan proposes all that is the user's, the account last. It begins at the beginning, for what is done is not found again.
 func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	account, err := f.find(ctx, p)
 	if err != nil {
@@ -26,7 +27,7 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 		*part.keepers = keepers{}
 		err := part.each(ctx, p, func(found []documents.Document) error {
 			found = slices.DeleteFunc(found, func(d documents.Document) bool {
-				goesAlong = goesAlong || part.takesAccount() && part.mine(d)
+				goesAlong = goesAlong || part.DeletesAccounts() && part.mine(d)
 				return seen[d.Ref()] || part.keepsBelow(ctx, p, d, kept)
 			})
 			loaded, err := p.LoadAhead(ctx, part.sweep, found)
@@ -56,13 +57,13 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	if err != nil {
 		return err
 	}
-	*f.looked = keepers{}
+	looked := &keepers{}
 	for collection, l := range considered.Lookups {
 		if l.Asked > 0 {
-			f.looked.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
+			looked.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
 		}
 	}
-	return f.looked.report(ctx, p)
+	return looked.report(ctx, p)
 }
 
 // find returns the user's account, if there is one. If not, it must not be a tenant's, of which nothing would tell.
@@ -71,88 +72,69 @@ func (f *forgetting) find(ctx context.Context, p *cleanup.Planner) ([]accounts.A
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
-	switch may, err := p.Accounts.Tenants(ctx); {
-	case err != nil:
-		return nil, fmt.Errorf("there is no account %s, and it is unknown whether it is a tenant's (Identity Platform): %w", f.uid, err)
-	case may:
-		return nil, fmt.Errorf("the project itself has no account %s, and it allows tenants (Identity Platform), whose accounts are not found "+
-			"here: delete a tenant's user by hand, or, if no tenant has accounts, switch multi-tenancy off", f.uid)
+	may, err := p.Accounts.Tenants(ctx)
+	if may {
+		err = errors.New("the project allows tenants: delete a tenant's user by hand or, if no tenant has accounts, switch multi-tenancy off")
 	}
-	return nil, nil
+	if err != nil {
+		err = fmt.Errorf("there is no account %s, unless it is a tenant's (Identity Platform), which is not found here: %w", f.uid, err)
+	}
+	return nil, err
 }
 
 // keepsBelow reports whether a document that takes along what is below it stays because something of that is kept.
 func (p *part) keepsBelow(ctx context.Context, plan *cleanup.Planner, d documents.Document, kept []string) bool {
 	below := p.takesBelow() && slices.ContainsFunc(kept, func(path string) bool { return strings.HasPrefix(path, d.Path+"/") })
 	if below {
-		reason := p.Source() + ": a document below it is kept"
-		plan.KeepJudged(ctx, d.Path, cleanup.Decision{Reason: reason, Notice: &cleanup.Notice{Message: d.Path + " is kept: " + reason}})
+		plan.KeepJudged(ctx, d.Path, p.named(d, cleanup.Keep("a document below it is kept")))
 	}
 	return below
 }
 
-// each calls consider with the documents that name the user, of which it has looked at others too where no index tells them apart.
+// each calls consider with the documents that name the user, page by page.
 func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]documents.Document) error) error {
-	q, exact, err := p.naming(plan.Documents.Ref("users/" + p.forgets))
+	q, exact, err := p.naming(plan.Documents)
 	if err != nil {
 		return err
 	}
-	from, read := documents.Cursor(""), 0
-	for more := true; more && err == nil; {
-		if err := plan.CheckTime(); err != nil {
-			return err
-		}
-		var found []documents.Document
-		found, more, err = plan.FirstToJudge(ctx, p.sweep, q, from, min(PageSize, p.Judges()+1-read))
-		if err != nil {
-			return err
-		}
-		plan.Scanned(len(found))
-		if read += len(found); read > p.Judges() || more && len(q.From) > 0 {
+	read := 0
+	return plan.EachPage(ctx, q, "", func(found []documents.Document) error {
+		if read += len(found); read > p.Judges() {
 			return fmt.Errorf("%s: more than %d documents of %s must be read to find those of one user: raise maxReads, or write the uid "+
-				"into a field and name that", p.name, read-1, p.Source())
-		}
-		if more {
-			if from, err = q.After(found[len(found)-1]); err != nil {
-				return err
-			}
+				"into a field and name that", p.name, p.Judges(), p.Source())
 		}
 		if !exact {
 			found = slices.DeleteFunc(found, func(d documents.Document) bool { return !p.mine(d) })
 		}
-		if len(found) > 0 {
-			err = consider(found)
-		}
-	}
-	return err
+		return consider(found)
+	})
 }
 
-// naming returns the query for documents that name the user. reference refers to the user's document. exact says that it returns no
-// others. Firestore has no index of ids in many collections, so there it goes through all.
-func (p *part) naming(reference any) (q documents.Query, exact bool, err error) {
-	if q = p.Query(time.Time{}); !p.Deletes() { // without an age, the time does not matter
-		q.Select = nil // what is there is compared with what is set
-	}
+// naming returns the query for documents that name the user. exact says that it returns no others. Firestore has no index of ids in
+// many collections, so there it goes through all.
+func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err error) {
+	q = p.Query(time.Time{}) // without an age, the time does not matter
 	uid, hole := p.forgets, strings.Trim(p.account, "{}")
 	list, isList := strings.CutSuffix(hole, "[]")
 	keys, isMap := strings.CutSuffix(hole, ".*")
-	of := append(documents.NamesOf(uid), reference)
-	switch place := strings.Replace(p.Collection, p.account, uid, 1); {
-	case place != p.Collection && !strings.Contains(strings.Replace(p.Collection, p.account, "", 1), "{"):
-		q.Collection, q.Group = place, false
-		return q, true, nil
-	case place != p.Collection, hole == "id" && p.IsGroup():
+	of := append(documents.NamesOf(uid), in.Ref("users/"+uid))
+	switch before, after, bound := strings.Cut(p.Collection, p.account); {
+	case bound && !strings.Contains(before+after, "{"):
+		q.Collection, q.Group = before+uid+after, false
+	case bound, hole == "id" && p.IsGroup():
 		return q, false, nil
 	case hole == "id":
-		q.OrderBy, q.From, q.Until = documents.NameOnly, []any{uid}, []any{uid + "!"}
+		end := "!"
 		if p.copies {
-			q.Until = []any{uid + "A"} // after @, with which the id of a second copy goes on
+			end = "A" // after @, with which the id of a second copy goes on
 		}
+		id, self := documents.NameOnly[0], p.Collection+"/"+uid
+		q.Where = []documents.Filter{{Field: id, Op: ">=", Value: in.Ref(self)}, {Field: id, Op: "<", Value: in.Ref(self + end)}}
 		return q, false, nil
 	case isMap && (strings.ContainsAny(uid, ".~*/[]`") || !documents.Queryable(uid)):
 		return q, false, fmt.Errorf("%s: %s: no query can ask for this uid as a key of a map", p.name, p.account)
 	case isMap:
-		q.OrderBy, q.From = []string{keys + "." + uid}, []any{nil}
+		q.OrderBy = []string{keys + "." + uid} // of whatever there is
 	case isList:
 		q.Where = []documents.Filter{{Field: list, Op: "array-contains-any", Value: of}}
 	default:

@@ -2,7 +2,6 @@ package declared_test
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -17,25 +16,26 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // rulesOf returns rules by their texts, which lack name and schedule.
-func rulesOf(t testing.TB, texts ...string) (rules []declared.Named) {
+func rulesOf(t testing.TB, texts ...string) (rules []rule.Rule) {
 	t.Helper()
-	for i, text := range texts {
+	for _, text := range texts {
 		var keys fields
 		if err := json.Unmarshal([]byte("{"+text+"}"), &keys); err != nil {
 			t.Fatal(err)
 		}
-		rules = append(rules, declared.Named{Name: "rule" + string(rune('A'+i)), Rule: *entry(t, keys).Rule})
+		rules = append(rules, *entry(t, keys).Rule)
 	}
 	return rules
 }
 
 // forgetting returns the function that forgets a user.
-func forgetting(t testing.TB, uid string, rules []declared.Named) *engine.Function {
+func forgetting(t testing.TB, rules []rule.Rule) *engine.Function {
 	t.Helper()
-	job, err := declared.Forget("forget1", uid, rules)
+	job, err := declared.Forget("forget1", "u1", rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			"cards/u1": {"x": true}, "oldCards/u1": {"x": true}, "oldCards/u1@2026-01-02T03:04:05.6Z": {"x": true},
 		},
 		stays: map[string]fields{
-			"users/u12": {"x": true}, "users/u": {"x": true}, "users/U1": {"x": true}, "users/u1 ": {"x": true}, "users/u12/prefs/p": {"x": true}, "users/u12/notes/n": {"x": true},
+			"users/u12": {"x": true}, "users/u": {"x": true}, "users/U1": {"x": true}, "users/u1_": {"x": true}, "users/u10": {"x": true}, "users/u12/prefs/p": {"x": true}, "users/u12/notes/n": {"x": true},
 			"others/u1/notes/n": {"x": true}, "notes/u1": {"x": true}, "users/u1/photos/p": {"x": true},
 			"posts/other": {"authorId": "u12"}, "posts/prefix": {"authorId": "u"}, "posts/elsewhere": {"authorId": ref("admins/u1")}, "posts/path": {"authorId": "users/u1"},
 			"posts/list": {"authorId": array{"u1"}}, "posts/held": {"authorId": "u1"}, "postHolds/held": {"x": true}, "postHolds/u1": {"x": true}, "posts/flag": {"authorId": "u1", "hold": true},
@@ -138,7 +138,7 @@ func left(f *enginetest.Function, t testing.TB) map[string]fields {
 // TestForget: all that is the user's goes, by what every rule says of accounts, and nothing else does; the second time finds nothing.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	f := enginetest.New(t, forgetting(t, "u1", rulesOf(t, userOne(nil, t).rules...)))
+	f := enginetest.New(t, forgetting(t, rulesOf(t, userOne(nil, t).rules...)))
 	f.Indexes, f.Now = groups, now
 	w := userOne(f, t)
 	w.load(f, t)
@@ -168,7 +168,7 @@ func TestForget(t *testing.T) {
 func TestForgetConforms(t *testing.T) {
 	t.Parallel()
 	rules := rulesOf(t, userOne(nil, t).rules...)
-	enginetest.Conformance{Now: now, Indexes: groups, Function: func() *engine.Function { return forgetting(t, "u1", rules) },
+	enginetest.Conformance{Now: now, Indexes: groups, Function: func() *engine.Function { return forgetting(t, rules) },
 		Load: func(t testing.TB, f *enginetest.Function) { userOne(nil, t).load(f, t) }}.Prove(t)
 }
 
@@ -209,7 +209,7 @@ func TestForgetKeeps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := enginetest.New(t, forgetting(t, "u1", rulesOf(t, tt.rules...)))
+			f := enginetest.New(t, forgetting(t, rulesOf(t, tt.rules...)))
 			f.SignUp(t, "u1", "u12")
 			for path, data := range tt.documents {
 				f.Set(t, path, data)
@@ -232,7 +232,7 @@ func TestForgetKeeps(t *testing.T) {
 // TestForgetOfAChange: what is another's by the time of the commit, or held since the plan, stays.
 func TestForgetOfAChange(t *testing.T) {
 	t.Parallel()
-	f := enginetest.New(t, forgetting(t, "u1", rulesOf(t,
+	f := enginetest.New(t, forgetting(t, rulesOf(t,
 		`"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"holds/{id}"}]`,
 		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`)))
 	f.SignUp(t, "u1")
@@ -261,11 +261,11 @@ func TestForgetFailsClosed(t *testing.T) {
 		says    string
 	}{
 		"no hold at all": {rules: []string{posts}, says: "legalHolds"},
-		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "it allows tenants"},
+		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
 		"too much to look through": {rules: []string{`"collection":"rooms/{room}/keys","age":"any","maxReads":2,"gone":[{"account":"{id}"}]`},
 			says: "more than 2 documents of rooms/{room}/keys must be read"},
 	} {
-		f := enginetest.New(t, forgetting(t, "u1", rulesOf(t, tt.rules...)))
+		f := enginetest.New(t, forgetting(t, rulesOf(t, tt.rules...)))
 		if tt.tenants {
 			f.AllowTenants(t)
 		} else {
@@ -287,11 +287,13 @@ func TestForgetFailsClosed(t *testing.T) {
 			t.Errorf("%q: %v", uid, err)
 		}
 	}
-	if _, err := declared.Forget("forget1", "u1", rulesOf(t, `"collection":"posts","age":"any"`)); !errors.Is(err, declared.ErrNoAccounts) {
-		t.Errorf("no rule about accounts: %v", err)
-	}
-	_, err := declared.Forget("forget1", "u1", rulesOf(t, `"collection":"posts","age":"any","gone":[{"account":"{a}-{b}"}]`))
-	if err == nil || !strings.Contains(err.Error(), "cannot be turned round") {
-		t.Errorf("two holes: %v", err)
+	for text, says := range map[string]string{
+		`"collection":"posts","age":"any"`:                                                                                 "no rule says whose anything is",
+		`"collection":"posts","age":"any","gone":[{"account":"{a}-{b}"}]`:                                                  "posts: account {a}-{b} cannot be turned round",
+		`"collection":"posts","age":"any","where":[{"field":"x","is":"missing"}],"gone":[{"account":"{a}"}],"set":{"x":1}`: "posts: set leaves {a}",
+	} {
+		if _, err := declared.Forget("forget1", "u1", rulesOf(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package declared
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +25,70 @@ func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.
 	if !ok {
 		return cleanup.Keep("not in " + c.Source())
 	}
-	return judgeOwn(c.Rule, own{fields: fieldsOf(item), at: map[string]time.Time{
-		criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}, run.Now)
+	o := own{fields: fieldsOf(item), at: map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
+	if c.Remove != "" {
+		_, decision := judgeEntries(c.Rule, o, run.Now)
+		return decision
+	}
+	return judgeOwn(c.Rule, o, run.Now)
+}
+
+// judgeEntries decides about a document from which entries are removed: it is due if one of them is. left is the list or map of
+// those that stay.
+func judgeEntries(r rule.Rule, o own, now time.Time) (left any, d cleanup.Decision) {
+	whole, each := r, r
+	whole.Where, each.Where = divide(r.Where, func(w criteria.Condition) bool { return r.OfEntries(w.Field) })
+	whole.Age, each.Age = divide(r.Age, func(a criteria.Age) bool { return r.OfEntries(a.Field) })
+	each.Unless = nil
+	if d = judgeOwn(whole, o, now); d.Kind == "" {
+		return nil, d
+	}
+	due := cleanup.Keep(r.Remove + " has no entry that goes")
+	goes := func(entry any) bool {
+		of := documents.Document{Data: map[string]any{"entry": entry}}
+		judged := judgeOwn(each, own{fields: func(field string) (any, bool) {
+			return of.Lookup("entry" + strings.TrimPrefix(field, r.Remove))
+		}}, now)
+		if judged.Kind != "" || judged.Invalid && due.Kind == "" {
+			due = judged
+		}
+		return judged.Kind != ""
+	}
+	list, isList := strings.CutSuffix(r.Remove, "[]")
+	value, _ := o.fields(strings.TrimSuffix(list, ".*"))
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		if !isList {
+			return nil, cleanup.Invalid(r.Remove + " is not of a map")
+		}
+		left = slices.DeleteFunc(slices.Clone(v), goes)
+	case map[string]any:
+		if isList {
+			return nil, cleanup.Invalid(r.Remove + " is not of a list")
+		}
+		v = maps.Clone(v)
+		maps.DeleteFunc(v, func(_ string, entry any) bool { return goes(entry) })
+		left = v
+	default:
+		return nil, cleanup.Invalid(r.Remove + " is of neither a list nor a map")
+	}
+	if due.Kind != "" && r.Because == "" && len(whole.Where)+len(whole.Age) > 0 {
+		due.Reason = d.Reason + ", " + due.Reason
+	}
+	return left, due
+}
+
+// divide returns the elements that are not of a kind, and those that are.
+func divide[S ~[]E, E any](all S, of func(E) bool) (others, these S) {
+	for _, one := range all {
+		if of(one) {
+			these = append(these, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	return others, these
 }
 
 // own is what an item has by itself.

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // question asks whether something is related to an item.
@@ -19,6 +20,7 @@ type question struct {
 	refs    []documents.Ref
 	uid     string
 	queries []documents.Query
+	newest  int // so many must be found, or the item counts as one of them; 0: one tells that there is any
 	found   bool
 }
 
@@ -36,15 +38,14 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		}
 		filled, _ := c.ItemOf(s.Document)
 		for _, related := range c.Related() {
-			q, ok := questionOf(related, filled, s.Document, src)
-			if q.item = i; !ok {
+			q, ok := c.questionOf(related, filled, s.Document, src)
+			switch {
+			case !ok:
 				items[i].nameless = related.Nameless()
-				continue
+			case q != nil && (q.uid == "" || q.uid != c.forgets):
+				q.item = i
+				all = append(all, q)
 			}
-			if q.uid != "" && q.uid == c.forgets {
-				continue
-			}
-			all = append(all, q)
 		}
 	}
 	if err := answer(ctx, src, all); err != nil {
@@ -54,7 +55,9 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		if q.found {
 			items[q.item].exists = q.of.Exists()
 		}
-		c.keepers.lookedUp(q.of, q.found, c.isGone(q.of))
+		if q.newest == 0 {
+			c.keepers.lookedUp(q.of, q.found, c.isGone(q.of))
+		}
 	}
 	return items, nil
 }
@@ -64,10 +67,19 @@ func (c documentsOf) isGone(r rule.Relation) bool {
 	return slices.ContainsFunc(c.Gone, func(g rule.Relation) bool { return g.Exists() == r.Exists() && g.Place() == r.Place() })
 }
 
-// questionOf returns what to ask for; ok is false if the item names nothing, or nothing that could be asked for.
-func questionOf(r rule.Relation, i rule.Item, d documents.Document, src cleanup.Source) (q *question, ok bool) {
-	q = &question{of: r}
+// questionOf returns what to ask for, nil if the item itself tells; ok is false if the item names nothing, or nothing that could be
+// asked for.
+func (c documentsOf) questionOf(r rule.Relation, i rule.Item, d documents.Document, src cleanup.Source) (q *question, ok bool) {
+	q = &question{of: r, newest: r.Newest}
 	switch {
+	case r.Newest > 0:
+		for _, w := range r.Where {
+			if a := w.Holds(i.Field); a != criteria.Met { // it is none of those that where finds
+				return nil, a == criteria.Unmet
+			}
+		}
+		q.queries = make([]documents.Query, 1)
+		q.queries[0], ok = c.Newer(r, d, src.Reference)
 	case r.Document != "":
 		q.refs, ok = i.Fill(r.Document)
 	case r.Account != "":
@@ -90,8 +102,8 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 		}
 		for _, query := range q.queries {
 			asks = append(asks, func() error {
-				found, err := src.First(ctx, query, "", 1)
-				if len(found) > 0 {
+				found, err := src.First(ctx, query, "", max(1, q.newest))
+				if len(found) > 0 && q.newest == 0 || len(found) < q.newest {
 					q.found = true
 				}
 				return err

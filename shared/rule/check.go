@@ -25,7 +25,7 @@ var (
 // Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
 // values of conditions to the types that Firestore has: whole numbers become int64.
 func (r *Rule) Problems() (problems []string) {
-	c := checker{rule: r, kind: criteria.OfDocuments}
+	c := checker{rule: r, kind: criteria.OfDocuments, Problems: criteria.Problems{Prefix: r.Remove}}
 	switch {
 	case r.Objects != "":
 		c.kind = criteria.OfObjects
@@ -52,8 +52,9 @@ func (r *Rule) Problems() (problems []string) {
 		c.related(withRole, withRole, r.With)
 		c.archive()
 		c.set()
+		c.remove()
 	}
-	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil,
+	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
 		"maxReads": r.MaxReads != 0 && !r.ByReference()})
 	c.gone()
 	// The age says this.
@@ -199,143 +200,6 @@ func (c *checker) alternatives() {
 	c.Expect(n <= criteria.MaxAlternatives, "where", "%d combinations of values; Firestore allows %d", n, criteria.MaxAlternatives)
 }
 
-// related checks the relations of a role.
-func (c *checker) related(key, role string, all []Relation) {
-	for i := range all {
-		key := fmt.Sprintf("%s[%d]", key, i)
-		if all[i].kind() == nil && role == unlessRole && all[i].Field != "" {
-			w := all[i].Condition()
-			c.Condition(key, &w, c.kind, c.bound())
-			c.Expect(all[i].Where == nil && all[i].Within == nil && !all[i].Remove && all[i].With == nil && all[i].Metadata == "", key,
-				"a condition has a field and its operators, and nothing else")
-			continue
-		}
-		c.relation(key, role, &all[i], c.kind, false)
-	}
-}
-
-// relation checks a relation to items of a kind. It may be one that goes along with what goes along.
-func (c *checker) relation(key, role string, r *Relation, kind string, nested bool) {
-	var keys, given []string
-	for _, k := range relations {
-		if slices.Contains(k.roles, role) && slices.Contains(k.kinds, kind) {
-			keys = append(keys, k.key)
-		}
-		if k.of(*r) != "" {
-			given = append(given, k.key)
-		}
-	}
-	if len(given) != 1 || !slices.Contains(keys, given[0]) {
-		c.Expect(len(keys) == 0, key, "give exactly one of %s", criteria.List(keys, "and"))
-		return
-	}
-	k := r.kind()
-	for _, beside := range r.keys() {
-		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it does not stand beside %s", k.key)
-	}
-	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
-	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
-	c.Expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
-	c.relatedWhere(key, role, r)
-	switch k.key {
-	case "document":
-		c.document(key, role, r.Document, nested)
-	case "account":
-		c.path(key+".account", "users/"+r.Account, "whose? \"{id}\"")
-		c.Expect(role != withRole || r.Account == "{id}" && !nested, key+".account", `whose? "{id}"`)
-	case "subcollection":
-		everything := r.Subcollection == Everything && role == withRole
-		c.Expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
-			"%q is not a collection's name: a name has no slash", r.Subcollection)
-		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
-			"** stands alone, in a rule with collection: it takes along all that is below")
-		c.foreign(key+".subcollection", r.Subcollection)
-	case "objects":
-		c.objectsAlong(key, *r, nested)
-	default:
-		c.naming(key, role, r)
-	}
-	if r.Within != nil {
-		c.Age(key+".within", r.Within, c.kind)
-		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
-	}
-	for n := range r.With {
-		c.relation(fmt.Sprintf("%s.with[%d]", key, n), role, &r.With[n], criteria.OfDocuments, true)
-	}
-	c.Expect(role != withRole || c.rule.Deletes(), key, "set keeps the document, so nothing can go along with it")
-}
-
-// relatedWhere checks the conditions on what is related: an index must answer them.
-func (c *checker) relatedWhere(key, role string, r *Relation) {
-	if r.Where == nil {
-		return
-	}
-	c.Expect(role != withRole && r.Document == "", key+".where", "it is for what a query finds, in gone and unless")
-	for n := range r.Where {
-		at := fmt.Sprintf("%s.where[%d]", key, n)
-		before := len(c.All)
-		c.Condition(at, &r.Where[n], criteria.OfDocuments, c.bound())
-		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before {
-			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool { return strings.HasPrefix(f.Op, "array") })
-			c.Expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
-		}
-	}
-	_, isKey := r.keyOf()
-	_, isList := r.elementOf()
-	c.Expect(!isKey && !isList, key+".where", "no index answers it together with %s", r.Field)
-}
-
-// naming checks a relation of documents whose field names the item.
-func (c *checker) naming(key, role string, r *Relation) {
-	c.collection(key+".collection", r.Collection, false)
-	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
-		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
-	c.foreign(key+".collectionGroup", r.CollectionGroup)
-	if c.kind == criteria.OfObjects {
-		return
-	}
-	if r.Field != "" {
-		c.Field(key+".field", r.plainField())
-	}
-	_, isKey := r.keyOf()
-	_, isList := r.elementOf()
-	c.Expect(r.Within == nil || !isKey && !isList, key+".within", "no index answers it together with %s", r.Field)
-	if role != withRole {
-		return
-	}
-	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
-	c.Expect(r.Collection == "" || r.Collection != c.rule.Collection || r.Remove, key+".collection",
-		"it is the rule's own collection: what goes along with a document is not judged")
-	c.Expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
-	c.Expect(r.Remove || !isKey && !isList, key+".field",
-		`one of several that %s names: to take it out of them, add "remove":true`, r.Field)
-	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
-}
-
-// document checks a document's path in a relation.
-func (c *checker) document(key, role, path string, nested bool) {
-	key += ".document"
-	if collection, id := cutLast(path); c.kind == criteria.OfAccounts {
-		right := len(holes(collection)) == 0 && len(holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
-			strings.Count(path, "/")%2 == 1
-		if c.Expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
-			return
-		}
-	}
-	c.path(key, path, "")
-	if role != withRole {
-		return
-	}
-	c.Expect(len(holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
-	whole := path != "{"+parentHole+"}" && len(holes(path)) == 1 && "{"+holes(path)[0]+"}" == path
-	c.Expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
-	if c.rule.IsGroup() && !nested {
-		bound := append(holes(c.rule.Collection), parentHole)
-		c.Expect(slices.ContainsFunc(holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
-			"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
-	}
-}
-
 // path checks a document's path, which may have holes.
 func (c *checker) path(key, path, hint string) {
 	bound := append(c.bound(), parentHole)
@@ -381,22 +245,6 @@ func (c *checker) pattern(key, pattern string) {
 	}
 }
 
-// objectsAlong checks objects that go along with a document.
-func (c *checker) objectsAlong(key string, r Relation, nested bool) {
-	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
-	c.pattern(key+".objects", r.Objects)
-	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
-	for _, hole := range holes(r.Objects) {
-		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
-	}
-	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
-		"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/**", r.Objects)
-	c.Expect(r.Field == "" || objectPattern.MatchString(r.Field), key+".field",
-		"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", r.Field)
-	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
-	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
-}
-
 // gone checks whose absence makes items due.
 func (c *checker) gone() {
 	r := c.rule
@@ -419,25 +267,29 @@ func (c *checker) gone() {
 	}
 }
 
-// withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
-func (c *checker) withAccounts() {
-	for i, w := range c.rule.With {
-		key := fmt.Sprintf("with[%d]", i)
-		collection, id := cutLast(w.Document)
-		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
-			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else goes along`)
-			continue
-		}
-		c.collection(key+".document", collection, false)
-		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
-			"unless keeps the account of such a document, so it never goes along")
-		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
-			"%s is listed twice", collection)
-		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
-		below.related(key+".with", withRole, w.With)
-		c.All = append(c.All, below.All...)
-		c.Expect(!anyOf(w.With, func(w Relation) bool { return w.Account != "" }), key+".with", "the account is gone by then: leave account out")
+// remove checks which entries are removed.
+func (c *checker) remove() {
+	r := c.rule
+	if r.Remove == "" {
+		return
 	}
+	base, isList := strings.CutSuffix(r.Remove, "[]")
+	base, isMap := strings.CutSuffix(base, ".*")
+	named := isList != isMap && criteria.Name.MatchString(base)
+	c.Expect(named, "remove", `%q is neither a list nor a map: write "tokens[]" or "tokens.*"`, r.Remove)
+	c.Expect(r.Set == nil, "remove", "it stands alone: set is another rule")
+	entries := slices.ContainsFunc(r.Age, func(a criteria.Age) bool { return r.OfEntries(a.Field) })
+	for i, w := range r.Where {
+		entries = entries || slices.ContainsFunc(w.Fields(), r.OfEntries)
+		c.Expect(w.Any == nil || !slices.ContainsFunc(w.Fields(), r.OfEntries), fmt.Sprintf("where[%d].any", i), "entries have no any: list the conditions")
+		c.Expect(!w.Absence() || !r.OfEntries(w.Field), fmt.Sprintf("where[%d]", i),
+			"nobody could tell an entry without %s from a misspelt field: say what it has", w.Field)
+	}
+	c.Expect(entries || !named, "remove", `which entries? e.g. "age": {"field":%q,"days":90}`, r.Remove+".usedAt")
+	c.Expect(!slices.ContainsFunc(r.Age, func(a criteria.Age) bool { return a.Optional && r.OfEntries(a.Field) }), "age.optional",
+		"nobody could tell an entry without a time from a misspelt field: leave it out")
+	c.Expect(!slices.ContainsFunc(r.Exceptions(), func(e criteria.Condition) bool { return r.OfEntries(e.Field) }), "unless",
+		"a condition on entries belongs into where, which must hold")
 }
 
 // byReference checks a rule about objects that no document names.
@@ -462,7 +314,7 @@ func (c *checker) archive() {
 		return
 	}
 	c.Expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
-	c.Expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
+	c.Expect(r.Deletes(), "archive", "set and remove keep the document, so it is not archived")
 	if !c.expectHoles() {
 		return
 	}
@@ -491,6 +343,8 @@ func (c *checker) set() {
 	}
 	for _, field := range sorted(r.Set) {
 		c.Field("set", field)
+		c.Expect(r.Set[field] != "{hash}", "set", `%s: "{hash}" would need a secret that outlives every deployment, which Firesweep does not keep; `+
+			`without one, anybody can try out what was hashed: write "{delete}", or a job of your own`, field)
 		r.Set[field] = converted(r.Set[field])
 		for _, other := range sorted(r.Set) {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
@@ -527,52 +381,4 @@ func converted(value any) any {
 		}
 	}
 	return value
-}
-
-// use is one use of a field by a rule.
-type use struct {
-	key, path string
-	holds     string              // what the field must hold for this use
-	of        *criteria.Condition // the condition of where; nil for other uses
-}
-
-// uses refuses two uses of a field that contradict each other: the rule would never find anything.
-func (c *checker) uses() {
-	r := c.rule
-	var all []use
-	for _, a := range r.Age {
-		if a.Field != "" {
-			all = append(all, use{key: "age.field", path: a.Field, holds: a.Form()})
-		}
-	}
-	for i := range r.Where {
-		if w := &r.Where[i]; criteria.Name.MatchString(w.Field) {
-			all = append(all, use{fmt.Sprintf("where[%d].field", i), w.Field, "what where says", w})
-		}
-	}
-	for i, related := range r.Related() {
-		for _, hole := range r.fieldHoles(related.Document + related.Account) {
-			if criteria.Name.MatchString(hole) {
-				all = append(all, use{key: fmt.Sprintf("unless[%d]", i), path: hole, holds: "a document's id"})
-			}
-		}
-	}
-	for i, w := range r.With {
-		if w.Objects != "" && w.Field != "" {
-			all = append(all, use{key: fmt.Sprintf("with[%d].field", i), path: strings.ReplaceAll(w.Field, "[]", ""),
-				holds: "an object's name"})
-		}
-	}
-	for i, outer := range all {
-		for n, inner := range all {
-			mapped := outer.of != nil && (outer.of.Is == "set" || outer.of.Is == "not empty")
-			c.Expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map",
-				inner.path, outer.path, outer.holds)
-			if n <= i || inner.path != outer.path || inner.holds == outer.holds {
-				continue
-			}
-			ok := outer.of != nil && outer.of.Names(inner.holds == "an object's name")
-			c.Expect(ok, inner.key, "%s is %s, and cannot be %s as well", inner.path, outer.holds, inner.holds)
-		}
-	}
 }

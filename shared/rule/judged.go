@@ -13,7 +13,7 @@ func (r Rule) Judged() map[string][]string {
 		own = "" // accounts and objects have no fields of documents
 	}
 	add := func(collection, field string) {
-		field = strings.TrimSuffix(strings.TrimSuffix(field, ".*"), ".{"+idHole+"}")
+		field, _, _ = strings.Cut(strings.TrimSuffix(field, ".{"+idHole+"}"), ".*")
 		if collection != "" && field != "" && !slices.Contains(judged[collection], field) && !strings.Contains(field, "{") {
 			judged[collection] = append(judged[collection], field)
 		}
@@ -29,6 +29,12 @@ func (r Rule) Judged() map[string][]string {
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
 			add(own, hole)
+		}
+		if related.Newest > 0 {
+			add(own, related.Per)
+			for _, c := range related.Where {
+				add(own, c.Field)
+			}
 		}
 		if of := related.Collection + related.CollectionGroup; of != "" {
 			add(of, related.Field)

@@ -84,7 +84,7 @@ func (r Rule) fields() []string {
 	var fields []string
 	add := func(field string) {
 		field, _, _ = strings.Cut(field, "[]")
-		if field = strings.TrimSuffix(field, ".*"); field != "" && !strings.Contains(field, "{") {
+		if field, _, _ = strings.Cut(field, ".*"); field != "" && !strings.Contains(field, "{") {
 			fields = append(fields, field)
 		}
 	}
@@ -96,9 +96,16 @@ func (r Rule) fields() []string {
 			add(field)
 		}
 	}
+	add(r.Remove)
 	for _, related := range r.Related() {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
 			add(hole)
+		}
+		if related.Newest > 0 {
+			add(related.Per)
+			for _, c := range related.Where {
+				add(c.Field)
+			}
 		}
 	}
 	if len(fields) == 0 {
@@ -160,6 +167,15 @@ func (r Rule) Indexes() (all []Index) {
 	self := documents.Ref{Collection: "x", ID: "x"}
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
+			continue
+		}
+		if related.Newest > 0 {
+			like := documents.Document{Path: self.Path(), Data: map[string]any{related.Per: "x"}}
+			if related.Per == "{"+parentHole+"}" {
+				like.Path = "x/x/" + r.Name() + "/x"
+			}
+			q, _ := r.Newer(related, like, nil)
+			add(q)
 			continue
 		}
 		queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)

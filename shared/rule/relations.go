@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,8 @@ var relations = []relation{
 		exists: func(r Relation) string { return "it has documents in " + r.Subcollection }},
 	named("collection", "", func(r Relation) string { return r.Collection }),
 	named("collectionGroup", "every collection ", func(r Relation) string { return r.CollectionGroup }),
+	{key: "newest", of: func(r Relation) string { return strings.TrimPrefix(strconv.Itoa(r.Newest), "0") }, roles: []string{unlessRole},
+		kinds: []string{criteria.OfDocuments}, keys: []string{"per", "where"}, noun: Relation.among, exists: Relation.among},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: []string{criteria.OfDocuments},
 		keys: []string{"field", "metadata"}, plural: func(r Relation) string {
 			if r.Field != "" {
@@ -80,6 +83,39 @@ func named(key, which string, of func(Relation) string) relation {
 	}
 }
 
+// among says of an item that it is among the newest.
+func (r Relation) among() string {
+	text := fmt.Sprintf("it is among the newest %d", r.Newest)
+	if r.Per != "" {
+		text += " per " + r.Per
+	}
+	return text
+}
+
+// Newer returns the query for the documents that are newer than one, of those of which a relation keeps the newest. ok is false if
+// nobody can tell which these are.
+func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.Ref) any) (q documents.Query, ok bool) {
+	age := r.Age[0].Field
+	q = documents.Query{Collection: r.Collection, Group: r.IsGroup(), Where: of.conditions(), OrderBy: []string{age}, Select: documents.NameOnly}
+	if q.Group {
+		q.Collection = r.Name()
+	}
+	if of.Per == "{"+parentHole+"}" {
+		q.Collection, q.Group = d.Ref().Collection, false
+	} else if of.Per != "" {
+		value := d.Value(of.Per)
+		if ref, isReference := documents.ReferenceOf(value); isReference {
+			value = reference(ref)
+		}
+		if !criteria.Comparable(value) {
+			return q, false
+		}
+		q.Where = append(q.Where, documents.Filter{Field: of.Per, Op: "==", Value: value})
+	}
+	q.Where = append(q.Where, documents.Filter{Field: age, Op: ">", Value: d.Value(age)})
+	return q, true
+}
+
 // Everything is the subcollection that stands for all documents below one.
 const Everything = "**"
 
@@ -99,7 +135,7 @@ func (r Relation) keys() (all []string) {
 		name string
 		set  bool
 	}{
-		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"remove", r.Remove},
+		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"per", r.Per != ""}, {"remove", r.Remove},
 		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
 	} {
 		if key.set {
@@ -125,6 +161,8 @@ func (r Relation) Nameless() string {
 		return r.Document + " names no document"
 	case r.Account != "":
 		return r.Account + " names no account"
+	case r.Newest > 0:
+		return "nobody can tell whether " + r.among()
 	}
 	return "no query can ask for what names it by " + r.Field
 }

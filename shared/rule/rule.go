@@ -3,7 +3,7 @@
 // attributes; shared/declared makes a job of it.
 //
 // rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, and relations.go how something else
-// belongs to an item, each by tables. paths.go fills paths with what an item holds. From these, check.go says what is wrong with
+// belongs to an item, each by tables. paths.go fills paths with what an item holds. From these, check*.go say what is wrong with
 // a rule, query.go what it asks Firestore for and which indexes that needs, and words.go what it does, in a sentence.
 package rule
 
@@ -30,6 +30,8 @@ type Rule struct {
 	With    []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
 	Archive string               `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
 	Set     map[string]any       `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
+
+	Remove string `json:"remove,omitempty" example:"\"tokens[]\"" jsonschema:"entries to remove instead of deleting the document: tokens[] of a list, tokens.* of a map; conditions and ages of fields that begin so judge each entry"`
 
 	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
@@ -70,6 +72,8 @@ type Relation struct {
 	Field    string               `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
 	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
 	Within   *criteria.Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
+	Newest   int                  `json:"newest,omitempty" range:"1-100" jsonschema:"in unless: it keeps the item if it is among so many that are the newest by the first age, of those that where finds"`
+	Per      string               `json:"per,omitempty" jsonschema:"beside newest: of those with the same value of this field, or with {parent} below the same document"`
 	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
 	Metadata string               `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
 	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
@@ -131,7 +135,12 @@ func (r Rule) Items() string {
 }
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
-func (r Rule) Deletes() bool { return len(r.Set) == 0 }
+func (r Rule) Deletes() bool { return len(r.Set) == 0 && r.Remove == "" }
+
+// OfEntries reports whether a field is one of the entries that the rule removes, or the entry itself.
+func (r Rule) OfEntries(field string) bool {
+	return r.Remove != "" && (field == r.Remove || strings.HasPrefix(field, r.Remove+"."))
+}
 
 // Plain reports whether the rule only deletes documents, and judges them only by their own fields.
 func (r Rule) Plain() bool {

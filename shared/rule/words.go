@@ -54,6 +54,8 @@ func (r Rule) verb() string {
 		return "deletes objects " + r.Objects
 	case r.Accounts != "":
 		return "deletes " + kindWords[r.Accounts]
+	case r.Remove != "":
+		return "removes entries of " + r.Remove + " from documents of " + r.which()
 	case !r.Deletes():
 		var sets []string
 		for _, field := range sorted(r.Set) {
@@ -102,6 +104,8 @@ func (r Relation) unless() string {
 	switch {
 	case r.kind() == nil:
 		return "its " + r.Condition().Words()
+	case r.Newest > 0:
+		return r.noun()
 	case r.Within != nil:
 		return fmt.Sprintf("a %s exists whose %s is within %s", r.noun(), r.Within.Field, r.Within.Words())
 	case r.Document != "" || r.Account != "":

@@ -23,7 +23,10 @@ var Name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)
 var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
 // Problems are what is wrong, each with its key and what would be right.
-type Problems struct{ All []string }
+type Problems struct {
+	All    []string
+	Prefix string // what fields of entries begin with: tokens[] or tokens.*
+}
 
 // Add adds a problem.
 func (p *Problems) Add(key, format string, args ...any) {
@@ -88,6 +91,10 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 
 // Field checks a field's name.
 func (p *Problems) Field(key, name string) {
+	if p.Prefix != "" && name == p.Prefix {
+		return
+	}
+	name = strings.TrimPrefix(name, p.Prefix+".")
 	reserved := slices.ContainsFunc(strings.Split(name, "."),
 		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
 	p.Expect(Name.MatchString(name) && !reserved, key,

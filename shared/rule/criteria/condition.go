@@ -1,7 +1,8 @@
 // Package criteria holds conditions and ages: what a rule can say of an item by the item's own fields, alone.
 //
 // conditions.go has the operators and states of fields, times.go the forms of ages, kinds.go what accounts and objects have
-// instead of fields. condition.go is how a condition is written, and check.go says what is wrong with one.
+// instead of fields. condition.go is how a condition is written, words.go what it says, and check.go what is wrong with
+// one.
 package criteria
 
 import (
@@ -126,6 +127,38 @@ func (c Condition) Names(object bool) bool {
 		_, named := documents.IDOf(value)
 		return !named
 	})
+}
+
+// Values returns the values one of which a field must have; none if the condition asks for no particular value.
+func (c Condition) Values() []any {
+	for _, key := range []string{"==", "in"} {
+		if want, given := c.Ops[key]; given {
+			return listOf(want)
+		}
+	}
+	return nil
+}
+
+// Example returns a value that meets the condition's operators, where a simple one does; there is false if none must be there.
+func (c Condition) Example() (value any, there bool) {
+	for _, o := range c.operators() {
+		all := listOf(c.Ops[o.key])
+		for _, one := range append(slices.Clone(all), "x", int64(1), 1.5, false) {
+			candidates := []any{one, []any{one}}
+			if n, isNumber := number(one); isNumber {
+				candidates = append(candidates, n+0.5, n-0.5)
+			}
+			if text, isText := one.(string); isText {
+				candidates = append(candidates, text+"x", "x"+text)
+			}
+			for _, candidate := range candidates {
+				if c.Holds(func(string) (any, bool) { return candidate, true }) == Met {
+					return candidate, true
+				}
+			}
+		}
+	}
+	return nil, false
 }
 
 // List joins texts, e.g. "a, b and c".

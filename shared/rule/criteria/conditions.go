@@ -1,7 +1,6 @@
 package criteria
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -186,6 +185,18 @@ func exact(v any) (n *big.Float, ok bool) {
 	return nil, false
 }
 
+// Comparable reports whether a query can ask for documents that have a value in a field, and finds all of them.
+func Comparable(v any) bool {
+	switch v := v.(type) {
+	case nil, []any, map[string]any:
+		return false
+	case float64:
+		_, ok := number(v)
+		return ok
+	}
+	return documents.Queryable(v)
+}
+
 func number(v any) (n float64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -352,7 +363,7 @@ func (c Condition) Holds(of Lookup) Answer {
 
 // Filters returns what a query asks for if it can ask for the condition, and whether it goes through the field's values.
 func (c Condition) Filters() (filters []documents.Filter, ranged, ok bool) {
-	if len(c.Any) > 0 || strings.Contains(c.Field, "{") {
+	if len(c.Any) > 0 || strings.ContainsAny(c.Field, "{[*") { // of its path, or of entries
 		return nil, false, false
 	}
 	if c.Is != "" {
@@ -369,105 +380,4 @@ func (c Condition) Filters() (filters []documents.Filter, ranged, ok bool) {
 		filters, ranged = append(filters, o.filters(c.Field, c.Ops[o.key])...), ranged || o.ranged
 	}
 	return filters, ranged, len(filters) > 0
-}
-
-// Values returns the values one of which a field must have; none if the condition asks for no particular value.
-func (c Condition) Values() []any {
-	for _, key := range []string{"==", "in"} {
-		if want, given := c.Ops[key]; given {
-			return listOf(want)
-		}
-	}
-	return nil
-}
-
-// Example returns a value that meets the condition's operators, where a simple one does; there is false if none must be there.
-func (c Condition) Example() (value any, there bool) {
-	for _, o := range c.operators() {
-		all := listOf(c.Ops[o.key])
-		for _, one := range append(slices.Clone(all), "x", int64(1), 1.5, false) {
-			candidates := []any{one, []any{one}}
-			if n, isNumber := number(one); isNumber {
-				candidates = append(candidates, n+0.5, n-0.5)
-			}
-			if text, isText := one.(string); isText {
-				candidates = append(candidates, text+"x", "x"+text)
-			}
-			for _, candidate := range candidates {
-				if c.Holds(func(string) (any, bool) { return candidate, true }) == Met {
-					return candidate, true
-				}
-			}
-		}
-	}
-	return nil, false
-}
-
-// Words returns the condition in words, e.g. "status is reviewed or dismissed".
-func (c Condition) Words() string {
-	if len(c.Any) > 0 {
-		return c.joined(Condition.Words, " or whose ")
-	}
-	if c.Is != "" {
-		return c.Field + " is " + c.state().met
-	}
-	var all []string
-	for _, o := range c.operators() {
-		all = append(all, fmt.Sprintf(o.words, List(Shown(c.Ops[o.key]), "or")))
-	}
-	return c.Field + " " + strings.Join(all, " and ")
-}
-
-// Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
-func (c Condition) Unmet() string {
-	if len(c.Any) > 0 {
-		return c.joined(Condition.Unmet, ", and ")
-	}
-	if c.Is != "" {
-		return c.Field + " is " + c.state().unmet
-	}
-	var all []string
-	for _, o := range c.operators() {
-		switch values := Shown(c.Ops[o.key]); {
-		case o.key == "in" && len(values) == 2:
-			all = append(all, fmt.Sprintf("is neither %s nor %s", values[0], values[1]))
-		case o.key == "in" && len(values) > 2:
-			all = append(all, "is none of "+List(values, "and"))
-		default:
-			all = append(all, fmt.Sprintf(o.unmet, List(values, "or")))
-		}
-	}
-	return c.Field + " " + strings.Join(all, ", or ")
-}
-
-// joined returns what is said of each condition of any.
-func (c Condition) joined(say func(Condition) string, by string) string {
-	texts := make([]string, len(c.Any))
-	for i, one := range c.Any {
-		texts[i] = say(one)
-	}
-	return strings.Join(texts, by)
-}
-
-// Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
-func (c Condition) Kept(a Answer) (reason string, invalid bool) {
-	s := c.state()
-	if a == Unclear && s.unclear != "" {
-		return c.Field + " is " + s.unclear, true
-	}
-	return c.Unmet(), s.invalid
-}
-
-// Shown returns values as people read them. Quotes show which white space one has.
-func Shown(want any) (texts []string) {
-	for _, v := range listOf(want) {
-		text := fmt.Sprint(v)
-		if v == nil {
-			text = "null"
-		} else if strings.Join(strings.Fields(text), " ") != text || text == "" {
-			text = fmt.Sprintf("%q", text)
-		}
-		texts = append(texts, text)
-	}
-	return texts
 }

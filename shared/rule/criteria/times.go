@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -208,7 +209,9 @@ func (a Age) Least() any {
 }
 
 // Indexed reports whether an index finds what is old enough.
-func (a Age) Indexed() bool { return a.Field != "" && !a.Optional }
+func (a Age) Indexed() bool {
+	return a.Field != "" && !a.Optional && !strings.ContainsAny(a.Field, "[*")
+}
 
 // Value returns a value that a field has at a time, in the first form of the age.
 func (a Age) Value(at time.Time) any {

@@ -1,0 +1,199 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// related checks the relations of a role.
+func (c *checker) related(key, role string, all []Relation) {
+	for i := range all {
+		key := fmt.Sprintf("%s[%d]", key, i)
+		if all[i].kind() == nil && role == unlessRole && all[i].Field != "" {
+			w := all[i].Condition()
+			c.Condition(key, &w, c.kind, c.bound())
+			c.Expect(all[i].Where == nil && all[i].Within == nil && !all[i].Remove && all[i].With == nil && all[i].Metadata == "", key,
+				"a condition has a field and its operators, and nothing else")
+			continue
+		}
+		c.relation(key, role, &all[i], c.kind, false)
+	}
+}
+
+// relation checks a relation to items of a kind. It may be one that goes along with what goes along.
+func (c *checker) relation(key, role string, r *Relation, kind string, nested bool) {
+	var keys, given []string
+	for _, k := range relations {
+		if slices.Contains(k.roles, role) && slices.Contains(k.kinds, kind) {
+			keys = append(keys, k.key)
+		}
+		if k.of(*r) != "" {
+			given = append(given, k.key)
+		}
+	}
+	if len(given) != 1 || !slices.Contains(keys, given[0]) {
+		c.Expect(len(keys) == 0, key, "give exactly one of %s", criteria.List(keys, "and"))
+		return
+	}
+	k := r.kind()
+	for _, beside := range r.keys() {
+		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it does not stand beside %s", k.key)
+	}
+	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
+	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
+	c.Expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
+	c.relatedWhere(key, role, r)
+	switch k.key {
+	case "document":
+		c.document(key, role, r.Document, nested)
+	case "account":
+		c.path(key+".account", "users/"+r.Account, "whose? \"{id}\"")
+		c.Expect(role != withRole || r.Account == "{id}" && !nested, key+".account", `whose? "{id}"`)
+	case "subcollection":
+		everything := r.Subcollection == Everything && role == withRole
+		c.Expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
+			"%q is not a collection's name: a name has no slash", r.Subcollection)
+		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
+			"** stands alone, in a rule with collection: it takes along all that is below")
+		c.foreign(key+".subcollection", r.Subcollection)
+	case "newest":
+		c.newest(key, *r)
+	case "objects":
+		c.objectsAlong(key, *r, nested)
+	default:
+		c.naming(key, role, r)
+	}
+	if r.Within != nil {
+		c.Age(key+".within", r.Within, c.kind)
+		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
+	}
+	for n := range r.With {
+		c.relation(fmt.Sprintf("%s.with[%d]", key, n), role, &r.With[n], criteria.OfDocuments, true)
+	}
+	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document, so nothing can go along with it")
+}
+
+// relatedWhere checks the conditions on what is related: an index must answer them.
+func (c *checker) relatedWhere(key, role string, r *Relation) {
+	if r.Where == nil {
+		return
+	}
+	c.Expect(role != withRole && r.Document == "", key+".where", "it is for what a query finds, in gone and unless")
+	for n := range r.Where {
+		at := fmt.Sprintf("%s.where[%d]", key, n)
+		before := len(c.All)
+		c.Condition(at, &r.Where[n], criteria.OfDocuments, c.bound())
+		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before {
+			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool { return strings.HasPrefix(f.Op, "array") })
+			c.Expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
+		}
+	}
+	_, isKey := r.keyOf()
+	_, isList := r.elementOf()
+	c.Expect(!isKey && !isList, key+".where", "no index answers it together with %s", r.Field)
+}
+
+// naming checks a relation of documents whose field names the item.
+func (c *checker) naming(key, role string, r *Relation) {
+	c.collection(key+".collection", r.Collection, false)
+	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
+		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
+	c.foreign(key+".collectionGroup", r.CollectionGroup)
+	if c.kind == criteria.OfObjects {
+		return
+	}
+	if r.Field != "" {
+		c.Field(key+".field", r.plainField())
+	}
+	_, isKey := r.keyOf()
+	_, isList := r.elementOf()
+	c.Expect(r.Within == nil || !isKey && !isList, key+".within", "no index answers it together with %s", r.Field)
+	if role != withRole {
+		return
+	}
+	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
+	c.Expect(r.Collection == "" || r.Collection != c.rule.Collection || r.Remove, key+".collection",
+		"it is the rule's own collection: what goes along with a document is not judged")
+	c.Expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
+	c.Expect(r.Remove || !isKey && !isList, key+".field",
+		`one of several that %s names: to take it out of them, add "remove":true`, r.Field)
+	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
+}
+
+// document checks a document's path in a relation.
+func (c *checker) document(key, role, path string, nested bool) {
+	key += ".document"
+	if collection, id := cutLast(path); c.kind == criteria.OfAccounts {
+		right := len(holes(collection)) == 0 && len(holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
+			strings.Count(path, "/")%2 == 1
+		if c.Expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
+			return
+		}
+	}
+	c.path(key, path, "")
+	if role != withRole {
+		return
+	}
+	c.Expect(len(holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
+	whole := path != "{"+parentHole+"}" && len(holes(path)) == 1 && "{"+holes(path)[0]+"}" == path
+	c.Expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
+	if c.rule.IsGroup() && !nested {
+		bound := append(holes(c.rule.Collection), parentHole)
+		c.Expect(slices.ContainsFunc(holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
+			"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
+	}
+}
+
+// objectsAlong checks objects that go along with a document.
+func (c *checker) objectsAlong(key string, r Relation, nested bool) {
+	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
+	c.pattern(key+".objects", r.Objects)
+	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
+	for _, hole := range holes(r.Objects) {
+		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
+	}
+	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
+		"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/**", r.Objects)
+	c.Expect(r.Field == "" || objectPattern.MatchString(r.Field), key+".field",
+		"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", r.Field)
+	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
+	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
+}
+
+// newest checks which documents are kept as the newest.
+func (c *checker) newest(key string, r Relation) {
+	ages := c.rule.Age
+	c.Expect(len(ages) > 0 && ages[0].Indexed() && len(ages[0].As) < 2 && !slices.Contains(ages[0].As, "text"), key+".newest",
+		"by which time? The first age must have a field with a timestamp or a number")
+	parent := r.Per == "{"+parentHole+"}"
+	if r.Per != "" && !parent {
+		c.Field(key+".per", r.Per)
+	}
+	c.Expect(!parent || c.rule.IsGroup(), key+".per", "all documents of %s have the same parent: leave it out", c.rule.Source())
+	c.Expect(parent || !strings.Contains(c.rule.Collection, "{"), key+".per", `of %s below each document: "per": "{parent}"`, c.rule.Name())
+}
+
+// withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
+func (c *checker) withAccounts() {
+	for i, w := range c.rule.With {
+		key := fmt.Sprintf("with[%d]", i)
+		collection, id := cutLast(w.Document)
+		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else goes along`)
+			continue
+		}
+		c.collection(key+".document", collection, false)
+		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+			"unless keeps the account of such a document, so it never goes along")
+		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+			"%s is listed twice", collection)
+		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
+		below.related(key+".with", withRole, w.With)
+		c.All = append(c.All, below.All...)
+		c.Expect(!anyOf(w.With, func(w Relation) bool { return w.Account != "" }), key+".with", "the account is gone by then: leave account out")
+	}
+}

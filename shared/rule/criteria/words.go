@@ -1,0 +1,75 @@
+package criteria
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Words returns the condition in words, e.g. "status is reviewed or dismissed".
+func (c Condition) Words() string {
+	if len(c.Any) > 0 {
+		return c.joined(Condition.Words, " or whose ")
+	}
+	if c.Is != "" {
+		return c.Field + " is " + c.state().met
+	}
+	var all []string
+	for _, o := range c.operators() {
+		all = append(all, fmt.Sprintf(o.words, List(Shown(c.Ops[o.key]), "or")))
+	}
+	return c.Field + " " + strings.Join(all, " and ")
+}
+
+// Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
+func (c Condition) Unmet() string {
+	if len(c.Any) > 0 {
+		return c.joined(Condition.Unmet, ", and ")
+	}
+	if c.Is != "" {
+		return c.Field + " is " + c.state().unmet
+	}
+	var all []string
+	for _, o := range c.operators() {
+		switch values := Shown(c.Ops[o.key]); {
+		case o.key == "in" && len(values) == 2:
+			all = append(all, fmt.Sprintf("is neither %s nor %s", values[0], values[1]))
+		case o.key == "in" && len(values) > 2:
+			all = append(all, "is none of "+List(values, "and"))
+		default:
+			all = append(all, fmt.Sprintf(o.unmet, List(values, "or")))
+		}
+	}
+	return c.Field + " " + strings.Join(all, ", or ")
+}
+
+// joined returns what is said of each condition of any.
+func (c Condition) joined(say func(Condition) string, by string) string {
+	texts := make([]string, len(c.Any))
+	for i, one := range c.Any {
+		texts[i] = say(one)
+	}
+	return strings.Join(texts, by)
+}
+
+// Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
+func (c Condition) Kept(a Answer) (reason string, invalid bool) {
+	s := c.state()
+	if a == Unclear && s.unclear != "" {
+		return c.Field + " is " + s.unclear, true
+	}
+	return c.Unmet(), s.invalid
+}
+
+// Shown returns values as people read them. Quotes show which white space one has.
+func Shown(want any) (texts []string) {
+	for _, v := range listOf(want) {
+		text := fmt.Sprint(v)
+		if v == nil {
+			text = "null"
+		} else if strings.Join(strings.Fields(text), " ") != text || text == "" {
+			text = fmt.Sprintf("%q", text)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
