@@ -189,6 +189,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 	found *look.Findings, all []proposed, bound *look.Bound, err error,
 ) {
 	bound = look.NewBound(f.maxReads)
+	ctx = bound.Metered(ctx)
 	l := look.Project{Bound: bound, Now: a.clock()}
 	l.Documents, err = documents.Open(ctx, databaseOf(cfg), slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
 	if err != nil {
@@ -242,7 +243,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
 		// If it fails, because there is no index, what the sample tells is all that is known.
-		if n, err := l.Documents.Reader().CountUpTo(l.Bound.Metered(ctx), e.Query(l.Now), most); err == nil && n < most {
+		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}
 	}
