@@ -195,12 +195,26 @@ func TestForgetKeeps(t *testing.T) {
 		"a hold below the user": {rules: []string{users, notes},
 			documents: map[string]fields{"users/u1": {}, "users/u1/notes/held": {"hold": true}, "users/u1/notes/n": {}, "legalHolds/x": {}},
 			left:      []string{"legalHolds/x", "users/u1", "users/u1/notes/held"}, account: true,
-			kept: []string{"users/{uid}/notes: hold is true", "users: a document below it is kept"}},
+			kept: []string{"users/{uid}/notes: hold is true", "users: a document that goes along with it is kept"}},
 		"a hold of what the user wrote": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u1": {}},
 			left: []string{"legalHolds/u1", "posts/p"}, account: true, kept: []string{"account: legalHolds/{by} exists", "posts: legalHolds/{by} exists"}},
 		"another's hold": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u12": {}}, left: []string{"legalHolds/u12"}},
 		"the account's own exception": {rules: []string{all, posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/x": {}, "staff/u1": {}},
 			left: []string{"legalHolds/x", "staff/u1"}, account: true, kept: []string{"account: staff/{uid} exists"}},
+		"two rules for one place": {
+			rules: []string{`"collection":"users","age":"any","with":[{"subcollection":"a"},{"account":"{id}"}]`,
+				`"collection":"users","age":"any","unless":[{"field":"staff","==":true}],"with":[{"subcollection":"b"},{"account":"{id}"}]`},
+			documents: map[string]fields{"users/u1": {}, "users/u1/a/x": {}, "users/u1/b/x": {}, "users/u12": {}}, left: []string{"users/u12"}},
+		"two rules for one place, of which one keeps": {
+			rules: []string{`"collection":"users","age":"any","with":[{"subcollection":"a"},{"account":"{id}"}]`,
+				`"collection":"users","age":"any","unless":[{"field":"staff","==":true}],"with":[{"account":"{id}"}]`},
+			documents: map[string]fields{"users/u1": {"staff": true}, "users/u1/a/x": {}}, left: []string{"users/u1", "users/u1/a/x"}, account: true,
+			kept: []string{"users: staff is true"}},
+		"a hold of what goes along": {
+			rules:     []string{`"collection":"members","age":"any","with":[{"collection":"posts","field":"by"},{"account":"{id}"}]`, strings.ReplaceAll(posts, "legalHolds", "members")},
+			documents: map[string]fields{"members/u1": {}, "posts/a": {"by": "members/u1"}, "posts/b": {"by": "u1"}, "posts/c": {"by": "u12"}},
+			left:      []string{"members/u1", "posts/a", "posts/b", "posts/c"}, account: true,
+			kept: []string{"members: a document that goes along with it is kept", "posts: members/{by} exists"}},
 		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
 			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
 		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},
@@ -215,6 +229,9 @@ func TestForgetKeeps(t *testing.T) {
 				f.Set(t, path, data)
 			}
 			rep := f.Run(t, "")
+			for kind, n := range rep.Actions {
+				enginetest.Want(t, kind+", planned, done", n.Planned, n.Done)
+			}
 			if rep.Status != report.Completed {
 				t.Fatalf("%s, %+v", rep.Status, rep.Failures)
 			}
@@ -234,21 +251,25 @@ func TestForgetOfAChange(t *testing.T) {
 	t.Parallel()
 	f := enginetest.New(t, forgetting(t, rulesOf(t,
 		`"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"holds/{id}"}]`,
-		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`)))
+		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`,
+		`"collection":"cards","age":"any","gone":[{"account":"{id}"}],"with":[{"subcollection":"a"}]`)))
 	f.SignUp(t, "u1")
 	for _, path := range []string{"posts/given", "posts/held", "posts/gone", "posts/mine", "things/given", "things/mine"} {
 		f.Set(t, path, fields{"by": "u1"})
 	}
 	f.Set(t, "holds/x", fields{})
+	f.Set(t, "cards/u1", fields{})
+	f.Set(t, "cards/u1/a/x", fields{})
 	f.Hooks.BeforeApply = func() {
 		f.Set(t, "posts/given", fields{"by": "u12"})
 		f.Set(t, "things/given", fields{"by": "u12"})
 		f.Set(t, "holds/held", fields{})
 		f.Delete(t, "posts/gone")
+		f.Delete(t, "cards/u1")
 	}
 	rep := f.Run(t, "")
-	enginetest.Want(t, "documents", []string{"holds/held", "holds/x", "posts/given", "posts/held", "things/given"}, slices.Sorted(maps.Keys(left(f, t))))
-	enginetest.Want(t, "documents' counts", report.Counts{Planned: 6, Done: 2, Changed: 4}, rep.Actions["delete document"])
+	enginetest.Want(t, "documents", []string{"cards/u1/a/x", "holds/held", "holds/x", "posts/given", "posts/held", "things/given"}, slices.Sorted(maps.Keys(left(f, t))))
+	enginetest.Want(t, "documents' counts", report.Counts{Planned: 7, Done: 2, Changed: 5}, rep.Actions["delete document"])
 }
 
 // TestForgetFailsClosed: where nobody can tell what is the user's, or what keeps it, nothing is done.
@@ -260,8 +281,10 @@ func TestForgetFailsClosed(t *testing.T) {
 		tenants bool
 		says    string
 	}{
-		"no hold at all": {rules: []string{posts}, says: "legalHolds"},
-		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
+		"no hold at all":       {rules: []string{posts}, says: "legalHolds"},
+		"no hold of documents": {rules: []string{strings.Replace(posts, "legalHolds/{by}", "legalHolds/{id}", 1)}, says: "legalHolds"},
+		"no hold of accounts":  {rules: []string{`"accounts":"all","age":{"by":"creationTime","days":30},"unless":[{"document":"staff/{uid}"}]`}, says: "staff"},
+		"tenants":              {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
 		"too much to look through": {rules: []string{`"collection":"rooms/{room}/keys","age":"any","maxReads":2,"gone":[{"account":"{id}"}]`},
 			says: "more than 2 documents of rooms/{room}/keys must be read"},
 	} {
