@@ -67,7 +67,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 		rules: []string{
 			`"collection":"users","where":[{"field":"email","==":null}],"age":{"field":"lastLogin","days":45},
 				"with":[{"subcollection":"prefs"},{"collection":"posts","field":"authorId","with":[{"subcollection":"likes"}]},{"collection":"teams","field":"owners.{id}","remove":true},
-					{"document":"admins/{id}"},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
+					{"document":"admins/{id}"},{"collection":"clubs","field":"m[]","remove":true},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
 			`"collection":"posts","where":[{"field":"status","==":"draft"}],"age":{"field":"at","days":1},"gone":[{"account":"{authorId}"}],
 				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true}],"with":[{"collection":"comments","field":"post"}]`,
 			`"collection":"users/{uid}/notes","age":"any","gone":[{"account":"{uid}"}]`,
@@ -78,6 +78,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			`"collection":"votes","where":[{"field":"by","is":"set"}],"age":"any","gone":[{"account":"{by}"}],"set":{"by":null}`,
 			`"collection":"tickets","age":{"field":"at","days":1},"gone":[{"account":"{from.uid}"}],"archive":"oldTickets","with":[{"subcollection":"lines"}]`,
 			`"collection":"cards","age":"any","gone":[{"account":"{id}"}],"archive":"oldCards"`,
+			`"collection":"clubs","age":"any","gone":[{"account":"{m[]}"}]`,
 			`"collection":"logs","age":{"field":"at","days":1}`,
 		},
 		gone: map[string]fields{
@@ -101,8 +102,8 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			"oldCards/u12": {"x": true}, "oldCards/u1@home": {"x": true}, "oldCards/u1A": {"x": true}, "oldCards/u12@2026-01-02T03:04:05.6Z": {"x": true},
 			"oldCards/u1@2026-01-02T03:04:05.600Z": {"x": true}, "logs/u1": {"at": far, "uid": "u1"}, "legalHolds/u12": {"x": true},
 		},
-		before:  map[string]fields{"teams/shared": {"owners": fields{"u1": true, "u12": true}}, "votes/v": {"by": "u1"}},
-		after:   map[string]fields{"teams/shared": {"owners": fields{"u12": true}}, "votes/v": {"by": nil}},
+		before:  map[string]fields{"teams/shared": {"owners": fields{"u1": true, "u12": true}}, "votes/v": {"by": "u1"}, "clubs/c": {"m": array{"u1", "u12"}}},
+		after:   map[string]fields{"teams/shared": {"owners": fields{"u12": true}}, "votes/v": {"by": nil}, "clubs/c": {"m": array{"u12"}}},
 		objects: []string{"users/u1/a.png", "users/u1/b/c.png", "users/u12/a.png", "users/u1.png", "u1/a.png"},
 		left:    []string{"u1/a.png", "users/u1.png", "users/u12/a.png"},
 	}
@@ -157,7 +158,7 @@ func TestForget(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{
 		"posts: postHolds/{id} exists": 1, "posts: hold is true": 1, "posts: hold has another type, so it is unknown whether hold is true": 1,
 		"rooms/{room}/members: in another place of that name": 2,
-		"chats: {people[]} does not name this user alone":     2, "grants: {holders.*} does not name this user alone": 1,
+		"chats: {people[]} does not name this user alone":     2, "clubs: {m[]} does not name this user alone": 1, "grants: {holders.*} does not name this user alone": 1,
 	}, rep.Kept)
 	if again := f.Run(t, ""); again.Status != report.Completed || len(again.Actions) != 0 {
 		t.Errorf("the second time: %s, %v", again.Status, again.Actions)
@@ -215,6 +216,11 @@ func TestForgetKeeps(t *testing.T) {
 			documents: map[string]fields{"members/u1": {}, "posts/a": {"by": "members/u1"}, "posts/b": {"by": "u1"}, "posts/c": {"by": "u12"}},
 			left:      []string{"members/u1", "posts/a", "posts/b", "posts/c"}, account: true,
 			kept: []string{"members: a document that goes along with it is kept", "posts: members/{by} exists"}},
+		"what goes along with another's document": {
+			rules: []string{`"collection":"users","age":"any","gone":[{"account":"{owner}"}],"with":[{"collection":"gifts","field":"from"}]`,
+				`"collection":"gifts","age":"any","gone":[{"account":"{from}"}]`},
+			documents: map[string]fields{"users/shop": {"owner": "u1"}, "gifts/a": {"from": "shop"}, "gifts/b": {"from": "u1"}, "gifts/c": {"from": "u12"}},
+			left:      []string{"gifts/c"}},
 		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
 			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
 		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},
