@@ -24,6 +24,9 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	kept := map[string]bool{}        // by path, whether it is the user's alone
 	goesAlong := false               // or stays with its document
 	for _, part := range f.parts {
+		if part.follows && len(account) > 0 && f.account.Judge(account[0], p.Run).Kind == "" {
+			continue // the account is kept, and says why
+		}
 		*part.keepers = keepers{}
 		err := part.each(ctx, p, func(found []documents.Document) error {
 			found = slices.DeleteFunc(found, func(d documents.Document) bool {

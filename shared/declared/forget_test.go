@@ -326,3 +326,30 @@ func TestForgetFailsClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetAlongWithAccounts: what goes with accounts goes, unless something keeps the account.
+func TestForgetAlongWithAccounts(t *testing.T) {
+	t.Parallel()
+	all := rulesOf(t, `"accounts":"disabled","age":{"by":"creationTime","days":30},"unless":[{"document":"staff/{uid}"},{"field":"claims.admin","==":true}]`)
+	all[0].With = []rule.Relation{{Document: "users/{uid}", With: []rule.Relation{{Subcollection: "prefs"}}}}
+	for name, tt := range map[string]struct {
+		staff string
+		admin bool
+		left  int
+		kept  []string
+	}{
+		"it goes":                 {"staff/u12", false, 2, nil},
+		"a document keeps it":     {"staff/u1", false, 4, []string{"account: staff/{uid} exists", "users: staff/{id} exists"}},
+		"the account's own field": {"staff/u12", true, 4, []string{"account: claims.admin is true"}},
+	} {
+		f := enginetest.New(t, forgetting(t, all))
+		f.Import(t, new(auth.UserToImport).UID("u1").CustomClaims(fields{"admin": tt.admin}))
+		for _, path := range []string{"users/u1", "users/u1/prefs/p", "users/u12", tt.staff} {
+			f.Set(t, path, fields{})
+		}
+		rep := f.Run(t, "")
+		enginetest.Want(t, name+", documents", tt.left, len(left(f, t)))
+		enginetest.Want(t, name+", accounts", tt.left == 4, len(f.Accounts(t)) == 1)
+		enginetest.Want(t, name+", kept", tt.kept, slices.Sorted(maps.Keys(rep.Kept)))
+	}
+}
