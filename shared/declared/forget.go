@@ -82,6 +82,7 @@ func (f *forgetting) turn(r rule.Rule) error {
 		}
 		p := part{account: account}
 		p.Rule = r
+		p.Unless = slices.DeleteFunc(slices.Clone(r.Unless), func(u rule.Relation) bool { return u.Newest > 0 }) // by age, which does not count
 		p.Where, p.Age, p.Archive, p.Because, p.With = nil, rule.Ages{}, "", account+" is the uid", slices.Clone(r.With)
 		f.add(p)
 		if r.Archive != "" {

@@ -69,7 +69,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 				"with":[{"subcollection":"prefs"},{"collection":"posts","field":"authorId","with":[{"subcollection":"likes"}]},{"collection":"teams","field":"owners.{id}","remove":true},
 					{"document":"admins/{id}"},{"collection":"clubs","field":"m[]","remove":true},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
 			`"collection":"posts","where":[{"field":"status","==":"draft"}],"age":{"field":"at","days":1},"gone":[{"account":"{authorId}"}],
-				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true}],"with":[{"collection":"comments","field":"post"}]`,
+				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true},{"newest":2,"per":"authorId"}],"with":[{"collection":"comments","field":"post"}]`,
 			`"collection":"users/{uid}/notes","age":"any","gone":[{"account":"{uid}"}]`,
 			`"collection":"rooms/{room}/members","age":"any","gone":[{"account":"{uid}"}]`,
 			`"collection":"rooms/{room}/keys","age":"any","gone":[{"account":"{id}"}]`,

@@ -222,7 +222,7 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 }
 
 // NoTenants implements [cleanup.Plan].
-func (p *Planner) NoTenants(ctx context.Context) error { return p.decider.NoTenants(ctx) }
+func (p *Planner) NoTenants(ctx context.Context) error { return p.ask.Decider.NoTenants(ctx) }
 
 // ConsiderAccounts implements [cleanup.Plan].
 func (p *Planner) ConsiderAccounts(
