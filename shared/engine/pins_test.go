@@ -121,9 +121,8 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
 		spoil(f)
-		if got := f.Run(t, ""); got.Status != report.Failed || len(left(t, f)) != 2 {
-			t.Errorf("%s: %s, %v left", name, got.Status, left(t, f))
-		}
+		enginetest.Want(t, name+": status", report.Failed, f.Run(t, "").Status)
+		enginetest.Want(t, name+": left", 2, len(left(t, f)))
 	}
 }
 
