@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends"
@@ -50,9 +49,11 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	}()
 
 	// The demo uses no emulators that the environment names, and none of the user's settings.
-	settings := &settings{}
-	o := backends.Options{Log: backends.Announce(out.W)}
-	l, err := start(ctx, backends.Start, o, 0, settings.get, logging.Stderr{}, timeTravel)
+	if err := os.Unsetenv(emptied); err != nil {
+		return err
+	}
+	o := backends.Options{Log: out.W}
+	l, err := start(ctx, backends.Start, o, 0, demoEnvironment, logging.Stderr{}, timeTravel)
 	if err != nil {
 		return err
 	}
@@ -123,10 +124,10 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		}
 		return errors.New("the demo did not end as the sample data must")
 	}
-	if err := l.showEmptyDatabase(ctx, out, project, settings, now); err != nil {
+	if err := l.showEmptyDatabase(ctx, out, project, now); err != nil {
 		return err
 	}
-	if err := back.show(ctx, out, l, project, settings, now); err != nil {
+	if err := back.show(ctx, out, l, project, now); err != nil {
 		return err
 	}
 	out.Line("")
@@ -134,28 +135,12 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	return nil
 }
 
-// settings are the functions' environment in the demo: the variables that the demo has set, and none of the user's.
-type settings struct {
-	mu   sync.Mutex
-	more map[string]string
-}
+// emptied makes one job's database an empty one.
+const emptied = "FIRESTORE_DATABASE_cleanupOrphanedMedia"
 
-func (s *settings) set(name, value string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.more == nil {
-		s.more = map[string]string{}
-	}
-	s.more[name] = value
-}
-
-func (s *settings) get(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if value, ok := s.more[name]; ok {
-		return value
-	}
-	for _, ours := range []string{projectVariable, bucketVariable, "TASKS_", "_EMULATOR_HOST"} {
+// demoEnvironment is the functions' environment in the demo: the variables that the demo has set, and none of the user's.
+func demoEnvironment(name string) string {
+	for _, ours := range []string{projectVariable, bucketVariable, emptied, "TASKS_", "_EMULATOR_HOST"} {
 		if strings.Contains(name, ours) {
 			return os.Getenv(name)
 		}
@@ -166,14 +151,17 @@ func (s *settings) get(name string) string {
 // showEmptyDatabase runs the job that deletes files on an empty database, as a mistake in a configuration would, and makes sure
 // that every file is still there.
 func (l *local) showEmptyDatabase(
-	ctx context.Context, out *screen.Printer, project *sampledata.Project, settings *settings, now time.Time,
-) error {
+	ctx context.Context, out *screen.Printer, project *sampledata.Project, now time.Time,
+) (err error) {
 	const job = "cleanupOrphanedMedia"
 	before, err := project.Read(ctx)
 	if err != nil {
 		return err
 	}
-	settings.set("FIRESTORE_DATABASE_"+job, "empty")
+	if err := os.Setenv(emptied, "empty"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Unsetenv(emptied)) }()
 	rep, err := l.post(ctx, manifest.Entry{Name: job}, now, "")
 	if err != nil {
 		return err

@@ -31,9 +31,9 @@ type rewind struct {
 
 // show takes the run back, makes sure that everything it deleted or changed is as it was, and runs the job once more.
 func (r rewind) show(
-	ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, settings *settings, now time.Time,
+	ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, now time.Time,
 ) (err error) {
-	cfg, err := config.Load(config.For(r.job.Name, settings.get), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
+	cfg, err := config.Load(config.For(r.job.Name, demoEnvironment), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
 	if err != nil {
 		return err
 	}
@@ -82,19 +82,16 @@ func (r rewind) show(
 // missing returns those things that the run deleted or changed and that are not as they were before it, and how many were
 // compared.
 func (r rewind) missing(now sampledata.State) (names []string, compared int) {
-	for path, was := range r.before.Documents {
-		if reflect.DeepEqual(was, r.after.Documents[path]) {
+	was, left, is := r.before.Names(""), r.after.Names(""), now.Names("")
+	for name, fields := range was {
+		same := func(in map[string]any) bool {
+			other, there := in[name]
+			return there && reflect.DeepEqual(fields, other)
+		}
+		if same(left) {
 			continue
 		}
-		if compared++; !reflect.DeepEqual(was, now.Documents[path]) {
-			names = append(names, path)
-		}
-	}
-	for _, name := range r.before.Objects {
-		if slices.Contains(r.after.Objects, name) {
-			continue
-		}
-		if compared++; !slices.Contains(now.Objects, name) {
+		if compared++; !same(is) {
 			names = append(names, name)
 		}
 	}

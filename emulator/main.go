@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
 	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
-	o := backends.Options{Log: backends.Announce(out)}
+	o := backends.Options{Log: out}
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
 	flags.IntVar(&o.StoragePort, portFlags["Storage"], 9199, "port of Storage")

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -198,10 +200,7 @@ func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }() // it was only held
-	_, port, err := net.SplitHostPort(taken.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
 	err = run(t.Context(), []string{"--firestore-port=" + port, "--auth-port=" + port, "--storage-port=0", "--tasks-port=0",
 		"--functions-port=" + port}, &output{})
 	for _, want := range []string{
@@ -213,6 +212,24 @@ func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
+}
+
+// call sends a request and returns the answer.
+func call(t *testing.T, method, url, body string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(read)
 }
 
 func TestServesUntilStopped(t *testing.T) {
@@ -235,55 +252,29 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Fatalf("%d URLs shown for %d jobs", len(urls), len(jobs))
 	}
 	for i, url := range urls {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"dryRun":true}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var body bytes.Buffer
-		if _, err := body.ReadFrom(resp.Body); err != nil {
-			t.Error(err)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
-		}
+		status, body := call(t, http.MethodPost, url, `{"dryRun":true}`)
 		// Every job has something to do at once, objects too; but not every rule of one's own has a part in the sample.
 		due := slices.Contains(sampledata.Shown(), jobs[i].Name)
-		if resp.StatusCode != http.StatusOK || due != strings.Contains(body.String(), `"plan":[{`) {
-			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
+		if status != http.StatusOK || due != strings.Contains(body, `"plan":[{`) {
+			t.Errorf("%s on the sample data: %d %s", url, status, body)
 		}
-		if jobs[i].Name == "cleanupOrphanedMedia" && !strings.Contains(body.String(), "delete post media") {
-			t.Errorf("the sample's files are not old enough: %s", body.String())
+		if jobs[i].Name == "cleanupOrphanedMedia" && !strings.Contains(body, "delete post media") {
+			t.Errorf("the sample's files are not old enough: %s", body)
 		}
 	}
 	if !strings.Contains(out.String(), "export FIRESWEEP_URL="+strings.TrimSuffix(urls[0], "/"+path.Base(urls[0]))+"\n") {
 		t.Errorf("firesweep --local is not told where the functions are:\n%s", out.String())
 	}
-	shown, err := http.Get(regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1])
-	if err != nil {
-		t.Fatal(err)
+	page := regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1]
+	if status, body := call(t, http.MethodGet, page, ""); status != http.StatusOK || !strings.HasPrefix(body, "<!") {
+		t.Errorf("where one is to look: %d %s", status, body)
 	}
-	_ = shown.Body.Close() // a browser reads it, in browsertest
-	if shown.StatusCode != http.StatusOK || !strings.HasPrefix(shown.Header.Get("Content-Type"), "text/html") {
-		t.Errorf("where one is to look: %s %s", shown.Status, shown.Header.Get("Content-Type"))
+	status, body := call(t, http.MethodPost, strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "")
+	if status != http.StatusNotFound {
+		t.Errorf("an unknown function: %d, want 404", status)
 	}
-	resp, err := http.Post(strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "application/json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(resp.Body); err != nil {
-		t.Error(err)
-	}
-	_ = resp.Body.Close() // it has been read
-	if resp.StatusCode != http.StatusNotFound {
-		t.Errorf("an unknown function: %s, want 404", resp.Status)
-	}
-	if !regexp.MustCompile(`the functions are .*cleanupReports`).MatchString(body.String()) {
-		t.Errorf("an unknown function: %s, want the names of those that there are", body.String())
+	if !regexp.MustCompile(`the functions are .*cleanupReports`).MatchString(body) {
+		t.Errorf("an unknown function: %s, want the names of those that there are", body)
 	}
 	stop()
 	if err := <-ended; err != nil || !strings.Contains(out.String(), "\nstopped: ") {

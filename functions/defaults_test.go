@@ -28,14 +28,14 @@ func TestDefaultsAgree(t *testing.T) {
 		}},
 		"INQUIRY_FOLDERS": {regexp.MustCompile(`[\w-]+/`), map[string][]string{
 			"resolvedinquiries/images.go": {`"INQUIRY_FOLDERS", (".*?"),`},
-			jobs:                          {"images\\s+of\\s+inquiries: `(.*?)`, or the folders\\s+that `INQUIRY_FOLDERS`"},
+			jobs:                          {"images\\s+of\\s+inquiries: `(.*?)`,\\s+or\\s+the\\s+folders\\s+that\\s+`INQUIRY_FOLDERS`"},
 			settings:                      {"\\| `INQUIRY_FOLDERS` \\| `(.*?)` \\|"},
 			example:                       {`# inquiry_folders\s+= \[(.*)\]`},
 			"../terraform/variables.tf":   {`images from nowhere else. Empty: (.*?)\."`},
 		}},
 		"MAX_USERS": {figure, map[string][]string{
 			banned:   {`"MAX_USERS", (\d+),`},
-			jobs:     {"`MAX_USERS` \\(default (.*?)\\)"},
+			jobs:     {"`MAX_USERS`\\s+\\(default\\s+(.*?)\\)"},
 			settings: {"\\| `MAX_USERS` \\| `(.*?)` \\|"},
 			limits:   {`max_users = (\d+)`},
 			example:  {`# +max_users += (\d+)`},

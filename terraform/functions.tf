@@ -1,8 +1,21 @@
 # functions/manifest.json lists the functions with their properties, and the lock file of your rules has what follows from them.
 locals {
   # The safety limits' defaults and bounds are those of shared/config.
-  default_limits = { max_actions = 100000, max_missing_percent = 50, max_due_percent = 50, max_per_owner = 1000, min_lookups = 20, max_users = 20 }
-  safety_limits  = merge(local.default_limits, var.safety_limits)
+  limits = {
+    max_actions         = { default = 100000, least = 1, most = 1000000 }
+    max_missing_percent = { default = 50, least = 0, most = 100 }
+    max_due_percent     = { default = 50, least = 1, most = 100 }
+    max_per_owner       = { default = 1000, least = 1, most = 1000000 }
+    min_lookups         = { default = 20, least = 1, most = 1000000 }
+    max_users           = { default = 20, least = 1, most = 1000 }
+  }
+  limits_are = "The safety limits, all whole numbers, are ${join(", ", [for name, of in local.limits : "${name} from ${of.least} to ${of.most}"])}."
+  safety_limits = {
+    for name in keys(local.deployed) : name => merge(
+      { for limit, of in local.limits : limit => of.default }, var.safety_limits,
+      lookup(var.job_safety_limits, lookup(local.job_of, name, name), {}),
+    )
+  }
 
   manifest   = jsondecode(file("${path.module}/../functions/manifest.json"))
   rules_file = coalesce(var.rules_file, "${path.module}/../functions/rules.json")
@@ -51,19 +64,14 @@ locals {
         GOOGLE_CLOUD_PROJECT = var.project
         FIRESTORE_DATABASE   = local.database[name]
         # The validation of dry_run demands a value for each job; true stands for a missing one until then.
-        DRY_RUN             = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
-        MAX_ACTIONS         = tostring(local.safety_limits.max_actions)
-        MAX_MISSING_PERCENT = tostring(local.safety_limits.max_missing_percent)
-        MAX_DUE_PERCENT     = tostring(local.safety_limits.max_due_percent)
-        MAX_PER_OWNER       = tostring(local.safety_limits.max_per_owner)
-        MIN_LOOKUPS         = tostring(local.safety_limits.min_lookups)
-        MAX_USERS           = tostring(local.safety_limits.max_users)
+        DRY_RUN = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
         # The default is that of shared/config.
         UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 7))
         NOTIFICATION_LOCALE = var.notification_locale
         # Near this limit the garbage collector works harder, before the platform kills the process for its memory.
         GOMEMLIMIT = "${floor(local.mebibytes[name] * 0.85)}MiB"
       },
+      { for limit, n in local.safety_limits[name] : upper(limit) => tostring(n) },
       # A function knows the timeout in manifest.json. Its lease and its end depend on it, so it must know another one.
       contains(keys(var.timeouts), name) ? { TIMEOUT_SECONDS = tostring(local.timeout[name]) } : {},
       f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {

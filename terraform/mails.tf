@@ -59,7 +59,7 @@ locals {
         "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options} --force ${job}`",
       ],
       local.database_note == "" ? [] : ["- before `firesweep`, write ${local.database_note}"],
-      ["", "`firesweep` is `go run ./scripts/firesweep` in the repository."],
+      ["", "`firesweep` is `npx firesweep`."],
     ))
   }
 }

@@ -168,57 +168,8 @@ variable "safety_limits" {
   nullable    = false
 
   validation {
-    condition     = length(setsubtract(keys(var.safety_limits), keys(local.default_limits))) == 0
-    error_message = "safety_limits holds unknown names: ${join(", ", setsubtract(keys(var.safety_limits), keys(local.default_limits)))}. The safety limits are ${join(", ", keys(local.default_limits))}."
-  }
-  # The limits are those of shared/config.
-  validation {
-    condition = try(
-      var.safety_limits.max_actions >= 1 && var.safety_limits.max_actions <= 1000000
-      && floor(var.safety_limits.max_actions) == var.safety_limits.max_actions,
-      !contains(keys(var.safety_limits), "max_actions")
-    )
-    error_message = "safety_limits.max_actions must be a whole number from 1 to 1000000."
-  }
-  validation {
-    condition = try(
-      var.safety_limits.max_missing_percent >= 0 && var.safety_limits.max_missing_percent <= 100
-      && floor(var.safety_limits.max_missing_percent) == var.safety_limits.max_missing_percent,
-      !contains(keys(var.safety_limits), "max_missing_percent")
-    )
-    error_message = "safety_limits.max_missing_percent must be a whole number from 0 to 100."
-  }
-  validation {
-    condition = try(
-      var.safety_limits.max_due_percent >= 1 && var.safety_limits.max_due_percent <= 100
-      && floor(var.safety_limits.max_due_percent) == var.safety_limits.max_due_percent,
-      !contains(keys(var.safety_limits), "max_due_percent")
-    )
-    error_message = "safety_limits.max_due_percent must be a whole number from 1 to 100."
-  }
-  validation {
-    condition = try(
-      var.safety_limits.max_per_owner >= 1 && var.safety_limits.max_per_owner <= 1000000
-      && floor(var.safety_limits.max_per_owner) == var.safety_limits.max_per_owner,
-      !contains(keys(var.safety_limits), "max_per_owner")
-    )
-    error_message = "safety_limits.max_per_owner must be a whole number from 1 to 1000000."
-  }
-  validation {
-    condition = try(
-      var.safety_limits.min_lookups >= 1 && var.safety_limits.min_lookups <= 1000000
-      && floor(var.safety_limits.min_lookups) == var.safety_limits.min_lookups,
-      !contains(keys(var.safety_limits), "min_lookups")
-    )
-    error_message = "safety_limits.min_lookups must be a whole number from 1 to 1000000."
-  }
-  validation {
-    condition = try(
-      var.safety_limits.max_users >= 1 && var.safety_limits.max_users <= 1000
-      && floor(var.safety_limits.max_users) == var.safety_limits.max_users,
-      !contains(keys(var.safety_limits), "max_users")
-    )
-    error_message = "safety_limits.max_users must be a whole number from 1 to 1000."
+    condition     = alltrue([for name, n in var.safety_limits : try(n >= local.limits[name].least && n <= local.limits[name].most && floor(n) == n, false)])
+    error_message = "safety_limits: ${local.limits_are}"
   }
   # A plan is held whole before its first action. See shared/config for what an action takes.
   validation {
@@ -226,6 +177,30 @@ variable "safety_limits" {
       for name, mebibytes in local.mebibytes : try(coalesce(var.safety_limits.max_actions, 0), 0) <= 1000 * mebibytes
     ])
     error_message = "safety_limits.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.safety_limits.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
+  }
+}
+
+variable "job_safety_limits" {
+  description = "The safety limits of single jobs, which go before safety_limits, e.g. { cleanupReports = { max_due_percent = 80 } }."
+  type        = map(map(number))
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.job_safety_limits), local.job_names)) == 0
+    error_message = "job_safety_limits names unknown jobs: ${join(", ", setsubtract(keys(var.job_safety_limits), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition = alltrue(flatten([
+      for of in values(var.job_safety_limits) : [for name, n in of : try(n >= local.limits[name].least && n <= local.limits[name].most && floor(n) == n, false)]
+    ]))
+    error_message = "job_safety_limits: ${local.limits_are}"
+  }
+  validation {
+    condition = alltrue([
+      for name, mebibytes in local.mebibytes : try(coalesce(var.job_safety_limits[name].max_actions, 0), 0) <= 1000 * mebibytes
+    ])
+    error_message = "max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.job_safety_limits[name].max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
   }
 }
 

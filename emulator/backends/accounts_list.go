@@ -80,6 +80,15 @@ func providersOf(user account, hasPassword bool) []any {
 	return providers
 }
 
+// Put imports users as a request would, but without one, for who needs many.
+func (s *AuthServer) Put(project string, users ...map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, user := range users {
+		s.project(project).byID[textOf(user, "localId")] = imported(user)
+	}
+}
+
 // Set changes fields of a user's record that only Google itself sets, such as lastRefreshAt and customAuth. It removes a field
 // that is nil. It reports whether the user exists.
 func (s *AuthServer) Set(project, uid string, fields map[string]any) bool {

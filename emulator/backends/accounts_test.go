@@ -3,7 +3,6 @@ package backends
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/api/iterator"
 )
 
 // authClient returns the Admin SDK's client for a project.
@@ -44,16 +42,10 @@ func uids(t *testing.T, client *auth.Client, page int) []string {
 	found := []string{}
 	it := client.Users(context.Background(), "")
 	it.PageInfo().MaxSize = page
-	for {
-		user, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, user := range all(t, it) {
 		found = append(found, user.UID)
 	}
+	return found
 }
 
 func TestAccountLife(t *testing.T) {
@@ -169,19 +161,12 @@ func get(t *testing.T, b *Backends, query string) (status int, answer struct {
 },
 ) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, http.NoBody)
-	if err != nil {
+	status, text := call(t, http.MethodGet,
+		"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, "")
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, answer
+	return status, answer
 }
 
 // TestPagesOfUsers: 20 a page unless said, from 1 to 1000, each once, and no token but one that a page came with.
@@ -274,17 +259,9 @@ func TestDeleteAllAccounts(t *testing.T) {
 	client, other := authClient(t, "demo-a"), authClient(t, "demo-b")
 	createUser(t, client, new(auth.UserToCreate).UID("u1"))
 	createUser(t, other, new(auth.UserToCreate).UID("u1"))
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete,
-		"http://"+b.Environment()[AuthHost]+"/emulator/v1/projects/demo-a/accounts", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("%s, %v", response.Status, err)
+	url := "http://" + b.Environment()[AuthHost] + "/emulator/v1/projects/demo-a/accounts"
+	if status, text := call(t, http.MethodDelete, url, ""); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
 	}
 	if got := uids(t, client, 10); len(got) != 0 {
 		t.Errorf("left: %v", got)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -38,7 +38,7 @@ type Options struct {
 	ShareFirestore                                  bool             // with the other test processes of a "go test"
 	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
 	Now                                             func() time.Time // the clock of tasks; nil is time.Now
-	Log                                             *slog.Logger     // nil discards
+	Log                                             io.Writer        // is told of downloads; nil: nobody is
 }
 
 // Backends are the services of Google that the bundle needs, on this machine.
@@ -98,7 +98,7 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		}
 	}
 	if b.environment[StorageHost] == "" {
-		b.storage = newStorageServer()
+		b.storage = NewStorage()
 		address, err := b.serveHTTP(ctx, "Storage", o.Host, o.StoragePort, b.storage)
 		if err := available(err); err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func (b *Backends) startFirestore(ctx context.Context, o Options, reserved *port
 	p := b.firestore.process
 	go func() {
 		<-p.done
-		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, lastLines(p.output, 25)))
+		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, p.output.lastLines(25)))
 	}()
 	return nil
 }
@@ -162,7 +162,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+		o.Log = io.Discard
 	}
 	return o
 }

@@ -211,22 +211,33 @@ func TestUnknownRoutesSaySo(t *testing.T) {
 		"http://" + b.Environment()[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/p/tenants",
 		"http://" + b.Environment()[AuthHost] + "/elsewhere",
 	} {
-		response, err := http.Post(url, "application/json", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := response.Body.Close(); err != nil {
-			t.Error(err)
-		}
 		_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-		if response.StatusCode != http.StatusNotImplemented || !strings.Contains(string(body), "POST /"+path) {
-			t.Errorf("%s: %s: %s", url, response.Status, body)
+		status, text := call(t, http.MethodPost, url, "{}")
+		if status != http.StatusNotImplemented || !strings.Contains(text, "POST /"+path) {
+			t.Errorf("%s: %d %s", url, status, text)
 		}
 	}
+}
+
+// call sends a request, which may be changed, and returns the answer.
+func call(t *testing.T, method, url, body string, change ...func(*http.Request)) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(request)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(answer)
 }
 
 // same compares what is there with what is wanted.

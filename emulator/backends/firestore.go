@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +47,7 @@ type starter func(program string, arguments ...string) (*process, error)
 // startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one.
 // On systems where a reservation does not hold (see ports.Reserve), it then tries another port if the first is taken.
 func startFirestore(
-	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log *slog.Logger,
+	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log io.Writer,
 ) (*firestoreEmulator, error) {
 	java, err := findJava()
 	if err != nil {
@@ -58,11 +58,9 @@ func startFirestore(
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		began := time.Now()
-		e, err := runFirestore(ctx, start, java, jar, reserved.Address)
+		e, err := runFirestore(ctx, start, java, jar, host, reserved)
 		switch {
 		case err == nil:
-			log.Debug("Firestore emulator started", "address", e.address, "jar", jar, "took", time.Since(began))
 			return e, nil
 		case !errors.Is(err, errPortTaken):
 			return nil, fmt.Errorf("start the Firestore emulator (%s): %w", jar, err)
@@ -79,22 +77,20 @@ func startFirestore(
 }
 
 // runFirestore starts Java and waits until the emulator answers, the program ends or time is up.
-func runFirestore(ctx context.Context, start starter, java, jar, address string) (*firestoreEmulator, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
+func runFirestore(
+	ctx context.Context, start starter, java, jar, host string, on *ports.Reservation,
+) (*firestoreEmulator, error) {
 	arguments := slices.Concat(firestoreFlags,
-		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + port})
+		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + strconv.Itoa(on.Port)})
 	p, err := start(java, arguments...)
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitFirestore(ctx, p, address); err != nil {
+	if err := awaitFirestore(ctx, p, on.Address); err != nil {
 		p.stop()
 		return nil, explainJavaFailure(java, p, err)
 	}
-	return &firestoreEmulator{process: p, address: address}, nil
+	return &firestoreEmulator{process: p, address: on.Address}, nil
 }
 
 // awaitFirestore returns when the emulator answers a read.

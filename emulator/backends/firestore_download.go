@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,12 +30,12 @@ var firestoreDownload = download{
 
 // fetch returns the file's path in the folder, and downloads it first if it is missing. Several processes may do so at the same
 // time: the file gets its name only when it is whole and checked.
-func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (string, error) {
+func (d download) fetch(ctx context.Context, folder string, log io.Writer) (string, error) {
 	path := filepath.Join(folder, d.name)
 	if d.verify(path) == nil { // else it is missing, or somebody put another one there
 		return path, nil
 	}
-	log.Info(fmt.Sprintf("downloading the Firestore emulator, once: %s, %d MB, to %s", d.url, d.bytes/1_000_000, path))
+	fmt.Fprintf(log, "downloading the Firestore emulator, once: %s, %d MB, to %s\n", d.url, d.bytes/1_000_000, path)
 	if err := d.save(ctx, path); err != nil {
 		return "", fmt.Errorf("the Firestore emulator was not found on this machine, and downloading it failed: %w\n"+
 			"Any of these provides it:\n"+

@@ -1,15 +1,13 @@
 package backends
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 )
@@ -19,7 +17,7 @@ const jarVariable = "FIRESTORE_EMULATOR_BINARY_PATH"
 
 // findFirestoreJar returns the emulator's jar file: the one that the environment names, the Firebase CLI's, gcloud's, or one
 // that it downloads into the user's cache.
-func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
+func findFirestoreJar(ctx context.Context, log io.Writer) (string, error) {
 	if path := os.Getenv(jarVariable); path != "" {
 		if !isFile(path) {
 			return "", fmt.Errorf("%s=%s is not a file", jarVariable, path)
@@ -101,7 +99,8 @@ func newestJar(folder string) string {
 	return newest
 }
 
-// gcloudRoots returns the folders in which the Google Cloud SDK may be installed, likeliest first.
+// gcloudRoots returns the folders in which the Google Cloud SDK is installed: the one that the environment names, and that of the
+// gcloud on PATH.
 func gcloudRoots() []string {
 	var roots []string
 	if root := os.Getenv("CLOUDSDK_ROOT_DIR"); root != "" {
@@ -110,20 +109,6 @@ func gcloudRoots() []string {
 	if path, err := exec.LookPath("gcloud"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			roots = append(roots, filepath.Dir(filepath.Dir(path)))
-		}
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		roots = append(roots, filepath.Join(home, "google-cloud-sdk"))
-	}
-	roots = append(roots, "/usr/lib/google-cloud-sdk", "/usr/share/google-cloud-sdk", "/usr/local/google-cloud-sdk",
-		"/opt/google-cloud-sdk", "/snap/google-cloud-cli/current", "/snap/google-cloud-sdk/current")
-	if runtime.GOOS == "darwin" {
-		prefix := cmp.Or(os.Getenv("HOMEBREW_PREFIX"), "/opt/homebrew")
-		for _, prefix := range []string{prefix, "/usr/local"} {
-			roots = append(roots,
-				filepath.Join(prefix, "share", "google-cloud-sdk"),
-				filepath.Join(prefix, "Caskroom", "gcloud-cli", "latest", "google-cloud-sdk"),
-				filepath.Join(prefix, "Caskroom", "google-cloud-sdk", "latest", "google-cloud-sdk"))
 		}
 	}
 	return roots

@@ -74,27 +74,20 @@ func sharedFirestore(
 	}
 	var there shared
 	if err := json.Unmarshal(text, &there); err == nil && alive(there.PID) { // else there is none, or its starter was killed writing
-		return &firestoreEmulator{process: otherProcess(there.PID, there.Output), address: there.Address}, nil
+		other, err := otherProcess(there.PID, there.Output)
+		return &firestoreEmulator{process: other, address: there.Address}, err
 	}
-	output, err := os.CreateTemp(command.folder, "firestore-emulator-*.log")
-	if err != nil {
-		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
-	}
-	defer func() { err = errors.Join(err, output.Close()) }() // the emulator has it open
 	start := func(program string, arguments ...string) (*process, error) {
-		return startProcessFor(command.pid, output, program, arguments...)
+		return startProcessFor(command.pid, command.folder, program, arguments...)
 	}
 	e, err := startFirestore(ctx, start, o.Host, o.FirestorePort, reserved, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = json.Marshal(shared{PID: e.process.pid, Address: e.address, Output: output.Name()}); err != nil {
+	if text, err = json.Marshal(shared{PID: e.process.pid, Address: e.address, Output: e.process.output.Name()}); err != nil {
 		return nil, err
 	}
-	if err := file.Truncate(0); err != nil {
-		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
-	}
-	if _, err := file.WriteAt(text, 0); err != nil {
+	if err := os.WriteFile(file.Name(), text, 0o600); err != nil {
 		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
 	}
 	return e, nil

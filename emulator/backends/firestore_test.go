@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -41,7 +39,7 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("CLOUDSDK_ROOT_DIR", "")
 	expect := func(want string) {
 		t.Helper()
-		if got, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); got != want || err != nil {
+		if got, err := findFirestoreJar(context.Background(), io.Discard); got != want || err != nil {
 			t.Errorf("found %q, %v; want %q", got, err, want)
 		}
 	}
@@ -78,7 +76,7 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own)
 	expect(own)
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own+".missing")
-	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := findFirestoreJar(context.Background(), io.Discard); err == nil {
 		t.Error("a missing file was taken")
 	}
 }
@@ -117,7 +115,7 @@ func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, e
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
+	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, io.Discard)
 }
 
 func TestFirestoreFailures(t *testing.T) {
@@ -224,13 +222,5 @@ func freePort(t *testing.T) int {
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	_, text, err := net.SplitHostPort(reserved.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return reserved.Port
 }

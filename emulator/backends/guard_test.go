@@ -2,7 +2,6 @@ package backends
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -22,19 +21,12 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=resumable&name=a",
 			"http://" + environment[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/demo-p/accounts:batchDelete",
 		} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"localIds":["u"],"force":true}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Content-Type", "text/plain") // for which a browser asks nobody first
-			tt.change(r)
-			response, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = response.Body.Close()
-			if response.StatusCode != tt.want {
-				t.Errorf("%s, %s: %s, want %d", what, url, response.Status, tt.want)
+			status, text := call(t, http.MethodPost, url, `{"localIds":["u"],"force":true}`, func(r *http.Request) {
+				r.Header.Set("Content-Type", "text/plain") // for which a browser asks nobody first
+				tt.change(r)
+			})
+			if status != tt.want {
+				t.Errorf("%s, %s: %d %s, want %d", what, url, status, text, tt.want)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func explainJavaFailure(java string, p *process, err error) error {
 	case strings.Contains(output, "Unable to locate a Java Runtime"): // macOS has a java that only says this
 		return fmt.Errorf("%s is only a placeholder: %s", java, installJava)
 	}
-	return fmt.Errorf("%w (%w); the end of what it printed:\n%s", err, p.err, lastLines(p.output, 25))
+	return fmt.Errorf("%w (%w); the end of what it printed:\n%s", err, p.err, p.output.lastLines(25))
 }
 
 var javaVersionPattern = regexp.MustCompile(`version "([^"]+)"`)

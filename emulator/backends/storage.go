@@ -25,7 +25,8 @@ type StorageServer struct {
 	lastGeneration int64
 }
 
-func newStorageServer() *StorageServer {
+// NewStorage returns a server without objects, for who serves it in a way of their own.
+func NewStorage() *StorageServer {
 	return &StorageServer{buckets: map[string]*bucket{}, uploads: map[string]*upload{}}
 }
 
@@ -173,7 +174,9 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		r.bucket = s.bucket(match[1])
+		if r.bucket = s.bucket(match[1]); r.bucket.computed.Len > 0 && method != http.MethodGet && method != http.MethodDelete {
+			break
+		}
 		if len(match) > 2 {
 			r.name, r.more = match[2], match[3:]
 		}
@@ -221,7 +224,7 @@ func (r *storageRequest) shown(o *object, failure *apiError) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	return o.resource(r.base()), nil
+	return o.resource(r.base(), nil), nil
 }
 
 func (s *StorageServer) delete(r *storageRequest) (any, *apiError) {
@@ -270,7 +273,7 @@ func (s *StorageServer) patch(r *storageRequest) (any, *apiError) {
 		return nil, failure
 	}
 	o.attributes, o.metageneration, o.updated = attributes, o.metageneration+1, time.Now().UTC()
-	return o.resource(r.base()), nil
+	return o.resource(r.base(), nil), nil
 }
 
 // download answers with the object's content. http.ServeContent handles ranges. Compressed content is sent as it is.
@@ -291,7 +294,7 @@ func (s *StorageServer) download(r *storageRequest) (any, *apiError) {
 	header.Set("Etag", strconv.Quote(o.etag()))
 	header.Set("X-Goog-Generation", strconv.FormatInt(o.generation, 10))
 	header.Set("X-Goog-Metageneration", strconv.FormatInt(o.metageneration, 10))
-	header.Set("X-Goog-Hash", "crc32c="+o.crc32c+",md5="+o.md5)
+	header.Set("X-Goog-Hash", "crc32c="+o.crc32c()+",md5="+o.md5())
 	updated, content := o.updated, bytes.NewReader(o.content)
 	return func(w http.ResponseWriter) {
 		maps.Copy(w.Header(), header)
@@ -355,5 +358,5 @@ func (s *StorageServer) rewrite(r *storageRequest) (any, *apiError) {
 		return nil, failure
 	}
 	return resource{"kind": "storage#rewriteResponse", "done": true,
-		"objectSize": "0", "totalBytesRewritten": "0", "resource": copied.resource(r.base())}, nil
+		"objectSize": "0", "totalBytesRewritten": "0", "resource": copied.resource(r.base(), nil)}, nil
 }

@@ -29,21 +29,23 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 		}
 		limit = min(most, defaultPage)
 	}
-	names, of, live := b.sorted(), b.live, false
+	names, of, live, i := inOrder(b.sorted()), b.live, false, 0
 	switch {
 	case query.Get("softDeleted") == "true":
-		names, of = slices.Sorted(maps.Keys(b.past)), b.softDeleted
+		names, of = inOrder(slices.Sorted(maps.Keys(b.past))), b.softDeleted
 	case query.Get("versions") == "true":
-		names = slices.AppendSeq(slices.Clone(names), maps.Keys(b.past))
-		slices.Sort(names)
-		names, of = slices.Compact(names), b.versions
+		all := slices.AppendSeq(slices.Clone(b.sorted()), maps.Keys(b.past))
+		slices.Sort(all)
+		names, of = inOrder(slices.Compact(all)), b.versions
 	default:
-		live = true
+		if live = true; b.computed.Len > 0 {
+			names, of = b.computed, func(name string) []*object { return b.compute(i, name) }
+		}
 	}
-	answer, items, prefixes, last := resource{"kind": "storage#objects"}, []any{}, []string{}, position{}
+	answer, items, prefixes, last := resource{"kind": "storage#objects"}, []resource{}, []string{}, position{}
 list:
-	for i := sort.SearchStrings(names, max(query.Get("startOffset"), prefix, after.name)); i < len(names); i++ {
-		name := names[i]
+	for i = names.from(max(query.Get("startOffset"), prefix, after.name)); i < names.Len; i++ {
+		name := names.Name(i)
 		if !strings.HasPrefix(name, prefix) || end != "" && name >= end {
 			break
 		}
@@ -60,11 +62,11 @@ list:
 					common := name[:len(prefix)+at+len(delimiter)]
 					prefixes = append(prefixes, common)
 					last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
-					i += sort.SearchStrings(names[i:], last.name) - 1
+					i = names.from(last.name) - 1
 					break
 				}
 			}
-			items, last = append(items, o.resource(r.base())), position{name, o.generation}
+			items, last = append(items, o.resource(r.base(), r.fields["items"])), position{name, o.generation}
 			if live { // a new generation meanwhile is no further object
 				last = position{name: name + "\x00"}
 			}
@@ -79,12 +81,35 @@ list:
 	return answer, nil
 }
 
+// inOrder returns names that are sorted as a listing goes through them.
+func inOrder(names []string) Computed {
+	return Computed{Len: len(names), Name: func(i int) string { return names[i] }}
+}
+
+// from returns the number of the first name that is not before another.
+func (c Computed) from(name string) int {
+	return sort.Search(c.Len, func(i int) bool { return c.Name(i) >= name })
+}
+
 // live returns the live object of a name, if there is one.
 func (b *bucket) live(name string) []*object {
+	if b.computed.Len > 0 {
+		return b.compute(b.computed.from(name), name)
+	}
 	if o := b.objects[name]; o != nil {
 		return []*object{o}
 	}
 	return nil
+}
+
+// compute returns the i-th computed object if it has that name and was not deleted.
+func (b *bucket) compute(i int, name string) []*object {
+	if i == b.computed.Len || b.computed.Name(i) != name || len(b.past[name]) > 0 {
+		return nil
+	}
+	metadata := resource{}
+	b.computed.Metadata(i, func(name, value string) { metadata[name] = value })
+	return []*object{newObject(b.name, name, resource{"metadata": metadata}, nil, computedAt, computedAt.UnixMicro()+int64(i))}
 }
 
 // position is where a page of a list ends.

@@ -5,6 +5,7 @@ import (
 	"crypto/md5" // for Cloud Storage's md5Hash; it protects no secret
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"net/http"
@@ -33,7 +34,6 @@ type object struct {
 	bucket, name   string
 	attributes     resource // what users may set: contentType, metadata and the like
 	content        []byte   // never changed
-	crc32c, md5    string   // of the content, in base 64
 	generation     int64
 	metageneration int64
 	created        time.Time
@@ -52,11 +52,41 @@ type bucket struct {
 	added   []string             // not yet in names
 	past    map[string][]*object // noncurrent and soft-deleted generations, the oldest first
 
+	computed Computed // what the bucket holds in place of objects; see [StorageServer.Compute]
+
 	// What the owner has set.
 	softDelete   time.Duration // how long what is deleted can be restored
 	versioning   bool
 	ownAccess    bool // of objects: no uniform bucket-level access
 	deniesAccess bool // to whoever calls
+}
+
+// Computed are objects of a bucket that are made from their numbers when they are asked for.
+type Computed struct {
+	Len      int
+	Name     func(i int) string                        // ascends with i
+	Metadata func(i int, add func(name, value string)) // calls add for each
+}
+
+// computedAt is when computed objects were created. Their generations follow from it.
+var computedAt = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+
+// Compute makes a bucket hold computed objects. They can be listed, got and deleted, and nothing can be written beside them.
+func (s *StorageServer) Compute(name string, all Computed) {
+	s.on(name, func(b *bucket) { b.computed = all })
+}
+
+// object returns the live object of a name, nil if there is none.
+func (b *bucket) object(name string) *object {
+	return append(b.live(name), nil)[0]
+}
+
+// newObject returns the first metageneration of a generation.
+func newObject(bucket, name string, attributes resource, content []byte, at time.Time, generation int64) *object {
+	return &object{
+		bucket: bucket, name: name, attributes: attributes, content: content,
+		generation: generation, metageneration: 1, created: at, updated: at,
+	}
 }
 
 // bucket returns the bucket, and makes it if it is new.
@@ -72,7 +102,7 @@ func (s *StorageServer) bucket(name string) *bucket {
 // put creates or overwrites an object: a new generation, of which this is the first metageneration.
 func (s *StorageServer) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
 	b := s.bucket(bucket)
-	old := b.objects[name]
+	old := b.object(name)
 	var generation, metageneration int64 // in conditions, 0 means that the object does not exist
 	if old != nil {
 		generation, metageneration = old.generation, old.metageneration
@@ -87,17 +117,9 @@ func (s *StorageServer) put(bucket, name string, c conditions, attributes resour
 	} else {
 		b.bury(old, b.versioning)
 	}
-	md5Sum := md5.Sum(content)
-	crc32c := binary.BigEndian.AppendUint32(nil, crc32.Checksum(content, castagnoli))
-	b.objects[name] = &object{
-		bucket: bucket, name: name, attributes: attributes, content: content,
-		crc32c: base64.StdEncoding.EncodeToString(crc32c), md5: base64.StdEncoding.EncodeToString(md5Sum[:]),
-		generation: s.lastGeneration, metageneration: 1, created: now, updated: now,
-	}
+	b.objects[name] = newObject(bucket, name, attributes, content, now, s.lastGeneration)
 	return b.objects[name], nil
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const maxName = 1024 // bytes
 
@@ -121,7 +143,7 @@ func (b *bucket) checkAccess(attributes resource) *apiError {
 
 // find returns an object if the conditions hold for it: the live one, or the one of the generation that they name.
 func (b *bucket) find(name string, c conditions) (*object, *apiError) {
-	o := b.objects[name]
+	o := b.object(name)
 	if c.generation != nil {
 		o = generationOf(b.versions(name), *c.generation)
 	}
@@ -188,7 +210,7 @@ func (b *bucket) softDeleted(name string) []*object {
 // versions returns the noncurrent generations of a name and the live one, the oldest first.
 func (b *bucket) versions(name string) []*object {
 	all := filter(b.past[name], func(o *object) bool { return o.deleted.IsZero() })
-	if live := b.objects[name]; live != nil {
+	if live := b.object(name); live != nil {
 		all = append(all, live)
 	}
 	return all
@@ -269,26 +291,85 @@ func (o *object) etag() string {
 	return base64.StdEncoding.EncodeToString([]byte(version))
 }
 
-// resource returns the object as the JSON API shows it. base is the server's address.
-func (o *object) resource(base string) resource {
-	r := maps.Clone(o.attributes)
-	path := "/storage/v1/b/" + url.PathEscape(o.bucket) + "/o/" + url.PathEscape(o.name)
-	maps.Copy(r, resource{
-		"kind": "storage#object", "id": o.bucket + "/" + o.name + "/" + strconv.FormatInt(o.generation, 10),
-		"selfLink":  base + path,
-		"mediaLink": base + "/download" + path + "?alt=media&generation=" + strconv.FormatInt(o.generation, 10),
-		"bucket":    o.bucket, "name": o.name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
-		"generation": strconv.FormatInt(o.generation, 10), "metageneration": strconv.FormatInt(o.metageneration, 10),
-		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
-		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),
-	})
-	if !o.superseded.IsZero() {
-		r["timeDeleted"] = o.superseded.Format(time.RFC3339Nano)
+// resource returns the object as the JSON API shows it, or the wanted fields of that. base is the server's address.
+func (o *object) resource(base string, wanted selection) resource {
+	if wanted == nil {
+		wanted = allFields
 	}
-	if !o.deleted.IsZero() {
-		r["softDeleteTime"], r["hardDeleteTime"] = o.deleted.Format(time.RFC3339Nano), o.lost.Format(time.RFC3339Nano)
+	r := make(resource, len(wanted))
+	for name := range wanted {
+		value := o.attributes[name]
+		if field, is := fieldsOfObjects[name]; is {
+			value = field(o, base)
+		}
+		if value != nil {
+			r[name] = value
+		}
 	}
 	return r
+}
+
+// fieldsOfObjects are those that no client sets. A value of nil is not shown.
+var fieldsOfObjects = map[string]func(o *object, base string) any{
+	"kind": func(*object, string) any { return "storage#object" },
+	"id": func(o *object, _ string) any {
+		return o.bucket + "/" + o.name + "/" + strconv.FormatInt(o.generation, 10)
+	},
+	"selfLink": func(o *object, base string) any { return base + o.path() },
+	"mediaLink": func(o *object, base string) any {
+		return fmt.Sprint(base, "/download", o.path(), "?alt=media&generation=", o.generation)
+	},
+	"bucket":       func(o *object, _ string) any { return o.bucket },
+	"name":         func(o *object, _ string) any { return o.name },
+	"storageClass": func(*object, string) any { return "STANDARD" },
+	"size":         func(o *object, _ string) any { return strconv.Itoa(len(o.content)) },
+
+	"generation":     func(o *object, _ string) any { return strconv.FormatInt(o.generation, 10) },
+	"metageneration": func(o *object, _ string) any { return strconv.FormatInt(o.metageneration, 10) },
+	"crc32c":         func(o *object, _ string) any { return o.crc32c() },
+	"md5Hash":        func(o *object, _ string) any { return o.md5() },
+	"etag":           func(o *object, _ string) any { return o.etag() },
+
+	"timeCreated":             func(o *object, _ string) any { return shownTime(o.created) },
+	"timeStorageClassUpdated": func(o *object, _ string) any { return shownTime(o.created) },
+	"updated":                 func(o *object, _ string) any { return shownTime(o.updated) },
+	"timeDeleted":             func(o *object, _ string) any { return shownTime(o.superseded) },
+	"softDeleteTime":          func(o *object, _ string) any { return shownTime(o.deleted) },
+	"hardDeleteTime":          func(o *object, _ string) any { return shownTime(o.lost) },
+}
+
+// allFields are those, and what clients set.
+var allFields = func() selection {
+	all := selection{}
+	for name := range fieldsOfObjects {
+		all[name] = nil
+	}
+	for _, name := range settable {
+		all[name] = nil
+	}
+	return all
+}()
+
+func shownTime(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at.Format(time.RFC3339Nano)
+}
+
+func (o *object) path() string {
+	return "/storage/v1/b/" + url.PathEscape(o.bucket) + "/o/" + url.PathEscape(o.name)
+}
+
+// crc32c and md5 return sums of the content, in base 64.
+func (o *object) crc32c() string {
+	sum := crc32.Checksum(o.content, crc32.MakeTable(crc32.Castagnoli))
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
+}
+
+func (o *object) md5() string {
+	sum := md5.Sum(o.content)
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func objectNotFound(bucket, name string) *apiError {

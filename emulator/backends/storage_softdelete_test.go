@@ -2,7 +2,6 @@ package backends
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/storage"
-	"google.golang.org/api/iterator"
 )
 
 // dead returns the soft-deleted generations of a bucket as name and content size.
@@ -18,19 +16,13 @@ func dead(t *testing.T, bucket *storage.BucketHandle, prefix string) (generation
 	t.Helper()
 	it := bucket.Objects(context.Background(), &storage.Query{SoftDeleted: true, Prefix: prefix})
 	it.PageInfo().MaxSize = 2
-	for {
-		o, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return generations, found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, o := range all(t, it) {
 		if o.SoftDeleteTime.IsZero() || !o.HardDeleteTime.Equal(o.SoftDeleteTime.Add(defaultSoftDelete)) {
 			t.Errorf("%s: deleted %s, gone for good %s", o.Name, o.SoftDeleteTime, o.HardDeleteTime)
 		}
 		generations, found = append(generations, o.Generation), append(found, fmt.Sprintf("%s:%d", o.Name, o.Size))
 	}
+	return generations, found
 }
 
 func TestSoftDelete(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/emulator/each"
 )
 
 // storageBucket returns a bucket of a fresh Storage through Google's client, and the server.
@@ -74,17 +75,22 @@ func content(t *testing.T, o *storage.ObjectHandle) string {
 func names(t *testing.T, bucket *storage.BucketHandle, q *storage.Query) []string {
 	t.Helper()
 	found := []string{}
-	it := bucket.Objects(context.Background(), q)
-	for {
-		o, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return found
-		}
+	for _, o := range all(t, bucket.Objects(context.Background(), q)) {
+		found = append(found, o.Prefix+o.Name) // one of them is empty
+	}
+	return found
+}
+
+// all returns all that one of Google's iterators returns.
+func all[T any](t *testing.T, list interface{ Next() (T, error) }) (found []T) {
+	t.Helper()
+	for one, err := range each.Of(list) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, o.Prefix+o.Name) // one of them is empty
+		found = append(found, one)
 	}
+	return found
 }
 
 // httpStatus returns the HTTP status that an error stands for.
@@ -468,10 +474,7 @@ func TestList(t *testing.T) {
 			it := bucket.Objects(context.Background(), &test.query)
 			it.PageInfo().MaxSize = 1
 			got := []string{}
-			for o, err := it.Next(); !errors.Is(err, iterator.Done); o, err = it.Next() {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, o := range all(t, it) {
 				got = append(got, o.Prefix+o.Name)
 			}
 			want := slices.Clone(test.want)
@@ -534,7 +537,7 @@ func TestListWhileObjectsComeAndGo(t *testing.T) {
 	it := bucket.Objects(ctx, nil)
 	it.PageInfo().MaxSize = 7
 	var got []string
-	for o, err := it.Next(); !errors.Is(err, iterator.Done); o, err = it.Next() {
+	for o, err := range each.Of(it) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -606,23 +609,13 @@ func TestInvalidStorageRequests(t *testing.T) {
 		{"GET", "/storage/v1/b/b", "", "", 200},
 		{"GET", "/storage/v1/b/b/o", "", "", 200},
 	} {
-		request, err := http.NewRequestWithContext(context.Background(), test.method, base+test.path, strings.NewReader(test.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test.header != "" {
-			request.Header.Set("Content-Range", test.header)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			t.Error(err)
-		}
-		if response.StatusCode != test.want {
-			t.Errorf("%s %.80s: %s, want %d: %s", test.method, test.path, response.Status, test.want, body)
+		status, text := call(t, test.method, base+test.path, test.body, func(r *http.Request) {
+			if test.header != "" {
+				r.Header.Set("Content-Range", test.header)
+			}
+		})
+		if status != test.want {
+			t.Errorf("%s %.80s: %d, want %d: %s", test.method, test.path, status, test.want, text)
 		}
 	}
 }
@@ -709,4 +702,59 @@ func TestAge(t *testing.T) {
 	same(t, "updated", was.Updated.Add(-48*time.Hour), is.Updated)
 	same(t, "generation", was.Generation, is.Generation)
 	same(t, "uploaded after it", young.Created, attributes(t, bucket.Object("young")).Created)
+}
+
+// TestComputed holds that a bucket of computed objects is listed, read and deleted from as one that holds the same objects.
+func TestComputed(t *testing.T) {
+	ctx := context.Background()
+	computed, server := storageBucket(t)
+	objects := Computed{
+		Len: 2500, Name: func(i int) string { return fmt.Sprintf("f/%04d", i) },
+		Metadata: func(i int, add func(name, value string)) { add("n", fmt.Sprint(i)) },
+	}
+	server.Compute(computed.BucketName(), objects)
+	for i := range objects.Len {
+		if err := server.Put("held", objects.Name(i), map[string]string{"n": fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client, err := storage.NewClient(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }() // all has been read
+	held := client.Bucket("held")
+	list := func(bucket *storage.BucketHandle, q storage.Query) (found []string) {
+		for _, o := range all(t, bucket.Objects(ctx, &q)) {
+			found = append(found, fmt.Sprint(o.Prefix, o.Name, o.Metadata, o.Metageneration, o.Size))
+		}
+		return found
+	}
+	for range 2 {
+		for _, q := range []storage.Query{
+			{}, {Prefix: "f/00", StartOffset: "f/0002", EndOffset: "f/0010"}, {Prefix: "g/"}, {StartOffset: "f/2499"}, {Delimiter: "/"},
+		} {
+			same(t, fmt.Sprintf("%+v", q), list(held, q), list(computed, q))
+		}
+		for _, of := range []func(o *storage.ObjectHandle) error{
+			func(o *storage.ObjectHandle) error { return o.If(storage.Conditions{GenerationMatch: 1}).Delete(ctx) },
+			func(o *storage.ObjectHandle) error {
+				return o.If(storage.Conditions{MetagenerationMatch: 2}).Delete(ctx)
+			},
+			func(o *storage.ObjectHandle) error { return o.Generation(1).Delete(ctx) },
+			func(o *storage.ObjectHandle) error {
+				a, err := o.Attrs(ctx)
+				if err == nil {
+					err = o.If(storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: 1}).Delete(ctx)
+				}
+				return err
+			},
+			func(o *storage.ObjectHandle) error { return o.Delete(ctx) },
+		} {
+			same(t, "status", httpStatus(of(held.Object("f/0003"))), httpStatus(of(computed.Object("f/0003"))))
+		}
+	}
+	if err := computed.Object("f/new").NewWriter(ctx).Close(); httpStatus(err) != http.StatusNotImplemented {
+		t.Errorf("an upload beside computed objects: %v", err)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"cloud.google.com/go/storage"
-	"google.golang.org/api/iterator"
 )
 
 // versions returns all versions of a prefix: name, size, and whether it is live.
@@ -17,16 +16,10 @@ func versions(t *testing.T, bucket *storage.BucketHandle, prefix string) (found 
 	t.Helper()
 	it := bucket.Objects(context.Background(), &storage.Query{Versions: true, Prefix: prefix})
 	it.PageInfo().MaxSize = 2
-	for {
-		o, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, o := range all(t, it) {
 		found = append(found, fmt.Sprintf("%s:%d:%t", o.Name, o.Size, o.Deleted.IsZero()))
 	}
+	return found
 }
 
 func TestVersioning(t *testing.T) {

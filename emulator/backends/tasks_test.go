@@ -194,7 +194,7 @@ func TestDeliverAlsoDeliversWhatComesUp(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	client, server := tasksClient(t, Options{ManualTasks: true, TaskMinBackoff: time.Second, TaskMaxBackoff: 3 * time.Second})
-	target := newTarget(t, 503, 302, 200)
+	target := newTarget(t, 503, 302, 500, 200)
 	at := time.Now().Add(time.Minute)
 	createTask(t, client, newRequest("t", target.URL, at))
 	for _, step := range []struct {
@@ -206,6 +206,7 @@ func TestRetries(t *testing.T) {
 		{0, 0, "503", time.Second},
 		{time.Second - 1, 0, "", time.Second},
 		{2 * time.Second, 0, "302", 4 * time.Second},
+		{4 * time.Second, 0, "500", 7 * time.Second}, // no longer than the longest
 		{10 * time.Second, 1, "", 0},
 	} {
 		n, err := server.Deliver(context.Background(), at.Add(step.until))
@@ -228,7 +229,7 @@ func TestRetries(t *testing.T) {
 				"X-CloudTasks-TaskPreviousResponse"),
 		})
 	}
-	same(t, "retry headers", [][3]string{{"0", "0", ""}, {"1", "1", "503"}, {"2", "2", "302"}}, got)
+	same(t, "retry headers", [][3]string{{"0", "0", ""}, {"1", "1", "503"}, {"2", "2", "302"}, {"3", "3", "500"}}, got)
 }
 
 func TestNoAnswerIsRetried(t *testing.T) {
@@ -246,15 +247,6 @@ func TestNoAnswerIsRetried(t *testing.T) {
 	}
 	if left[0].DispatchCount != 1 || left[0].ResponseCount != 0 {
 		t.Errorf("left with %d attempts and %d answers, want one and none", left[0].DispatchCount, left[0].ResponseCount)
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	s := &taskState{options: taskOptions{minBackoff: 100 * time.Millisecond, maxBackoff: time.Second}}
-	for n, want := range map[int32]time.Duration{1: 100, 2: 200, 3: 400, 4: 800, 5: 1000, 6: 1000, 1 << 30: 1000} {
-		if got := s.backoff(n); got != want*time.Millisecond {
-			t.Errorf("after attempt %d: %v", n, got)
-		}
 	}
 }
 

@@ -28,14 +28,13 @@ const appFolder = "functions.local/app"
 
 // registersFunctions returns an error unless the root package itself imports the framework's package functions. Without that, the
 // buildpack takes the entry point for an exported Go function. It reads only the .go files of the root folder, and all of them,
-// whatever their build constraints.
-func registersFunctions(source string) error {
-	files, err := filepath.Glob(filepath.Join(source, "*.go"))
-	if err != nil {
-		return err
-	}
+// whatever their build constraints. files are the archive's, by their names there.
+func registersFunctions(files map[string]string) error {
 	name, registers := "", false
-	for _, path := range files {
+	for place, path := range files {
+		if strings.Contains(place, "/") || !strings.HasSuffix(place, ".go") {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
@@ -72,42 +71,21 @@ func main() {
 }
 `
 
-// writeMain writes the main package for the functions into their source.
-func writeMain(source string) error {
-	if err := registersFunctions(source); err != nil {
+// writeMain writes the main package for the functions of the module at root into a folder.
+func writeMain(root, folder string, files map[string]string) error {
+	if err := registersFunctions(files); err != nil {
 		return err
 	}
-	module, err := GoCommand(source, "list", "-m")
+	module, err := GoCommand(root, "list", "-m")
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, module)
 	}
-	if output, err := GoCommand(source, "list", "-m", framework); err != nil {
+	if output, err := GoCommand(root, "list", "-m", framework); err != nil {
 		return fmt.Errorf("go.mod does not require %s, and the buildpack would take a version that nobody has tested: "+
 			"require one: %w\n%s", framework, err, output)
 	}
-	folder := filepath.Join(source, appFolder)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
 	text := fmt.Sprintf(mainProgram, strings.TrimSpace(module))
 	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text), 0o600)
-}
-
-// tidy tidies go.mod as the buildpack does once the main package exists. This removes what only tests and tools need. It must add
-// nothing, because an added version would be the newest one on the day of the deployment.
-func tidy(source string) error {
-	chosen, err := requirements(source)
-	if err != nil {
-		return err
-	}
-	if output, err := GoCommand(source, "mod", "tidy"); err != nil {
-		return fmt.Errorf("%w\n%s", err, output)
-	}
-	tidied, err := requirements(source)
-	if err != nil {
-		return err
-	}
-	return wantChosen(chosen, tidied)
 }
 
 // wantChosen returns an error if a version was chosen by tidying.
@@ -121,9 +99,9 @@ func wantChosen(chosen, tidied map[string]string) error {
 	return nil
 }
 
-// requirements returns the modules that go.mod requires, with their versions.
-func requirements(source string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+// requirements returns the modules that a go.mod requires, with their versions.
+func requirements(mod string) (map[string]string, error) {
+	text, err := os.ReadFile(mod)
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +116,41 @@ func requirements(source string) (map[string]string, error) {
 	return versions, nil
 }
 
-// buildFunctions builds the program for the functions of the module at root whose source has been unpacked.
-func buildFunctions(root, source, program string) error {
-	if err := writeMain(source); err != nil {
+// buildFunctions builds the program for the functions of the module at root from the archive's files, with the help of a folder.
+func buildFunctions(root, folder string, files map[string]string, program string) error {
+	if err := writeMain(root, folder, files); err != nil {
 		return err
 	}
-	if err := tidy(source); err != nil {
-		return err
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(files[name])
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	hiding, err := overlay(root, source)
+	hiding, err := overlay(root, folder, files, map[string]string{appFolder + "/main.go": "main.go"})
 	if err != nil {
 		return err
 	}
-	mod := filepath.Join(source, "go.mod")
+	// The buildpack tidies go.mod once the main package exists. This removes what only tests and tools need. It must add nothing,
+	// because an added version would be the newest one on the day of the deployment.
+	mod := filepath.Join(folder, "go.mod")
+	chosen, err := requirements(mod)
+	if err != nil {
+		return err
+	}
+	if output, err := GoCommand(root, "mod", "tidy", "-overlay", hiding, "-modfile", mod); err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	tidied, err := requirements(mod)
+	if err == nil {
+		err = wantChosen(chosen, tidied)
+	}
+	if err != nil {
+		return err
+	}
 	output, err := GoCommand(root, "build", "-overlay", hiding, "-modfile", mod, "-o", program, "./"+appFolder)
 	if err != nil {
 		return fmt.Errorf("the functions cannot be built: %w\n%s", err, output)

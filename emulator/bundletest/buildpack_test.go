@@ -9,20 +9,20 @@ import (
 
 const goMod = "module example.com/bundle\n\ngo 1.26.0\n\nrequire " + framework + " v1.9.2\n"
 
-// sourceOf writes a function's source into a new folder.
-func sourceOf(t *testing.T, files map[string]string) string {
+// sourceOf writes a function's source into a new folder. It returns the folder, and the path of each file by its name.
+func sourceOf(t *testing.T, texts map[string]string) (folder string, files map[string]string) {
 	t.Helper()
-	folder := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	folder, files = t.TempDir(), map[string]string{}
+	for name, text := range texts {
+		files[name] = filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(files[name]), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(files[name], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return folder
+	return folder, files
 }
 
 // TestWhatTheBuildpackRefuses has the import that it looks for in several places but the right one.
@@ -45,7 +45,8 @@ func TestWhatTheBuildpackRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			switch err := writeMain(sourceOf(t, tt.files)); {
+			root, files := sourceOf(t, tt.files)
+			switch err := writeMain(root, t.TempDir(), files); {
 			case tt.want == "" && err != nil:
 				t.Error(err)
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
@@ -77,34 +78,22 @@ func TestTidyingAddsNothing(t *testing.T) {
 	}
 }
 
-// TestNothingButTheSourceIsBuilt asks Go what it sees of a module. In the source one of its files is another, and some are
-// missing.
-func TestNothingButTheSourceIsBuilt(t *testing.T) {
+// TestNothingButTheArchiveIsBuilt asks Go what it sees of a module some of whose files are not in the archive.
+func TestNothingButTheArchiveIsBuilt(t *testing.T) {
 	t.Parallel()
-	embeds := func(names string) string {
-		return "package jobs\n\nimport _ \"embed\"\n\n//go:embed " + names + "\nvar list string\n"
+	root, files := sourceOf(t, map[string]string{
+		"go.mod": goMod, "go.sum": "", "jobs/a.go": "package jobs\n\nimport _ \"embed\"\n\n//go:embed *.json\nvar list string\n",
+		"jobs/a.json": "{}", "jobs/b.json": "{}", "jobs/c.go": "package jobs\n", "tool.go": "package tool\n",
+	})
+	for _, name := range []string{"jobs/a.json", "jobs/c.go", "tool.go"} {
+		delete(files, name)
 	}
-	files := map[string]string{
-		"go.mod": goMod, "go.sum": "", "jobs/a.go": embeds("a.json"), "jobs/a.json": "{}", "jobs/b.json": "{}",
-	}
-	root, source := sourceOf(t, files), filepath.Join(sourceOf(t, nil), "source")
-	if err := os.Rename(sourceOf(t, files), source); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		filepath.Join(root, "jobs", "c.go"): "package jobs\n", filepath.Join(root, "tool.go"): "package tool\n",
-		filepath.Join(source, "jobs", "a.go"): embeds("b.json"), filepath.Join(source, "main.go"): "package main\n",
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hiding, err := overlay(root, source)
+	folder, _ := sourceOf(t, map[string]string{"main.go": "package main\n"})
+	hiding, err := overlay(root, folder, files, map[string]string{"app/main.go": "main.go"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod := filepath.Join(source, "go.mod")
-	got, err := GoCommand(root, "list", "-overlay", hiding, "-modfile", mod, "-f", "{{.Name}} {{.GoFiles}} {{.EmbedFiles}}", "./...")
+	got, err := GoCommand(root, "list", "-overlay", hiding, "-f", "{{.Name}} {{.GoFiles}} {{.EmbedFiles}}", "./...")
 	if want := "main [main.go] []\njobs [a.go] [b.json]\n"; err != nil || got != want {
 		t.Errorf("%v; Go sees\n%s, want\n%s", err, got, want)
 	}

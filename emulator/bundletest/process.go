@@ -60,10 +60,6 @@ func start(t testing.TB, path, target string, environment map[string]string) *Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release) // not before, so that nobody else answers after the process has ended
-	_, port, err := net.SplitHostPort(reserved.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +67,7 @@ func start(t testing.TB, path, target string, environment map[string]string) *Pr
 	defer func() { _ = log.Close() }() // the process has its own
 	p := &Process{url: "http://" + reserved.Address, log: printed(log.Name()), ended: make(chan struct{})}
 	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
-	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
+	p.command.Env = []string{"PORT=" + strconv.Itoa(reserved.Port), "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
 	for name, value := range environment {
 		p.command.Env = append(p.command.Env, name+"="+value)
 	}

@@ -3,7 +3,6 @@
 package bundletest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -44,27 +43,6 @@ func ArchivedFiles(root string) (map[string]string, error) {
 	return files, err
 }
 
-// unpackArchive writes the files of the source archive into a new folder.
-func unpackArchive(root, dir string) error {
-	files, err := ArchivedFiles(root)
-	if err != nil {
-		return err
-	}
-	for name, from := range files {
-		content, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // moduleRoot returns the folder of the go.mod above the working directory, which is that of the package under test.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
@@ -85,15 +63,12 @@ func moduleRoot() (string, error) {
 // program builds the deployed source once and returns the path of the program, which serves all functions.
 var program = sync.OnceValues(func() (path string, err error) {
 	err = withFolder("bundle", func(root, folder string) error {
-		source := filepath.Join(folder, "source")
-		if err := os.RemoveAll(source); err != nil {
-			return err
-		}
-		if err := unpackArchive(root, source); err != nil {
+		files, err := ArchivedFiles(root)
+		if err != nil {
 			return err
 		}
 		path = filepath.Join(folder, "main")
-		return buildFunctions(root, source, path)
+		return buildFunctions(root, folder, files, path)
 	})
 	return path, err
 })
@@ -137,58 +112,36 @@ func withFolder(name string, f func(root, folder string) error) (err error) {
 	return f(root, folder)
 }
 
-// overlay writes, beside the source, the file that makes Go see the source in the place of the module at root, and returns its
-// name. What is only at the root is hidden, and what differs is the source's, so nothing but the archive is built. What the tests
-// have compiled, of the same files at the same place, is not compiled once more.
-func overlay(root, source string) (string, error) {
+// overlay writes into a folder the file that makes Go see, of the module at root, only these files by their names, and those of the
+// folder that it is told of: each by its place in the module. It returns the file's name. So nothing but the archive is built, and
+// what the tests have compiled, of the same files at the same place, is not compiled once more.
+func overlay(root, folder string, files, added map[string]string) (string, error) {
 	replace := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."): // where Go looks for no package
-			return filepath.SkipDir
-		case !d.IsDir():
-			replace[path] = "" // it is not there
-		}
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(source, path)
 		if err != nil {
 			return err
 		}
-		place := filepath.Join(root, name)
-		if replace[place] = path; same(path, place) {
-			delete(replace, place)
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") { // where Go looks for no package
+			return filepath.SkipDir
 		}
-		return nil
+		name, err := filepath.Rel(root, path)
+		if files[filepath.ToSlash(name)] == "" && !d.IsDir() {
+			replace[path] = "" // it is not there
+		}
+		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"go.mod", "go.sum"} { // Go has a flag of its own for these
-		delete(replace, filepath.Join(root, name))
+	for place, from := range added {
+		replace[filepath.Join(root, place)] = filepath.Join(folder, from)
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	name := filepath.Join(filepath.Dir(source), "overlay.json")
+	name := filepath.Join(folder, "overlay.json")
 	return name, os.WriteFile(name, text, 0o600)
-}
-
-// same reports whether two files hold the same. One that cannot be read does not.
-func same(one, other string) bool {
-	a, err := os.ReadFile(one)
-	b, err2 := os.ReadFile(other)
-	return err == nil && err2 == nil && bytes.Equal(a, b)
 }
 
 // GoCommand runs go in a folder, without the user's Go settings, and returns its output.

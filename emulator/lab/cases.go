@@ -159,7 +159,7 @@ var cases = []measured{
 		world:    func(n int, _ time.Time) *standin.World { return placeholders(n, n) },
 		original: originalPlaceholder, due: func(n int) int { return n },
 		least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second", usual: 20, atOne: 1,
-		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, id(placeholderID, i, n)) },
+		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, ids("users", n)(i)) },
 	},
 }
 

@@ -2,7 +2,6 @@
 // docs/performance.md and its plots.
 //
 //	go run ./emulator/lab                             all of it, some twenty minutes on two cores that do nothing else
-//	go run ./emulator/lab -case missing               one case again; the page keeps the others
 //	go run ./emulator/lab -case missing -items 1000   only to look at: nothing is written
 //
 // What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU
@@ -59,9 +58,9 @@ func main() {
 func parse(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
+	flags.StringVar(&o.only, "case", "", "measure one `CASE` only, and write nothing: "+strings.Join(caseNames(), ", "))
 	flags.IntVar(&o.items, "items", 0, "measure with this `NUMBER` of items, only print what comes out, and write nothing")
-	flags.StringVar(&o.docs, "docs", "docs", "write performance.md to this `FOLDER`, and its plots and figures to performance in it")
+	flags.StringVar(&o.docs, "docs", "docs", "write performance.md to this `FOLDER`, and its plots to performance in it")
 	flags.Usage = func() {
 		fmt.Fprintln(out, "Usage of lab:")
 		flags.PrintDefaults()
@@ -101,31 +100,29 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	all := results{Machine: machine(time.Now())}
 	for _, name := range caseNames() {
 		if o.only != "" && name != o.only {
 			continue
 		}
 		var runs []run
-		var inShards *sharded
 		switch name {
 		case namesCase:
 			runs, err = measureNames(ctx, names.Kinds, o.items, out)
 		case shardsCase:
-			inShards, err = measureShards(ctx, cmp.Or(o.items, usualInShards), longLink, out)
+			all.Shards, err = measureShards(ctx, cmp.Or(o.items, usualInShards), longLink, out)
 		default:
 			runs, err = measureCase(ctx, caseOf(name), o.items, out)
-		}
-		if err == nil && o.items == 0 {
-			err = keep(o.docs, name, runs, inShards) // now, and not at the end: the figures are not lost to a case that fails
 		}
 		if err != nil {
 			return err
 		}
+		all.Runs = append(all.Runs, runs...)
 	}
-	if o.items > 0 {
+	if o.only != "" || o.items > 0 {
 		return nil
 	}
-	return writePage(o.docs)
+	return all.write(o.docs)
 }
 
 // caseOf returns a case by its name.

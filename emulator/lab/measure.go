@@ -20,9 +20,9 @@ import (
 // run is one measurement.
 type run struct {
 	Case     string
-	Kind     string        `json:",omitempty"` // of names, in the case names
+	Kind     string        // of names, in the case names
 	Items    int           // 0: there is no data at all
-	Original bool          `json:",omitempty"` // the original's algorithm
+	Original bool          // the original's algorithm
 	Answer   time.Duration // the link's
 	Traffic  standin.Traffic
 	Job      string

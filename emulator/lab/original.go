@@ -10,10 +10,8 @@ import (
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/api/iterator"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -24,20 +22,24 @@ import (
 // original is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
 // one item after the other, nothing kept to take it back, no look before a deletion, no report. Where a document is about a SQL
 // database, a statement about many rows is a query and a write for each, for Firestore has no other.
-type original func(ctx context.Context, g plain, n int) (looked, done int, err error)
+type original func(ctx context.Context, g *plain) error
 
-// plain are Google's clients.
+// plain are Google's clients, and what was done with them.
 type plain struct {
 	db     *gofirestore.Client
 	bucket *storage.BucketHandle
 	auth   *auth.Client
 	tasks  tasks.Writer
 	now    time.Time
+	n      int // items that there are
+
+	looked, done int
 }
+
+type snapshot = *gofirestore.DocumentSnapshot
 
 // runOriginal runs an original's algorithm in place of the job.
 func runOriginal(ctx context.Context, o order, run original) (_ *report.Report, err error) {
-	var g plain
 	var opened []func() error
 	defer func() {
 		for _, end := range opened {
@@ -63,57 +65,84 @@ func runOriginal(ctx context.Context, o order, run original) (_ *report.Report, 
 		return nil, err
 	}
 	opened = append(opened, t.Close)
+	g := &plain{db: d.Firestore(), bucket: b.Handle(), tasks: t.Writer(), now: o.Now.UTC(), n: o.Items}
 	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: o.Google.Project})
+	if err == nil {
+		g.auth, err = app.Auth(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if g.auth, err = app.Auth(ctx); err != nil {
-		return nil, err
-	}
-	g.db, g.bucket, g.tasks, g.now = d.Firestore(), b.Handle(), t.Writer(), o.Now
 	meter := new(usage.Meter)
-	looked, done, err := run(usage.NewContext(ctx, meter), g, o.Items)
+	err = run(usage.NewContext(ctx, meter), g)
 	return &report.Report{
-		Job: o.Job, RunID: "original", Status: report.Completed, Scanned: looked, Usage: meter.Usage(),
-		Actions: map[string]report.Counts{"all": {Planned: done, Done: done}},
+		Job: o.Job, RunID: "original", Status: report.Completed, Scanned: g.looked, Usage: meter.Usage(),
+		Actions: map[string]report.Counts{"all": {Planned: g.done, Done: g.done}},
 	}, err
 }
 
-// originalMedia asks for the post of each object, and deletes the object if there is none.
-func originalMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
-	files := g.bucket.Objects(ctx, &storage.Query{Prefix: "posts/"})
-	for {
-		file, err := files.Next()
-		if errors.Is(err, iterator.Done) {
-			return looked, deleted, nil
-		}
-		if err != nil {
-			return looked, deleted, fmt.Errorf("list: %w", err)
-		}
-		looked++
-		_, err = g.db.Collection("posts").Doc(file.Metadata["postId"]).Get(ctx)
-		switch {
-		case status.Code(err) == codes.NotFound:
-			if err := g.bucket.Object(file.Name).Delete(ctx); err != nil {
-				return looked, deleted, fmt.Errorf("delete: %w", err)
-			}
-			deleted++
-		case err != nil:
-			return looked, deleted, fmt.Errorf("read a post: %w", err)
-		}
+// all reads what a query finds.
+func (g *plain) all(ctx context.Context, q gofirestore.Query) ([]snapshot, error) {
+	found, err := q.Documents(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
 	}
+	g.looked += len(found)
+	return found, nil
 }
 
-// originalReports reads what is due whole, one status after the other, and deletes it in one commit.
-func originalReports(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
-	before := g.now.AddDate(0, -1, 0)
-	var due []*gofirestore.DocumentSnapshot
-	for _, is := range []string{"reviewed", "dismissed"} {
-		found, err := g.db.Collection("reports").Where("status", "==", is).Where("createdAt", "<", before).Documents(ctx).GetAll()
+// each reads what a query finds, and does something with one after the other; did says whether it was due.
+func (g *plain) each(ctx context.Context, q gofirestore.Query, do func(d snapshot) (did bool, err error)) error {
+	found, err := g.all(ctx, q)
+	for _, d := range found {
+		did, err := do(d)
 		if err != nil {
-			return 0, 0, fmt.Errorf("query: %w", err)
+			return err
 		}
-		due = append(due, found...)
+		if did {
+			g.done++
+		}
 	}
-	return len(due), len(due), g.deleteAll(ctx, due...)
+	return err
+}
+
+// eachFile does something with one object after the other.
+func (g *plain) eachFile(ctx context.Context, prefix string, do func(file *storage.ObjectAttrs) error) error {
+	for file, err := range each.Of(g.bucket.Objects(ctx, &storage.Query{Prefix: prefix})) {
+		if err == nil {
+			err = do(file)
+		}
+		if err != nil {
+			return fmt.Errorf("the files of %s: %w", prefix, err)
+		}
+	}
+	return nil
+}
+
+// add makes a document with an id of its own.
+func (g *plain) add(ctx context.Context, collection string, fields map[string]any) error {
+	_, err := g.db.Collection(collection).NewDoc().Set(ctx, fields)
+	return err
+}
+
+// change changes fields of a document.
+func change(ctx context.Context, d snapshot, fields map[string]any) error {
+	var updates []gofirestore.Update
+	for path, value := range fields {
+		updates = append(updates, gofirestore.Update{Path: path, Value: value})
+	}
+	_, err := d.Ref.Update(ctx, updates)
+	return err
+}
+
+// deleteAll deletes documents in one commit.
+func (g *plain) deleteAll(ctx context.Context, found ...snapshot) error {
+	return g.db.RunTransaction(ctx, func(_ context.Context, tx *gofirestore.Transaction) error {
+		for _, d := range found {
+			if err := tx.Delete(d.Ref); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -13,60 +13,11 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// results are all figures. They are kept in a folder that git ignores, so that one case can be measured again and the
-// others stay.
+// results are all figures.
 type results struct {
 	Machine string
-	Shards  *sharded // nil: not measured
+	Shards  *sharded
 	Runs    []run
-}
-
-func figures(docs string) string { return filepath.Join(docs, "performance", "all", "runs.json") }
-
-func load(docs string) (all results, err error) {
-	text, err := os.ReadFile(figures(docs))
-	if os.IsNotExist(err) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	return all, err
-}
-
-// keep puts what was just measured in the place of what was measured of the case before.
-func keep(docs, name string, runs []run, inShards *sharded) error {
-	all, err := load(docs)
-	if err != nil {
-		return fmt.Errorf("read what was measured before: %w", err)
-	}
-	all.Machine = machine(time.Now())
-	if inShards != nil {
-		all.Shards = inShards
-	}
-	all.Runs = append(slices.DeleteFunc(all.Runs, func(r run) bool { return r.Case == name }), runs...)
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(figures(docs)), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(figures(docs), text, 0o644)
-}
-
-// writePage writes the page if all of it is measured.
-func writePage(docs string) error {
-	all, err := load(docs)
-	if err != nil {
-		return err
-	}
-	for _, name := range caseNames() {
-		if name == shardsCase && all.Shards == nil || name != shardsCase && len(all.runsOf(name, "")) == 0 {
-			return fmt.Errorf("%s has no figures of %s, so the page stays as it is: measure all of them once", figures(docs), name)
-		}
-	}
-	return all.write(docs)
 }
 
 // write writes the page, its plots, and what the page of prices needs.
@@ -78,9 +29,7 @@ func (all results) write(docs string) error {
 	all.writeReports(&b)
 	all.writeNothing(&b)
 	all.writeNames(&b)
-	if all.Shards != nil {
-		all.Shards.write(&b)
-	}
+	all.Shards.write(&b)
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
 	files := map[string]string{
 		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().SVG(),

@@ -4,20 +4,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
-)
-
-// Kinds of ids of the application's documents. Different kinds have different ids.
-const (
-	circleID = 20 + iota
-	postID
-	commentID
-	reactionID
-	inquiryID
-	messageID
-	ownerID
-	userID
-	bannedID
 )
 
 const postsACircle = 10
@@ -25,18 +13,19 @@ const postsACircle = 10
 // circlePosts are n posts, ten of each circle. Of every eleven circles one has no document.
 func circlePosts(n int, _ time.Time) *standin.World {
 	w, all := &standin.World{}, max(1, n/postsACircle)
-	circle, post := ids(circleID, all), ids(postID, n)
+	circle := ids("circles", all)
 	putAlike(w, "circles", all-all/11, func(i int) string { return circle(i + i/10) }, fields{"name": "x"})
-	put(w, "posts", n, post, func(i int) fields { return fields{"circleId": circle(min(all-1, i/postsACircle)), "text": "x"} })
-	answers(w, n, post)
+	put(w, "posts", n, func(i int) fields { return fields{"circleId": circle(min(all-1, i/postsACircle)), "text": "x"} })
+	answers(w, n)
 	return w
 }
 
 // answers adds a comment and a reaction to each of n posts.
-func answers(w *standin.World, n int, post func(i int) string) {
-	of := func(i int) fields { return fields{"postId": post(i)} }
-	put(w, "comments", n, ids(commentID, n), of)
-	put(w, "reactions", n, ids(reactionID, n), of)
+func answers(w *standin.World, n int) {
+	post := ids("posts", n)
+	for _, collection := range []string{"comments", "reactions"} {
+		put(w, collection, n, func(i int) fields { return fields{"postId": post(i)} })
+	}
 }
 
 // address is the download URL of an object.
@@ -49,11 +38,12 @@ const messagesAnInquiry = 5
 // inquiries are n inquiries. The first half is open; then come a tenth that is to be archived, a tenth whose users are to be
 // told, and those that were resolved yesterday. The first message of each has an image.
 func inquiries(n int, now time.Time) *standin.World {
-	due, users, inquiry := n/10, max(1, n/4), ids(inquiryID, n)
+	due, users, inquiry := n/10, max(1, n/4), ids("inquiries", n)
+	user := ids("users", users)
 	image := func(i int) string { return "inquiries/" + inquiry(i) + ".jpg" }
-	w := &standin.World{Objects: standin.Objects{Len: n, Name: image, Metadata: func(int, func(string, string)) {}}}
-	put(w, "inquiries", n, inquiry, func(i int) fields {
-		of := fields{"subject": "I cannot sign in", "userId": id(userID, i%users, users), "status": "resolved"}
+	w := &standin.World{Objects: backends.Computed{Len: n, Name: image, Metadata: func(int, func(string, string)) {}}}
+	put(w, "inquiries", n, func(i int) fields {
+		of := fields{"subject": "I cannot sign in", "userId": user(i % users), "status": "resolved"}
 		switch {
 		case i < n/2:
 			of["status"], of["resolvedAt"] = "open", nil
@@ -67,7 +57,7 @@ func inquiries(n int, now time.Time) *standin.World {
 		return of
 	})
 	for i := range n {
-		put(w, "inquiries/"+inquiry(i)+"/messages", messagesAnInquiry, ids(messageID, messagesAnInquiry), func(k int) fields {
+		put(w, "inquiries/"+inquiry(i)+"/messages", messagesAnInquiry, func(k int) fields {
 			of := fields{"content": "It says that my password is wrong.", "createdAt": apart(now.Add(-20*day), k)}
 			if k == 0 {
 				of["imageUrl"] = address(image(i))
@@ -75,7 +65,7 @@ func inquiries(n int, now time.Time) *standin.World {
 			return of
 		})
 	}
-	putAlike(w, "users", users, ids(userID, users), fields{"name": "x"})
+	putAlike(w, "users", users, user, fields{"name": "x"})
 	return w
 }
 
@@ -84,9 +74,9 @@ const postsAGhost = 3
 // circles are n circles: of each twenty the first is a ghost whose owner is to be warned, and the second is due for deletion.
 func circles(n int, now time.Time) *standin.World {
 	posts, owners := postsAGhost*n, max(1, n/10)
-	circle, post := ids(circleID, n), ids(postID, posts)
+	circle, post, owner := ids("circles", n), ids("posts", posts), ids("users", owners)
 	image := func(k int) string { return "posts/" + post(k) + ".jpg" }
-	w := &standin.World{Objects: standin.Objects{
+	w := &standin.World{Objects: backends.Computed{
 		Len: n + posts,
 		Name: func(i int) string {
 			if i < n {
@@ -100,8 +90,8 @@ func circles(n int, now time.Time) *standin.World {
 			}
 		},
 	}}
-	put(w, "circles", n, circle, func(i int) fields {
-		of := fields{"name": "Walks with dogs", "ownerId": id(ownerID, i%owners, owners), "isDeleted": false}
+	put(w, "circles", n, func(i int) fields {
+		of := fields{"name": "Walks with dogs", "ownerId": owner(i % owners), "isDeleted": false}
 		of["createdAt"], of["lastHumanPostAt"] = now.Add(-800*day), now.Add(-10*day)
 		if i%20 < 2 {
 			of["lastHumanPostAt"] = now.Add(-400 * day)
@@ -111,11 +101,11 @@ func circles(n int, now time.Time) *standin.World {
 		}
 		return of
 	})
-	put(w, "posts", posts, post, func(k int) fields {
+	put(w, "posts", posts, func(k int) fields {
 		return fields{"circleId": circle(k / postsAGhost), "text": "x", "mediaItems": []any{fields{"url": address(image(k))}}}
 	})
-	answers(w, posts, post)
-	putAlike(w, "users", owners, ids(ownerID, owners), fields{"name": "x"})
+	answers(w, posts)
+	putAlike(w, "users", owners, owner, fields{"name": "x"})
 	return w
 }
 
@@ -131,7 +121,7 @@ func circlesInUse(n int, now time.Time) *standin.World {
 	}
 	fresh, deleted, used := circle(false, 10, 0), circle(true, 800, 500), circle(false, 800, 10)
 	w := &standin.World{}
-	w.Put("circles", n, ids(circleID, n), func(i int) standin.Fields {
+	w.Put("circles", n, ids("circles", n), func(i int) standin.Fields {
 		switch i % 20 {
 		case 0:
 			return fresh
@@ -147,7 +137,7 @@ func circlesInUse(n int, now time.Time) *standin.World {
 func banned(n int, now time.Time) *standin.World {
 	w, all := &standin.World{}, n/250
 	first := n - all
-	put(w, "users", n, ids(bannedID, n), func(i int) fields {
+	put(w, "users", n, func(i int) fields {
 		switch {
 		case i < first:
 			return fields{"name": "x", "banStatus": "none", "permanentBanScheduledDeletionAt": nil}
@@ -156,8 +146,9 @@ func banned(n int, now time.Time) *standin.World {
 		}
 		return fields{"name": "x", "banStatus": "permanent", "permanentBanScheduledDeletionAt": apart(now.Add(30*day), i)}
 	})
+	user := ids("users", n)
 	for i := first; i < n; i++ {
-		w.Accounts = append(w.Accounts, id(bannedID, i, n))
+		w.Accounts = append(w.Accounts, user(i))
 	}
 	return w
 }

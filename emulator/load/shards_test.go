@@ -16,10 +16,10 @@ import (
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/api/iterator"
 
 	_ "github.com/firesweep/firesweep" // registers all functions: an undo asks what a job's runs can have done
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -37,7 +37,7 @@ const processes = 8
 // TestShards runs the job in shards, on processes of their own that are called by Cloud Tasks: undisturbed, and once more while
 // processes are killed, the one that splits among them. Each time all that it did is taken back.
 func TestShards(t *testing.T) {
-	besideOthers(t, *objectCount <= 4_000)
+	besideOthers(t, *objectCount == 100*smallest)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() || w.Tasks() == nil {
 		t.Skip("objects come back from the embedded Storage alone, and only the embedded Cloud Tasks can be told to deliver")
@@ -63,9 +63,7 @@ func TestShards(t *testing.T) {
 	s.wantWhole(t, whole)
 	s.takeBack(t, before)
 
-	// What came back is the newest that the bucket holds, and has no owner, as if the database were older than the bucket: whoever
-	// took it back knows why. The shards take this from the run that was split.
-	s.body = `{"lift":["older:posts","older:circles","older:tasks"]}`
+	s.body = asRestored // which the shards take from the run that was split
 	s.kills = *shardKills
 	s.splitAndDie(t)
 	s.finish(t)
@@ -224,9 +222,9 @@ func (s *sharded) last(t *testing.T) *report.Report {
 func (s *sharded) wantWhole(t *testing.T, whole *report.Report) {
 	t.Helper()
 	_, posts := s.deletions()
-	least := perPost*s.posts()/10 + s.units
+	least := s.perPost()*s.posts()/10 + s.units
 	for kind, most := range map[string]int{
-		"delete post media":           least + perPost*posts,
+		"delete post media":           least + s.perPost()*posts,
 		"delete circle image":         perCircle * s.circles() / 10,
 		"delete task attachment":      s.units / 2,
 		"delete orphaned circle post": posts,
@@ -278,16 +276,13 @@ type content struct {
 func (w world) content(t *testing.T) content {
 	t.Helper()
 	c := content{objects: map[string]map[string]string{}, posts: w.Documents(t, "posts")}
-	for all := w.Storage(t).Bucket(w.Bucket).Objects(t.Context(), nil); ; {
-		o, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return c
-		}
+	for o, err := range each.Of(w.Storage(t).Bucket(w.Bucket).Objects(t.Context(), nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.objects[o.Name] = o.Metadata
 	}
+	return c
 }
 
 // takeBack takes all runs back, the last first, and releases what came back.

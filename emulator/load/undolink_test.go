@@ -2,7 +2,6 @@ package load_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -13,12 +12,12 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -31,7 +30,7 @@ import (
 
 const reports = "cleanupReports"
 
-var reportCount = flag.Int("reports", 2_000,
+var reportCount = flag.Int("reports", 1_000,
 	"how many documents a run deletes, all of which are taken back, at most 100,000; over a bad link 5,000 at least")
 
 var reportsNow = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -185,16 +184,9 @@ func (c cutOff) RecvMsg(m any) error {
 // wantReports compares each report with what it was.
 func (w world) wantReports(t *testing.T, n int) {
 	t.Helper()
-	it := w.Firestore(t).Collection("reports").OrderBy(firestore.DocumentID, firestore.Asc).Documents(context.Background())
-	defer it.Stop()
-	for i := 0; ; i++ {
-		d, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			if i != n {
-				t.Errorf("%d reports are back, want %d", i, n)
-			}
-			return
-		}
+	i := 0
+	byID := w.Firestore(t).Collection("reports").OrderBy(firestore.DocumentID, firestore.Asc)
+	for d, err := range each.Of(byID.Documents(t.Context())) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,5 +194,9 @@ func (w world) wantReports(t *testing.T, n int) {
 		if diff := cmp.Diff(w.report(t, i), d.Data(), sameRef); d.Ref.ID != fmt.Sprintf("r%06d", i) || diff != "" {
 			t.Fatalf("report %d is %s (-want +got):\n%s", i, d.Ref.ID, diff)
 		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d reports are back, want %d", i, n)
 	}
 }

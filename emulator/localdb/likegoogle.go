@@ -53,23 +53,7 @@ func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *gr
 func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
 	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return routedStream{s, ctx}, nil
-}
-
-type routedStream struct {
-	grpc.ClientStream
-	ctx context.Context // the stream was opened with it; it holds the headers
-}
-
-// SendMsg sends a request if the stream's header names the request's database.
-func (s routedStream) SendMsg(m any) error {
-	if err := CheckRouted(s.ctx, m); err != nil {
-		return err
-	}
-	return s.ClientStream.SendMsg(m)
+	return lookedAt{s, func(m any) error { return CheckRouted(ctx, m) }}, err // the stream was opened with the headers
 }
 
 // countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks the

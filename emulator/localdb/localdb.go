@@ -49,17 +49,26 @@ func ofEveryKind(
 	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, cc, method, opts...)
-	return stream{s}, err //nolint:wrapcheck // another's error
+	return lookedAt{s, func(m any) error {
+		if r, isQuery := m.(*firestorepb.RunQueryRequest); isQuery {
+			if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
+				from[0].CollectionId = ""
+			}
+		}
+		return nil
+	}}, err //nolint:wrapcheck // another's error
 }
 
-type stream struct{ grpc.ClientStream }
+// lookedAt is a stream each of whose requests is looked at, and perhaps changed or refused, before it is sent.
+type lookedAt struct {
+	grpc.ClientStream
+	look func(m any) error
+}
 
 // SendMsg implements grpc.ClientStream.
-func (s stream) SendMsg(m any) error {
-	if r, isQuery := m.(*firestorepb.RunQueryRequest); isQuery {
-		if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
-			from[0].CollectionId = ""
-		}
+func (s lookedAt) SendMsg(m any) error {
+	if err := s.look(m); err != nil {
+		return err
 	}
 	return s.ClientStream.SendMsg(m) //nolint:wrapcheck // another's error
 }

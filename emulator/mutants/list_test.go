@@ -21,7 +21,7 @@ var mutants = []mutant{
 	{"what is reserved does not count", "Spent", `n += r.Reserved`, `n += 0`, "TestLimitCountsShardsThatRunAtOnce"},
 	{"what was done does not count", "Spent", `n += r.Done; i != but`, `n += 0; i != but`, "TestLimitHoldsForAllThatContinues"},
 	{"what a killed shard reserved is forgotten", "Acquire", `r.closed(r.Reserved)`, `r.closed(0)`, "TestKilledCall"},
-	{"MAX_ACTIONS holds for each shard alone", "reserveOf", `limits.Done = spent`, `limits.Done = 0 * spent`, "TestLimitCountsWhatOthersReserveMeanwhile"},
+	{"MAX_ACTIONS holds for each shard alone", "reserveOf", `limits.Done = spent`, `limits.Done = 0 * spent`, "TestLimitCountsShardsThatRunAtOnce/one_plans"},
 	{"an earlier run of the same time does not count", "begin", `s.Earlier = earlier`, `s.Earlier = 0 * earlier`, "TestLimitHoldsForRunsThatAreKilled"},
 	{"missing ids count for each shard alone", "Reserve", `check(s.Spent(i), s.Looked())`, `check(s.Spent(i), looking)`, "TestMissingIDsCountForAllShards"},
 
@@ -49,7 +49,8 @@ var mutants = []mutant{
 	{"an object of another owner is deleted", "KeepsObject", `owner != o.Owner`, `owner == "?"`, "posts.TestDelete"},
 	{"an object of no owner is deleted", "KeepsObject", `o.Marked && !named`, `false`, "posts.TestDelete"},
 	{"absence is not looked at again before an object goes", "deleteObjects", `case !missing[d.Absent]:`, `case false:`, "TestRestoredBetweenLookAndDeletion"},
-	{"absence is not looked at again before an account goes", "stillDue", `restored {`, `restored && false {`, "TestRestoredBetweenLookAndDeletion"},
+	{"absence is not looked at again before an account goes", "deleteAccounts", `if all[0].again {`, `if false {`, "TestRestoredBetweenLookAndDeletion"},
+	{"what is pinned goes as somebody left it to be deleted", "do", `case pinned != nil:`, `case false:`, "TestWhatAnInterruptedRunLeftIsKeptIfPinned"},
 	{"a Todo that has changed is done", "doTodo", `case !found, !d.UpdateTime.Equal(planned.Updated):`, `case !found:`, "TestAnEntryThatChangesAfterItWasCounted"},
 	{"each shard does the Todos of all", "planTodo", `todo.Shard%part.Shards != part.Number`, `false`, "TestTodosOfShards"},
 	{"what a Todo holds does not count", "countTodo", `return max(0, n-1), nil`, `return 0, nil`, "TestReplayCountsAndShows"},

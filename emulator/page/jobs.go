@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -173,10 +173,10 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 	found := []run{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		var refs []*firestore.DocumentRef
-		all := p.Firestore.Collection(collections.Runs).DocumentRefs(ctx) // also those of runs with nothing but an undo log
-		for range maxRunIDs {
-			ref, err := all.Next()
-			if errors.Is(err, iterator.Done) {
+		read := 0
+		// Also those of runs with nothing but an undo log.
+		for ref, err := range each.Of(p.Firestore.Collection(collections.Runs).DocumentRefs(ctx)) {
+			if read++; read > maxRunIDs {
 				break
 			}
 			if err != nil {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +9,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -86,19 +85,15 @@ func (s *server) counts(ctx context.Context, q struct {
 // folders counts the objects of the bucket by the first part of their names.
 func folders(ctx context.Context, p restore.Project) ([]count, error) {
 	byFolder := map[string]int{}
-	more := false
-	objects := p.Bucket.Objects(ctx, nil)
-	for n := 0; ; n++ {
-		o, err := objects.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
+	n, more := 0, false
+	for o, err := range each.Of(p.Bucket.Objects(ctx, nil)) {
 		if err != nil {
 			return nil, fmt.Errorf("list the bucket: %w", err)
 		}
 		if more = n == maxCounted; more {
 			break
 		}
+		n++
 		folder, _, found := strings.Cut(o.Name, "/")
 		if found {
 			folder += "/"

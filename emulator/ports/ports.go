@@ -16,6 +16,7 @@ import (
 // Reservation is a port for one program.
 type Reservation struct {
 	Address string // host:port
+	Port    int
 
 	release sync.Once
 	socket  int
@@ -41,14 +42,14 @@ func Reserve(ctx context.Context, host string, port int) (*Reservation, error) {
 	if r.socket, err = open(ip); err != nil {
 		return nil, fmt.Errorf("reserve a port: %w", err)
 	}
-	bound, err := bind(r.socket, ip, port)
+	r.Port, err = bind(r.socket, ip, port)
 	if err != nil || runtime.GOOS != "linux" {
 		r.Release()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reserve port %d of %s: %w", port, host, err)
 	}
-	r.Address = net.JoinHostPort(host, fmt.Sprint(bound))
+	r.Address = net.JoinHostPort(host, fmt.Sprint(r.Port))
 	return r, nil
 }
 

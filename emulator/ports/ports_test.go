@@ -4,26 +4,12 @@ import (
 	"errors"
 	"net"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 )
 
 const host = "127.0.0.1"
-
-func portOf(t *testing.T, address string) int {
-	t.Helper()
-	_, text, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
 
 func linuxOnly(t *testing.T) {
 	t.Helper()
@@ -52,7 +38,7 @@ func TestTheProgramCanListenAndNobodyElseDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Close() // nothing of it is wanted
-	if _, err := Reserve(t.Context(), host, portOf(t, r.Address)); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := Reserve(t.Context(), host, r.Port); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("reserved again while it is listened on: %v", err)
 	}
 }
@@ -68,7 +54,7 @@ func TestNobodyIsGivenAReservedPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Release()
-		reserved[portOf(t, r.Address)] = true
+		reserved[r.Port] = true
 	}
 	target, err := net.Listen("tcp", host+":0")
 	if err != nil {
@@ -96,7 +82,7 @@ func TestNobodyIsGivenAReservedPort(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if port := portOf(t, listener.Addr().String()); reserved[port] {
+				if port := listener.Addr().(*net.TCPAddr).Port; reserved[port] {
 					t.Errorf("port %d was reserved, and a listener was given it", port)
 				}
 				_ = listener.Close() // nothing of it is wanted
@@ -105,7 +91,7 @@ func TestNobodyIsGivenAReservedPort(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if port := portOf(t, c.LocalAddr().String()); reserved[port] {
+				if port := c.LocalAddr().(*net.TCPAddr).Port; reserved[port] {
 					t.Errorf("port %d was reserved, and a connection was given it", port)
 				}
 				_ = c.(*net.TCPConn).SetLinger(0) // so that the ports do not run out
@@ -122,7 +108,7 @@ func TestATakenPortIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }() // nothing of it is wanted
-	if _, err := Reserve(t.Context(), host, portOf(t, listener.Addr().String())); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := Reserve(t.Context(), host, listener.Addr().(*net.TCPAddr).Port); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("error %v, want %v", err, syscall.EADDRINUSE)
 	}
 }

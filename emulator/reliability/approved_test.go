@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -40,24 +41,16 @@ func (w *world) approve(t *testing.T) (items int) {
 	return len(all)
 }
 
-// names returns all that the project holds.
+// names returns all that the project holds, by names that are the same in each world.
 func (w *world) names(t *testing.T) map[string]any {
 	t.Helper()
-	state, err := w.content.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state.Names("bucket")
+	return sampletest.Names(t, w.content, "bucket")
 }
 
 // touched returns what was changed or deleted of what was there.
 func touched(before, after map[string]any) map[string]bool {
-	all := map[string]bool{}
-	for name, old := range before {
-		if fields, there := after[name]; !there || !reflect.DeepEqual(old, fields) {
-			all[name] = true
-		}
-	}
+	all := enginetest.Changes(before, after)
+	maps.DeleteFunc(all, func(name string, _ bool) bool { _, was := before[name]; return !was })
 	return all
 }
 

@@ -16,35 +16,35 @@ const atOnce = 6
 // TestFaults runs each job with a fault at a call, then undisturbed, and compares what is left with what the sample
 // must end as.
 func TestFaults(t *testing.T) {
-	tryAll(t, "faults", namesOf(Faults), func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "faults", func(t *testing.T, i int, s subject, try tries) {
 		eachFault(i, Faults, callsOf(t, s), func(fault Fault, at int) {
 			try(fault.Name, at, func(t *testing.T) ([]string, bool) { return tryFault(t, s, At(at, fault)) })
 		})
 	})
 }
 
-// tries has a point of a table's column tried: it returns the differences, and false if the point was not come to.
-type tries func(column string, at int, point func(t *testing.T) (lines []string, tried bool))
+// tries has a point tried, with something at a call: it returns the differences, and false if the point was not come to.
+type tries func(what string, at int, point func(t *testing.T) (lines []string, tried bool))
 
-// tryAll has the points of each job tried that plan names, several at once, and counts them in one of the page's tables.
-func tryAll(t *testing.T, table string, columns []string, plan func(t *testing.T, i int, s subject, try tries)) {
+// tryAll has the points of each job tried that plan names, several at once, and counts them in a column of the page's table.
+func tryAll(t *testing.T, table string, plan func(t *testing.T, i int, s subject, try tries)) {
 	t.Helper()
 	var results figures
-	t.Cleanup(func() { results.print(t, table, columns) })
+	t.Cleanup(func() { results.print(t, table) })
 	for i, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var points errgroup.Group
 			points.SetLimit(atOnce)
-			plan(t, i, s, func(column string, at int, point func(*testing.T) ([]string, bool)) {
+			plan(t, i, s, func(what string, at int, point func(*testing.T) ([]string, bool)) {
 				points.Go(func() error {
-					t.Run(fmt.Sprintf("%s/%d", column, at), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s/%d", what, at), func(t *testing.T) {
 						lines, tried := point(t)
 						for _, line := range lines {
 							t.Error(line)
 						}
 						if tried {
-							results.add(s.name, column, t.Failed())
+							results.add(s.name, t.Failed())
 						}
 					})
 					return nil
@@ -120,13 +120,6 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 		t.FailNow()
 	}
 	return calls
-}
-
-func namesOf(faults []Fault) (names []string) {
-	for _, f := range faults {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // tryFault is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.

@@ -20,36 +20,30 @@ var (
 
 const page = "../../docs/reliability.md"
 
-// tally counts the points of one job and one column of a table.
-type tally struct{ tried, different int }
-
-// figures are a table of the page: by job and column.
+// figures are a column of the page's table: how many points of each job were tried, and how many of them ended with a difference.
 type figures struct {
-	mu    sync.Mutex
-	cells map[[2]string]tally
+	mu               sync.Mutex
+	tried, different map[string]int
 }
 
 // add counts a point.
-func (f *figures) add(job, column string, different bool) {
+func (f *figures) add(job string, different bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cells == nil {
-		f.cells = map[[2]string]tally{}
+	if f.tried == nil {
+		f.tried, f.different = map[string]int{}, map[string]int{}
 	}
-	c := f.cells[[2]string{job, column}]
-	c.tried++
-	if different {
-		c.different++
+	if f.tried[job]++; different {
+		f.different[job]++
 	}
-	f.cells[[2]string{job, column}] = c
 }
 
 // tables are the columns of the page's table.
 var tables = []string{"faults", "races", "undone", "undo faults", "undo races"}
 
-// print logs the figures and, if asked to, puts their sums into a column of the page's table, which stands between the comments
-// <!-- figures --> and <!-- end figures -->. What was not tried stays there as it is.
-func (f *figures) print(t *testing.T, name string, columns []string) {
+// print puts the figures into a column of the page's table, which stands between the comments <!-- figures --> and
+// <!-- end figures -->, logs that, and writes it if asked to. What was not tried stays there as it is.
+func (f *figures) print(t *testing.T, name string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -60,26 +54,18 @@ func (f *figures) print(t *testing.T, name string, columns []string) {
 	if !found || !slices.Contains(tables, name) {
 		t.Fatalf("%s has no figures of %s", page, name)
 	}
-	tried, sums := map[[2]string]string{}, cellsOf(old)
-	for _, s := range subjects() {
-		var sum tally
-		for _, column := range columns {
-			if c, ok := f.cells[[2]string{s.name, column}]; ok {
-				tried[[2]string{s.name, column}] = fmt.Sprintf("%d: %d", c.tried, c.different)
-				sum = tally{sum.tried + c.tried, sum.different + c.different}
-			}
-		}
-		if sum.tried > 0 {
-			sums[[2]string{s.name, name}] = fmt.Sprintf("%d: %d", sum.tried, sum.different)
-		}
+	cells := cellsOf(old)
+	for job, n := range f.tried {
+		cells[[2]string{job, name}] = fmt.Sprintf("%d: %d", n, f.different[job])
 	}
 	if !*full {
 		return
 	}
-	t.Logf("points tried: points with differences\n%s", tableOf(columns, tried))
+	table := tableOf(tables, cells)
+	t.Logf("points tried: points with differences\n%s", table)
 	if *write {
 		// The page is one that people read, in a repository.
-		text := before + "<!-- figures -->\n" + tableOf(tables, sums) + "<!-- end figures -->" + after
+		text := before + "<!-- figures -->\n" + table + "<!-- end figures -->" + after
 		if err := os.WriteFile(page, []byte(text), 0o644); err != nil { //nolint:gosec // see above
 			t.Fatal(err)
 		}

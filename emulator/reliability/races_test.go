@@ -16,18 +16,15 @@ import (
 	"github.com/firesweep/firesweep/functions/orphanedmedia"
 )
 
-// raceColumn is the column of the page's second table.
-const raceColumn = "a user's write before the call"
-
 // TestRaces lets users do what keeps something right before a call of each job, and compares what is left in the end: what
 // they wrote is there, so is what it keeps, and everything else is as the sample says.
 func TestRaces(t *testing.T) {
-	tryAll(t, "races", []string{raceColumn}, func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "races", func(t *testing.T, i int, s subject, try tries) {
 		if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
 			t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
 		}
 		eachCall(i, callsOf(t, s), func(at int) {
-			try(raceColumn, at, func(t *testing.T) ([]string, bool) { return tryRace(t, s, at) })
+			try("users write", at, func(t *testing.T) ([]string, bool) { return tryRace(t, s, at) })
 		})
 	})
 }

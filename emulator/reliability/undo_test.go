@@ -2,7 +2,6 @@ package reliability
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -34,11 +33,7 @@ func (w *world) state(t *testing.T) map[string]any {
 	for path, data := range left.Documents {
 		all[path] = data
 	}
-	for objects := w.content.Bucket.Objects(t.Context(), nil); ; {
-		o, err := objects.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
+	for o, err := range each.Of(w.content.Bucket.Objects(t.Context(), nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +223,7 @@ func isTurn(job, test int) bool { return *full || job%3 == test }
 
 // TestUndone has each job's run end at a call, and takes it back.
 func TestUndone(t *testing.T) {
-	tryAll(t, "undone", namesOf(undoneFaults), func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "undone", func(t *testing.T, i int, s subject, try tries) {
 		if needsSoftDelete(t, s); !isTurn(i, 0) {
 			return
 		}
@@ -258,7 +253,7 @@ func tryUndone(t *testing.T, s subject, steps *Steps) (lines []string, tried boo
 
 // TestUndoFaults takes each job's run back with a fault at a call, and then undisturbed.
 func TestUndoFaults(t *testing.T) {
-	tryAll(t, "undo faults", namesOf(undoFaults), func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "undo faults", func(t *testing.T, i int, s subject, try tries) {
 		if !isTurn(i, 1) {
 			return
 		}

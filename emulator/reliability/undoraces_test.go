@@ -167,12 +167,12 @@ func (e *edit) isConflict(outcomes []restore.Outcome) bool {
 
 // TestUndoRaces takes each job's run back while users write to what is to come back.
 func TestUndoRaces(t *testing.T) {
-	tryAll(t, "undo races", []string{raceColumn}, func(t *testing.T, i int, s subject, try tries) {
+	tryAll(t, "undo races", func(t *testing.T, i int, s subject, try tries) {
 		if !isTurn(i, 2) {
 			return
 		}
 		eachCall(i, undisturbedUndo(t, s), func(at int) {
-			try(raceColumn, at, func(t *testing.T) ([]string, bool) { return tryUndoRace(t, s, at) })
+			try("users write", at, func(t *testing.T) ([]string, bool) { return tryUndoRace(t, s, at) })
 		})
 	})
 }

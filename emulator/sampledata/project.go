@@ -14,8 +14,8 @@ import (
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/emulator/localdb"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -135,26 +135,19 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 			s.Documents[path] = d.Data()
 		}
 	}
-	for objects := p.Bucket.Objects(ctx, nil); ; {
-		o, err := objects.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
+	for o, err := range each.Of(p.Bucket.Objects(ctx, nil)) {
 		if err != nil {
 			return s, fmt.Errorf("list the bucket: %w", err)
 		}
 		s.Objects = append(s.Objects, o.Name)
 	}
-	for users := p.Auth.Users(ctx, ""); ; {
-		u, err := users.Next()
-		if errors.Is(err, iterator.Done) {
-			return s, nil
-		}
+	for u, err := range each.Of(p.Auth.Users(ctx, "")) {
 		if err != nil {
 			return s, fmt.Errorf("list the accounts: %w", err)
 		}
 		s.Accounts = append(s.Accounts, u.UID)
 	}
+	return s, nil
 }
 
 // Differences compares what is left with what the sample says must be left. Each line names an item.

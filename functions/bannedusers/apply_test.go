@@ -81,31 +81,6 @@ func (unseen) GetUsers(context.Context, *accounts.Identifiers) ([]*accounts.User
 	return nil, errors.New("quota exceeded")
 }
 
-func TestChangedBetweenPlanAndApply(t *testing.T) {
-	f := newFunction(t)
-	all := []string{"unbanned", "eased", "postponed", "undated", "gone", "touched", "left"}
-	for _, uid := range all {
-		f.user(t, uid, "permanent", ago(time.Hour))
-	}
-	f.SignUp(t, all...)
-	f.Hooks.BeforeApply = func() {
-		f.user(t, "unbanned", "none", nil)
-		f.user(t, "eased", "temporary", ago(time.Hour))
-		f.user(t, "postponed", "permanent", now.Add(time.Microsecond))
-		f.user(t, "undated", "permanent", nil)
-		f.user(t, "touched", "permanent", ago(2*time.Hour)) // still due
-		f.Delete(t, "users/gone")
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, counts("delete user", report.Counts{Planned: 7, Done: 2, Changed: 5}))
-	f.wantLeft(t, left{
-		Users:    []string{"eased", "postponed", "unbanned", "undated"},
-		Accounts: []string{"eased", "gone", "postponed", "unbanned", "undated"},
-	})
-	f.wantWarnings(t, "gone", 1, 0, "its account was kept")
-	enginetest.Want(t, "calls", [][]string{{"left", "touched"}}, f.calls)
-}
-
 func TestNotedUserIsThereAgain(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"
@@ -135,25 +110,6 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 1))
 	f.wantLeft(t, left{Users: []string{"postponed", "restored"}, Accounts: []string{"postponed", "restored"},
 		Notes: []string{"postponed", "restored"}})
-}
-
-// TestNoteChangedBetweenPlanAndApply: an account is kept if its note is gone, or if its user document exists again.
-func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
-	f := newFunction(t)
-	all := []string{"back", "due", "forgotten", "left"}
-	for _, uid := range all {
-		f.Set(t, "authDeletionRetries/"+uid, map[string]any{})
-	}
-	f.SignUp(t, all...)
-	f.Hooks.BeforeApply = func() {
-		f.user(t, "back", "none", nil)
-		f.user(t, "due", "permanent", ago(time.Hour))
-		f.Delete(t, "authDeletionRetries/forgotten")
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, counts(retry, report.Counts{Planned: 4, Done: 1, Changed: 3}))
-	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"},
-		Notes: []string{"back", "due"}})
-	f.wantWarnings(t, "back", 1, 0, keptBack)
 }
 
 // TestRetriesBehindACheckpoint: a run goes on behind the notes that the one before it got to, and finds a due user whatever the

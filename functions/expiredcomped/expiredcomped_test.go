@@ -86,7 +86,7 @@ func TestMembersAsReferences(t *testing.T) {
 	enginetest.Want(t, "rows", []string{"epoch", "lasts", "lasts-2", "longest", "other", "unset"}, f.IDs(t, "members_products"))
 }
 
-// TestCost is what docs/jobs.md says of it: per member three reads, a delete and two writes.
+// TestCost: a member costs three reads, a delete and two writes.
 func TestCost(t *testing.T) {
 	const n = 100
 	f := newFunction(t)

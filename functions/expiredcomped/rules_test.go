@@ -65,6 +65,12 @@ func TestEventID(t *testing.T) {
 	}
 	a, b := of("a", yesterday), of("b", yesterday)
 	id := eventID(now, "m", []documents.Document{a, b})
+	if len(id) != 24 || id[:8] != "6961d2dd" { // 1768018653 seconds
+		t.Errorf("id %q, want 24 digits that begin with the Unix seconds", id)
+	}
+	if ObjectID(now, "a", "b") == ObjectID(now, "ab") {
+		t.Error("it makes no difference where a cause ends")
+	}
 	if again := eventID(now.In(time.FixedZone("JST", 9*60*60)), "m", []documents.Document{b, a}); again != id {
 		t.Errorf("the same cause makes %q and %q", id, again)
 	}

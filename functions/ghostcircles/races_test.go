@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -16,58 +15,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
-func TestChangedBetweenPlanAndApply(t *testing.T) {
-	ghost := func(warned any) map[string]any { return owned(circle(daysAgo(380), nil, warned), "hana", "揺れる") }
-	claimedCircle := map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "lastHumanPostAt": daysAgo(380)}
-	used := map[string]any{"lastHumanPostAt": now.Add(-time.Hour)}
-	softDeleted := map[string]any{"isDeleted": true, "deletedBy": "hana"}
-	gone := map[string]any(nil)
-	f := newFunction(t)
-	before, after := world{"users/hana": hana}, world{"users/hana": hana}
-	files, changes := []string{}, world{}
-	for id, c := range map[string]struct{ before, change map[string]any }{
-		"warn-used":          {ghost(nil), used},
-		"warn-gone":          {ghost(nil), gone},
-		"warn-soft-deleted":  {ghost(nil), softDeleted},
-		"warn-warned":        {ghost(nil), map[string]any{"ghostWarningNotifiedAt": daysAgo(1)}},
-		"clear-gone":         {circle(daysAgo(1), nil, daysAgo(2)), gone},
-		"clear-ghost-again":  {circle(daysAgo(1), nil, daysAgo(2)), map[string]any{"lastHumanPostAt": daysAgo(380)}},
-		"clear-soft-deleted": {circle(daysAgo(1), nil, daysAgo(2)), softDeleted},
-		"due-used":           {ghost(daysAgo(8)), used},
-		"due-gone":           {ghost(daysAgo(8)), gone},
-		"due-soft-deleted":   {ghost(daysAgo(8)), softDeleted},
-		"due-unwarned":       {ghost(daysAgo(8)), map[string]any{"ghostWarningNotifiedAt": nil}},
-		"due-odd":            {ghost(daysAgo(8)), map[string]any{"lastHumanPostAt": "yesterday"}},
-		"claimed-revived":    {claimedCircle, map[string]any{"isDeleted": false}},
-		"claimed-taken-over": {claimedCircle, map[string]any{"deletedBy": "hana"}},
-		"claimed-gone":       {claimedCircle, gone},
-		"empty-revived":      {claimedCircle, map[string]any{"isDeleted": false}},
-		"empty-taken-over":   {claimedCircle, map[string]any{"deletedBy": "hana"}},
-	} {
-		before["circles/"+id], changes["circles/"+id] = c.before, nil
-		if c.change != nil {
-			after["circles/"+id] = before.Changed("circles/"+id, c.change)["circles/"+id]
-			changes["circles/"+id] = after["circles/"+id]
-		}
-		if !strings.HasPrefix(id, "empty-") {
-			of := world{"posts/of-" + id: post(id), "comments/of-" + id: on("of-" + id)}
-			before, after = before.With(of), after.With(of)
-		}
-		files = append(files, "circles/"+id+"/icon.png")
-	}
-	before.Write(t, f)
-	put(t, f, "", files...)
-	f.Hooks.BeforeApply = func() { changes.Write(t, f) }
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
-		"warn owner of circle":    {Planned: 4, Changed: 4},
-		"clear warning of circle": {Planned: 3, Changed: 3},
-		"delete circle":           {Planned: 5, Changed: 5},
-		"finish deleting circle":  {Planned: 5, Changed: 5},
-	})
-	after.Is(t, f, files...)
-}
 
 // TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
 // another week.

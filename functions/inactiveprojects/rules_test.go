@@ -52,7 +52,13 @@ func TestSettings(t *testing.T) {
 		"0 months":          {doc(warnAfter, int64(0)), settings{}, warnAfter + " is 0: it must be a whole number from 1 to 1199"},
 		"equal":             {doc(deleteAfter, int64(3)), settings{}, deleteAfter + " is 3: it must be a whole number from 4 to 1200"},
 		"far too long":      {doc(deleteAfter, int64(1201)), settings{}, deleteAfter + " is 1201: it must be a whole number from 4 to 1200"},
-		"size negative":     {doc(size, int64(-1)), settings{}, size + " is -1: it must be a number, 0 or more"},
+		"as a real":         {doc(warnAfter, 3.0), usual, ""},
+		"a fraction":        {doc(warnAfter, 2.5), settings{}, warnAfter + " is 2.5: it must be a whole number from 1 to 1199"},
+		"all that is wrong": {doc(warnAfter, true, deleteAfter, "secret", size, []any{"secret"}), settings{},
+			warnAfter + " is neither a number nor a string: it must be a whole number from 1 to 1199\n" +
+				deleteAfter + " is a string: it must be a whole number from 1 to 1200\n" +
+				size + " is neither a number nor a string: it must be a number, 0 or more"},
+		"size negative": {doc(size, int64(-1)), settings{}, size + " is -1: it must be a number, 0 or more"},
 	} {
 		got, err := settingsOf(documents.Document{Data: tt.doc})
 		if got != tt.want {

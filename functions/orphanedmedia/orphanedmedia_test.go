@@ -85,33 +85,6 @@ func TestPendingCountsForNoLimit(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete post media", 50))
 }
 
-// TestCirclePosts has posts of circles that exist, of circles that are gone, and of none. Tests of shared/orphans prove how
-// they are found.
-func TestCirclePosts(t *testing.T) {
-	f := newFunction(t)
-	lift(f)
-	for _, id := range []string{"c1", "c12", "丸"} {
-		f.Set(t, "circles/"+id, map[string]any{"name": "x"})
-	}
-	kept := map[string]any{
-		"of-c1": "c1", "of-c12": "c12", "of-丸": "丸", "none": nil, "empty": "", "number": 7, "list": []any{"gone"}, "slash": "a/b", "reserved": "__g__",
-		"of-space": "c1 ", "of-undefined": "undefined",
-	}
-	gone := map[string]any{"of-c": "c", "of-c11": "c11", "of-c2": "c2", "of-C1": "C1", "of-丸1": "丸1"}
-	for _, all := range []map[string]any{kept, gone} {
-		for id, circle := range all {
-			f.Set(t, "posts/"+id, map[string]any{"circleId": circle})
-			f.Set(t, "comments/"+id, map[string]any{"postId": id})
-		}
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete orphaned circle post", len(gone)))
-	enginetest.Want(t, "kept", map[string]int{keptInvalidCircle: 4, keptOddCircle: 2}, got.Kept)
-	for _, collection := range []string{"posts", "comments"} {
-		enginetest.Want(t, collection+" left", slices.Sorted(maps.Keys(kept)), ids(f.Documents(t, collection)))
-	}
-}
-
 // TestWrongDatabase has twenty things of one kind, and none of their owners.
 func TestWrongDatabase(t *testing.T) {
 	for kind, thing := range map[string]func(t *testing.T, f *enginetest.Function, i int){
@@ -135,30 +108,6 @@ func TestWrongDatabase(t *testing.T) {
 			enginetest.Want(t, "things left", 20, len(f.Objects(t))+len(f.Documents(t, "posts")))
 		})
 	}
-}
-
-func TestRacesOfCirclePosts(t *testing.T) {
-	f := newFunction(t)
-	lift(f)
-	for id, circle := range map[string]string{"founded": "new", "moved": "gone", "edited": "gone", "commented": "gone",
-		"deleted": "gone"} {
-		f.Set(t, "posts/"+id, map[string]any{"circleId": circle})
-		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
-	}
-	f.Set(t, "circles/home", map[string]any{"name": "home"})
-	f.Hooks.BeforeApply = func() {
-		f.Set(t, "circles/new", map[string]any{"name": "founded during the run"})
-		f.Set(t, "posts/moved", map[string]any{"circleId": "home"})
-		f.Set(t, "posts/edited", map[string]any{"circleId": "gone", "text": "edited"})
-		f.Set(t, "comments/of-commented-2", map[string]any{"postId": "commented"})
-		f.Delete(t, "posts/deleted")
-	}
-	got := f.Run(t, "")
-	// Although edited and commented, a post of a circle that is gone is an orphan: nobody can see it.
-	want := map[string]report.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
-	enginetest.WantReport(t, got, report.Completed, want)
-	enginetest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
-	enginetest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
 
 // TestForgedEntries: what somebody else writes into cleanupTodo deletes no file outside of posts/, no account, and writes nothing.

@@ -1,7 +1,6 @@
 package placeholderusers
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -12,21 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestOnlyDetailsWithoutNamespaceAreRead compares what a run with and without details that lack the field costs: only if one lacks it,
-// all are read.
-func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
-	w := newWorld(t)
-	w.SetMany(t, 20, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("%s/mapped%03d", details, i), detail(fmt.Sprint(i), "namespace_id", "g1")
-	})
-	golden := enginetest.NewGolden(t, "namespaces")
-	golden.Run(t, "nothing without a namespace", w.Function, "", "")
-	w.placeholder(t, "recent", false, "last_deletion_attempt_at", now)
-	golden.Run(t, "one with null: one more read, and one for each place", w.Function, "", "")
-	w.placeholder(t, "without", false, "namespace_id", enginetest.Missing, "last_deletion_attempt_at", now)
-	golden.Run(t, "one without the field: all are read", w.Function, "", "")
-}
 
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	w := newWorld(t)
@@ -44,20 +28,6 @@ func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	enginetest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
 	w.Tasks().FailCreates(nil)
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
-}
-
-func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"mapped", "tried", "gone", "same"} {
-		w.placeholder(t, id, false)
-	}
-	w.Hooks.BeforeApply = func() {
-		w.Set(t, details+"/d-mapped", detail("mapped", "namespace_id", "g1"))
-		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
-		w.Delete(t, details+"/d-gone")
-	}
-	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
-	enginetest.Want(t, "tasks", 1, len(w.Tasks().Pending("")))
 }
 
 // TestPlacesThatNobodyWrote: a misspelt place, in which nothing ever refers to anybody, is named; if all are, nothing is done,

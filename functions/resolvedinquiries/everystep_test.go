@@ -2,7 +2,6 @@ package resolvedinquiries
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"path"
 	"strings"
@@ -29,23 +28,22 @@ var (
 // moved is where an archive that exists already is moved.
 const moved = "archivedInquiries/i1/earlier/2025-06-01T00:00:00Z"
 
-// world is inquiry i1 with messages, images and perhaps an archive that has messages as well.
+// world is inquiry i1 with messages, images and an archive that has messages as well.
 type world struct {
 	*enginetest.Function
 	messages map[string]map[string]any // the messages that must exist
-	archive  bool
 	reopened bool
 
 	commits atomic.Int64 // how many took effect
 	dead    atomic.Bool  // the run is killed: no more commits take effect
 }
 
-func newWorld(t *testing.T, messages int, archive bool) *world {
+func newWorld(t *testing.T, messages int) *world {
 	t.Helper()
 	f := enginetest.New(t, functions.New(jobWith(8<<10)))
 	f.Now = now
 	f.Clock = func() time.Time { return now }
-	w := &world{Function: f, messages: map[string]map[string]any{}, archive: archive}
+	w := &world{Function: f, messages: map[string]map[string]any{}}
 	there := enginetest.World{"inquiries/i1": inquiry(8 * day)}
 	for i := range messages {
 		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
@@ -56,11 +54,9 @@ func newWorld(t *testing.T, messages int, archive bool) *world {
 		f.Put(t, name, nil, nil)
 	}
 	f.Put(t, "inquiries/other.png", nil, nil)
-	if archive {
-		there["archivedInquiries/i1"] = oldArchive
-		for i := range 3 {
-			there[fmt.Sprintf("archivedInquiries/i1/messages/m%d", i)] = map[string]any{"content": strings.Repeat("old ", 2000)}
-		}
+	there["archivedInquiries/i1"] = oldArchive
+	for i := range 3 {
+		there[fmt.Sprintf("archivedInquiries/i1/messages/m%d", i)] = map[string]any{"content": strings.Repeat("old ", 2000)}
 	}
 	there.Write(t, f)
 	return w
@@ -105,10 +101,6 @@ func (w *world) check(t *testing.T) {
 		if objects := w.Objects(t); len(objects) != 1+(len(w.messages)+1)/2 {
 			t.Errorf("objects %v", objects)
 		}
-		if !w.archive {
-			enginetest.Want(t, "archive", map[string]any(nil), archive)
-			enginetest.Want(t, "messages of the archive", 0, len(copies))
-		}
 	} else {
 		everything := fmt.Sprint(archive["messages"], copies, at)
 		for id, m := range w.messages {
@@ -121,11 +113,9 @@ func (w *world) check(t *testing.T) {
 		enginetest.Want(t, "archivedAt", any(now), archive["archivedAt"])
 		archive, inPlace, movedThere = in[path.Dir(moved)][path.Base(moved)], movedThere, nil
 	}
-	if w.archive {
-		enginetest.Want(t, "the archive that was there", oldArchive, archive)
-		enginetest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
-		enginetest.Want(t, "its messages elsewhere", 0, len(movedThere))
-	}
+	enginetest.Want(t, "the archive that was there", oldArchive, archive)
+	enginetest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
+	enginetest.Want(t, "its messages elsewhere", 0, len(movedThere))
 	for collection, left := range in {
 		if collection != collections.Jobs && strings.HasPrefix(collection, collections.Jobs+"/") {
 			t.Errorf("a run has left %s/%v", collection, ids(left))
@@ -148,66 +138,32 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 	})
 }
 
-var full = flag.Bool("full", false, "try everything at every step")
-
-// TestAtEveryStep kills a run after each of its commits, and lets users do something then. Whether the run is killed or not,
-// the next one ends with everything that must exist. At each step one of the two actions of users happens, in turns, with and
-// without a kill. With -full, both happen, in both ways, besides a kill alone, and also in a project where the archived inquiry
-// is small compared with an archive.
+// TestAtEveryStep lets users do something after each commit of a run that archives in parts beside an archive, and kills it at every
+// other. The next run ends with everything that must exist. What a kill alone and simpler inquiries come to, emulator/reliability
+// tries.
 func TestAtEveryStep(t *testing.T) {
-	type trial struct {
-		what string
-		act  func(*world, *testing.T)
-	}
-	acts := []trial{{"reopened", (*world).reopen}, {"written to", (*world).write}, {"nothing", func(*world, *testing.T) {}}}
-	for offset, tt := range []struct {
-		name     string
-		messages int
-		archive  bool
-		onlyFull bool
-	}{
-		{name: "in one document", messages: 2},
-		{name: "in parts", messages: 5},
-		{name: "in parts beside an archive", messages: 5, archive: true},
-		{name: "in one beside an archive", messages: 2, archive: true, onlyFull: true},
-	} {
-		if tt.onlyFull && !*full {
-			continue
-		}
-		t.Run(tt.name, func(t *testing.T) {
-			undisturbed := newWorld(t, tt.messages, tt.archive)
-			undisturbed.interrupt(0, false, nil)
-			enginetest.WantReport(t, undisturbed.Run(t, ""), report.Completed, archivedOnce)
-			undisturbed.check(t)
-			for n := range undisturbed.commits.Load() {
-				for i, a := range acts {
-					for _, kill := range []bool{true, false} {
-						step := int(n) + offset
-						turn := step%2 == i && kill == (step/2%2 == 0)
-						if a.what == "nothing" {
-							turn = kill && tt.name == "in parts beside an archive"
-						}
-						if !turn && (!*full || !kill && a.what == "nothing") {
-							continue
-						}
-						t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, a.what, kill), func(t *testing.T) {
-							t.Parallel()
-							w := newWorld(t, tt.messages, tt.archive)
-							w.interrupt(n+1, kill, func() { a.act(w, t) })
-							w.Run(t, "")
-							if w.commits.Load() <= n {
-								t.Fatal("the run wrote less")
-							}
-							w.dead.Store(false)
-							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run has expired
-							if got := w.Run(t, ""); got.Status != report.Completed {
-								t.Errorf("the run after: %s %+v", got.Status, got.Failures)
-							}
-							w.check(t)
-						})
-					}
+	undisturbed := newWorld(t, 5)
+	undisturbed.interrupt(0, false, nil)
+	enginetest.WantReport(t, undisturbed.Run(t, ""), report.Completed, archivedOnce)
+	undisturbed.check(t)
+	for n := range undisturbed.commits.Load() {
+		for i, act := range []func(*world, *testing.T){(*world).reopen, (*world).write} {
+			kill := (int(n)+i)%2 == 0
+			t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, []string{"reopened", "written to"}[i], kill), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, 5)
+				w.interrupt(n+1, kill, func() { act(w, t) })
+				w.Run(t, "")
+				if w.commits.Load() <= n {
+					t.Fatal("the run wrote less")
 				}
-			}
-		})
+				w.dead.Store(false)
+				w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run has expired
+				if got := w.Run(t, ""); got.Status != report.Completed {
+					t.Errorf("the run after: %s %+v", got.Status, got.Failures)
+				}
+				w.check(t)
+			})
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -30,10 +31,10 @@ type backtested struct {
 }
 
 type backtestFlags struct {
-	days      int
-	at        string
-	maxReads  int64
-	json, all bool
+	days     int
+	at       string
+	maxReads int64
+	all      bool
 }
 
 func (a *app) backtestCommand() *cobra.Command {
@@ -53,19 +54,16 @@ roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 		Example: `  firesweep backtest --project my-project
   firesweep backtest --days 3 cleanupReports
   firesweep backtest --at -50m --json`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().IntVar(&f.days, "days", keptDays, "how many `DAYS` ago")
 	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
 	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
 	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if f.at != "" && c.Flags().Changed("days") {
 			return wrongUse("--days and --at contradict each other: leave one out")
 		}
-		return a.backtest(c.Context(), f, getenv, names)
+		return a.backtest(c.Context(), f, names)
 	}
 	return c
 }
@@ -102,7 +100,7 @@ func (f backtestFlags) then(now time.Time) (time.Time, error) {
 	return at.UTC().Truncate(time.Microsecond), nil
 }
 
-func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string) string, names []string) error {
+func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) error {
 	at, err := f.then(a.clock())
 	if err != nil {
 		return err
@@ -111,7 +109,7 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	if err != nil {
 		return err
 	}
-	databases := map[string]string{}
+	configs := map[string]config.Config{}
 	for _, job := range jobs {
 		if why := backtest.WhyNot(a.Jobs[job.Name]); why != "" {
 			if len(jobs) == 1 {
@@ -119,11 +117,9 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 			}
 			continue
 		}
-		cfg, err := a.settings(job, getenv, config.Firestore)
-		if err != nil {
+		if configs[job.Name], err = a.settings(job, config.Firestore); err != nil {
 			return err
 		}
-		databases[job.Name] = cfg.Database
 	}
 	failed, reached, printed := false, false, 0
 	var unreached error
@@ -131,14 +127,13 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 	for _, job := range jobs {
 		b := backtested{Job: job.Name, At: at, Skipped: backtest.WhyNot(a.Jobs[job.Name])}
 		if b.Skipped == "" {
-			err = a.backtestOne(ctx, f, job, getenv, databases[job.Name], &b)
+			err = a.backtestOne(ctx, f, job, configs[job.Name].Database, &b)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case errors.Is(err, backtest.ErrNoHistory):
 				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
-					"and else an hour, which --at -50m looks at. To turn it on: gcloud firestore databases update --project=%s "+
-					"--database='%s' --enable-pitr", when(at), err, getenv("GOOGLE_CLOUD_PROJECT"), databases[job.Name])
+					"and else an hour, which --at -50m looks at. To turn it on: %s", when(at), err, enablePITR(configs[job.Name].Project, configs[job.Name].Database))
 				err = unreached
 			default:
 				reached = true
@@ -148,22 +143,20 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, getenv func(string)
 			}
 		}
 		all = append(all, b)
-		for ; !f.json && (reached || unreached == nil) && printed < len(all); printed++ {
+		for ; !a.json && (reached || unreached == nil) && printed < len(all); printed++ {
 			a.printer().backtested(all[printed], f.all)
 		}
 	}
 	if unreached != nil && !reached {
 		return usageError{unreached}
 	}
-	return a.show(f.json, map[string]any{"backtests": all}, shown, failed)
+	return a.show(map[string]any{"backtests": all}, shown, failed)
 }
 
 // backtestOne backtests a job into b. What it will read is said first.
-func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, getenv func(string) string, database string,
-	b *backtested,
-) error {
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, database string, b *backtested) error {
 	will := "about as much as a plan does"
-	if n := a.readsOfLastRun(ctx, job, getenv); n > 0 {
+	if n := a.readsOfLastRun(ctx, job); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
 	}
 	if will += ", and each one that was due once more"; f.maxReads > 0 {
@@ -172,17 +165,16 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	fmt.Fprintf(a.errs, "%s: reads %s\n", job.Name, will)
 	progress := planning{text: job.Name}
 	defer a.progress(ctx, progress.now)()
-	function, err := a.New(job, getenv)
+	function, err := a.function(job, io.Discard)
 	if err != nil {
 		return err
 	}
-	function.Clock, function.Log = a.clock, new(warnings)
 	o := engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
 	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, backtest.ErrNoHistory) {
 		return err
 	}
 	var none error
-	if o.Preview, none = a.lastPreview(ctx, job.Name, getenv, database, b.At); none != nil {
+	if o.Preview, none = a.lastPreview(ctx, job.Name, database, b.At); none != nil {
 		return fmt.Errorf("%w, and %w", err, none)
 	}
 	b.At = o.Preview.Now
@@ -192,10 +184,8 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 
 // lastPreview returns what the log has of a job's last preview before a time, if that was in the day before. The error says why it
 // tells nothing.
-func (a *app) lastPreview(ctx context.Context, job string, getenv func(string) string, database string, before time.Time) (
-	*report.Report, error,
-) {
-	l, err := a.openLog(ctx, getenv)
+func (a *app) lastPreview(ctx context.Context, job, database string, before time.Time) (*report.Report, error) {
+	l, err := a.openLog(ctx)
 	if err != nil {
 		return nil, err
 	}

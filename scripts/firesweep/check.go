@@ -22,8 +22,8 @@ import (
 )
 
 type checkFlags struct {
-	noPlan, json, all, write bool
-	project                  string // to look in for the documents of unless; empty: none
+	noPlan, all, write bool
+	project            string // to look in for the documents of unless; empty: none
 }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
@@ -69,13 +69,11 @@ no plan.`,
   firesweep check --write --rules ../my-app/rules.json
   firesweep check --project my-app
   firesweep check --no-plan --json | jq '.checks[].does'`,
-		ValidArgsFunction: a.completeJobs,
 	}
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
 	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look there for the documents of unless")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
 	return c
 }
@@ -99,7 +97,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case a.nine:
 		jobs = a.Own
 	}
-	if len(jobs) == 0 && !f.json {
+	if len(jobs) == 0 && !a.json {
 		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has twelve to start from. "+
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
@@ -144,12 +142,12 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 			return err
 		}
 		failed = failed || len(c.Empty) > 0 || c.Plan != nil && !c.Plan.well()
-		if checks = append(checks, c); !f.json {
+		if checks = append(checks, c); !a.json {
 			a.printer().checked(c)
 		}
 	}
 	switch {
-	case f.json:
+	case a.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && a.nine && !f.all:
 		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
@@ -167,13 +165,11 @@ func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.
 	if project == "" {
 		return empty, nil
 	}
-	s := a.newStore(a.environment)
-	defer s.close()
 	for _, job := range jobs {
 		if job.Rule == nil || len(job.Unless) == 0 {
 			continue
 		}
-		_, db, err := s.of(ctx, job)
+		_, db, err := a.reader(ctx, job)
 		if err == nil {
 			empty[job.Name], err = declared.EmptyKeepers(ctx, db, *job.Rule)
 		}

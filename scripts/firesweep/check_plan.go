@@ -26,7 +26,7 @@ type local struct {
 // startLocal starts new backends on free ports, because emulators that the environment names may hold somebody's data. The
 // process's environment leads Google's client libraries to the new ones.
 func startLocal(ctx context.Context, announce io.Writer) (*local, error) {
-	b, err := backends.Start(ctx, backends.Options{Log: backends.Announce(announce)})
+	b, err := backends.Start(ctx, backends.Options{Log: announce})
 	if err != nil {
 		return nil, err
 	}

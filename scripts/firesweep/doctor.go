@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -37,22 +38,31 @@ func (f finding) bad() bool { return f.Level == levelProblem || f.Level == level
 // findings collects the results of checks.
 type findings struct{ all []finding }
 
-func (f *findings) add(level, about, do, format string, args ...any) {
-	f.all = append(f.all, finding{Level: level, About: about, Text: fmt.Sprintf(format, args...), Do: do})
+// of returns what adds findings about something.
+func (f *findings) of(about string) subject { return subject{f, about} }
+
+// subject is what findings are about.
+type subject struct {
+	*findings
+	about string
+}
+
+func (s subject) add(level, do, format string, args ...any) {
+	s.all = append(s.all, finding{Level: level, About: s.about, Text: fmt.Sprintf(format, args...), Do: do})
 }
 
 // patient is what the doctor checks.
 type patient struct {
 	*app
-	getenv   func(string) string
+	findings
 	jobs     []manifest.Entry
 	configs  map[string]config.Config // by job
-	location string                   // of the deployment; empty: it is not checked
+	project  string
+	location string // of the deployment; empty: it is not checked
 	at       far
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	var json bool
 	c := &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
@@ -68,62 +78,73 @@ that something could not be checked.`,
 		Example: `  firesweep doctor --project my-project --location asia-northeast1
   firesweep doctor cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	location := locationFlag(c)
-	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if strings.Contains(*location, "/") {
 			return wrongUse("--location is %q: it must be a region, such as asia-northeast1", *location)
 		}
-		jobs, err := a.jobsNamed(names)
+		p, err := a.patient(*location, names)
 		if err != nil {
 			return err
 		}
-		p := patient{app: a, getenv: getenv, jobs: jobs, configs: map[string]config.Config{}, location: *location}
-		for _, job := range jobs {
-			if p.configs[job.Name], err = a.settings(job, getenv, readOf(job)...); err != nil {
-				return err
-			}
-		}
-		if p.jobs, err = withGroups(jobs, getenv); err != nil {
-			return err
-		}
 		stop := a.progress(c.Context(), p.at.now)
-		found := p.examine(c.Context())
+		p.examine(c.Context())
 		stop()
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		return a.show(json, map[string]any{"findings": found}, func(p *printer) { p.findings(found) },
-			slices.ContainsFunc(found, finding.bad))
+		return a.show(map[string]any{"findings": p.all}, p.print, slices.ContainsFunc(p.all, finding.bad))
 	}
 	return c
+}
+
+// patient returns what is to be checked of jobs.
+func (a *app) patient(location string, names []string) (*patient, error) {
+	p := &patient{app: a, configs: map[string]config.Config{}, location: location}
+	var err error
+	if p.jobs, err = a.jobsNamed(names); err != nil {
+		return nil, err
+	}
+	for _, job := range p.jobs {
+		if p.configs[job.Name], err = a.settings(job, readOf(job)...); err != nil {
+			return nil, err
+		}
+		p.project = p.configs[job.Name].Project
+	}
+	p.jobs, err = a.withGroups(p.jobs)
+	return p, err
 }
 
 // begin shows which step begins: three for Google's services, and one for each job.
 func (p *patient) begin(i int, name string) { p.at.step("looking at", name, i, 3+len(p.jobs)) }
 
-// examine checks everything and returns the findings, the worst first.
-func (p *patient) examine(ctx context.Context) []finding {
-	var f findings
-	emulated := p.configs[p.jobs[0].Name].Emulators.Any()
-	if emulated {
-		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL, indexes, "+
-			"soft delete or Cloud Scheduler: "+
-			"only the bundle's own records are checked.")
+// examine checks everything, and puts the worst findings first.
+func (p *patient) examine(ctx context.Context) {
+	if p.configs[p.jobs[0].Name].Emulators.Any() {
+		p.of("emulators").add(levelUnseen, "", "Emulators have no mode, edition, point-in-time recovery, TTL, indexes, "+
+			"soft delete or Cloud Scheduler: only the bundle's own records are checked.")
 	} else {
-		p.begin(0, "databases")
-		p.examineDatabases(ctx, &f)
-		p.begin(1, "buckets")
-		p.examineBuckets(ctx, &f)
-		p.begin(2, "Cloud Scheduler")
-		p.examineScheduler(ctx, &f)
+		p.examineGoogle(ctx)
 	}
-	p.examineRecords(ctx, &f)
-	slices.SortStableFunc(f.all, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
-	return f.all
+	for i, job := range p.jobs {
+		p.begin(3+i, job.Name)
+		about := p.of(job.Name)
+		if err := p.examineJob(ctx, about, job); err != nil {
+			about.add(levelUnknown, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
+		}
+	}
+	slices.SortStableFunc(p.all, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
+}
+
+// examineGoogle checks what Google's services tell.
+func (p *patient) examineGoogle(ctx context.Context) {
+	p.begin(0, "databases")
+	p.examineDatabases(ctx)
+	p.begin(1, "buckets")
+	p.examineBuckets(ctx)
+	p.begin(2, "Cloud Scheduler")
+	p.examineScheduler(ctx)
 }
 
 // jobsBy groups the jobs by the key that a function returns for their settings. It leaves out those with the key "".
@@ -137,14 +158,12 @@ func (p *patient) jobsBy(of func(manifest.Entry, config.Config) string) map[stri
 	return by
 }
 
-func (p *patient) project() string { return p.configs[p.jobs[0].Name].Project }
-
-// findings prints findings for people.
-func (p *printer) findings(all []finding) {
+// print prints findings for people.
+func (f *findings) print(p *printer) {
 	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow,
 		levelUnseen: screen.Faint}
 	counts := map[string]int{}
-	for _, f := range all {
+	for _, f := range f.all {
 		counts[f.Level]++
 		p.Say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
 		if f.Do != "" {

@@ -21,42 +21,48 @@ const closeThem = "Close them (docs/firestore.rules): no rule may allow them, an
 
 // examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
 // themselves with the method for testing rules, instead of interpreting them here.
-func (d database) examineRules(ctx context.Context, service *firebaserules.Service, now time.Time, f *findings) {
+func (d database) examineRules(ctx context.Context, service *firebaserules.Service, now time.Time) {
 	release := "cloud.firestore"
 	if d.id != "(default)" {
 		release += "/" + d.id
 	}
-	unknown := func(err error) {
-		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.",
-			"Its security rules cannot be tested: %s", apiError(err))
-	}
+	var rules *firebaserules.Ruleset
 	released, err := service.Projects.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
 	var api *googleapi.Error
-	switch {
-	case errors.As(err, &api) && api.Code == http.StatusNotFound:
-		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: "+
+	if errors.As(err, &api) && api.Code == http.StatusNotFound {
+		d.add(levelWarning, closeThem, "No security rules are released for it as %s: "+
 			"check in the Firebase console whether clients may use it.", release)
 		return
-	case err != nil:
-		unknown(err)
-		return
 	}
-	rules, err := service.Projects.Rulesets.Get(released.RulesetName).Context(ctx).Do()
+	if err == nil {
+		rules, err = service.Projects.Rulesets.Get(released.RulesetName).Context(ctx).Do()
+	}
+	var results []*firebaserules.TestResult
+	if err == nil {
+		results, err = d.tried(ctx, service, rules.Source, now)
+	}
 	if err != nil {
-		unknown(err)
+		d.add(levelUnknown, "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.",
+			"Its security rules cannot be tested: %s", apiError(err))
 		return
 	}
+	d.judge(results, rules.Source)
+}
+
+// tried returns what becomes of the attempts.
+func (d database) tried(ctx context.Context, service *firebaserules.Service, source *firebaserules.Source, now time.Time) (
+	[]*firebaserules.TestResult, error,
+) {
 	suite := &firebaserules.TestSuite{TestCases: d.attempts(now)}
 	answer, err := service.Projects.Test("projects/"+d.project,
-		&firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
-	if err == nil && len(answer.TestResults) != len(suite.TestCases) {
-		err = fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(suite.TestCases))
-	}
+		&firebaserules.TestRulesetRequest{Source: source, TestSuite: suite}).Context(ctx).Do()
 	if err != nil {
-		unknown(err)
-		return
+		return nil, err
 	}
-	judgeRules(d.about(), answer.TestResults, rules.Source, f)
+	if len(answer.TestResults) != len(suite.TestCases) {
+		return nil, fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(suite.TestCases))
+	}
+	return answer.TestResults, nil
 }
 
 // Who sends requests, not signed in and signed in, and the methods of these requests.
@@ -92,8 +98,8 @@ func (d database) attempts(now time.Time) (all []*firebaserules.TestCase) {
 	return all
 }
 
-// judgeRules adds findings for the results of the attempts.
-func judgeRules(about string, results []*firebaserules.TestResult, source *firebaserules.Source, f *findings) {
+// judge adds findings for the results of the attempts.
+func (s subject) judge(results []*firebaserules.TestResult, source *firebaserules.Source) {
 	allowed := map[string][]string{} // collections, by what clients may do in them
 	var conditional, lines []string  // collections that a condition alone closes, and where it stands
 	for _, path := range collections.Documents() {
@@ -108,7 +114,7 @@ func judgeRules(about string, results []*firebaserules.TestResult, source *fireb
 				case r.State == "SUCCESS":
 					at = append(at, conditions(r, source)...)
 				case r.State != "FAILURE":
-					f.add(levelUnknown, about, "", "Its security rules cannot be tested: a test ended as %q", r.State)
+					s.add(levelUnknown, "", "Its security rules cannot be tested: a test ended as %q", r.State)
 					return
 				case len(may) == 0 || !strings.Contains(may[0], method): // or else anybody may
 					can = append(can, method)
@@ -126,17 +132,17 @@ func judgeRules(about string, results []*firebaserules.TestResult, source *fireb
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(allowed)) {
-		f.add(levelProblem, about, closeThem, "Security rules let clients use %s: %s.", strings.Join(allowed[text], ", "), text)
+		s.add(levelProblem, closeThem, "Security rules let clients use %s: %s.", strings.Join(allowed[text], ", "), text)
 	}
 	slices.Sort(conditional)
 	slices.Sort(lines)
 	switch {
 	case len(conditional) > 0:
-		f.add(levelWarning, about, "Look at these lines: they must hold for no client. "+closeThem,
+		s.add(levelWarning, "Look at these lines: they must hold for no client. "+closeThem,
 			"Security rules refuse a client without custom claims and with an empty document, but conditions decide that, of %s: line %s.",
 			strings.Join(conditional, ", "), strings.Join(slices.Compact(lines), ", "))
 	case len(allowed) == 0:
-		f.add(levelFine, about, "", "Security rules refuse clients, signed in or not, the bundle's own collections")
+		s.add(levelFine, "", "Security rules refuse clients, signed in or not, the bundle's own collections")
 	}
 }
 

@@ -2,22 +2,27 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"google.golang.org/api/option"
 )
 
@@ -40,12 +45,20 @@ type google struct {
 	unseen  int                             // how often the log is still read in vain
 	fail    func(r *http.Request) int       // a status to answer with; 0: none
 	bodies  []string                        // that functions were called with
+	made    []string                        // jobs that were made
 	extra   map[string]func(url.Values) any // further answers, by path
 	posted  map[string][]byte               // to these, the last body by path
 }
 
+// onGoogle returns an operator with functions that are deployed.
+func onGoogle(t *testing.T) (*operator, *google) {
+	t.Helper()
+	o := newOperator(t)
+	return o, o.onGoogle(t)
+}
+
 // onGoogle has the operator's functions deployed: cleanupReports and cleanExpiredComped.
-func onGoogle(t *testing.T, o *operator) *google {
+func (o *operator) onGoogle(t *testing.T) *google {
 	t.Helper()
 	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{},
 		posted: map[string][]byte{}}
@@ -72,6 +85,16 @@ func onGoogle(t *testing.T, o *operator) *google {
 	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "STORAGE_BUCKET": o.Bucket}
 	o.sleep = noSleep
 	return g
+}
+
+// forbid refuses requests whose path ends so.
+func forbid(path string) func(*http.Request) int {
+	return func(r *http.Request) int {
+		if strings.HasSuffix(r.URL.Path, path) {
+			return http.StatusForbidden
+		}
+		return 0
+	}
 }
 
 // clock is Google's, which may not be the operator's.
@@ -152,53 +175,23 @@ func (g *google) schedule(r *http.Request, name string, body []byte) (int, any) 
 	return http.StatusBadRequest, "not understood"
 }
 
-var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,500}$`)
-
+// create makes a job. TestRunOfADeployedJob says what is sent.
 func (g *google) create(parent string, body []byte) (int, any) {
-	var job struct {
-		Name, Schedule, TimeZone, AttemptDeadline string
-		RetryConfig                               struct{ RetryCount *int }
-		HTTPTarget                                struct {
-			URI, HTTPMethod, Body string
-			Headers               map[string]string
-			OidcToken             struct{ ServiceAccountEmail, Audience string }
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&job); err != nil {
+	var job map[string]any
+	if err := json.Unmarshal(body, &job); err != nil {
 		return http.StatusBadRequest, err.Error()
 	}
-	_, scheduleErr := cron.ParseStandard(job.Schedule)
-	_, zoneErr := time.LoadLocation(job.TimeZone)
-	_, bodyErr := base64.StdEncoding.DecodeString(job.HTTPTarget.Body)
-	deadline, deadlineErr := time.ParseDuration(job.AttemptDeadline)
-	target := job.HTTPTarget
-	id, below := strings.CutPrefix(job.Name, parent+"/")
-	switch {
-	case !below || !jobName.MatchString(id):
-		return http.StatusBadRequest, "name " + job.Name
-	case g.jobs[job.Name] != nil:
+	name, _ := job["name"].(string)
+	switch id, below := strings.CutPrefix(name, parent+"/"); {
+	case !below || !regexp.MustCompile(`^[A-Za-z0-9_-]{1,500}$`).MatchString(id):
+		return http.StatusBadRequest, "name " + name
+	case g.jobs[name] != nil:
 		return http.StatusConflict, "Job already exists."
-	case scheduleErr != nil, zoneErr != nil, bodyErr != nil, deadlineErr != nil:
-		return http.StatusBadRequest, fmt.Sprint(scheduleErr, zoneErr, bodyErr, deadlineErr)
-	case deadline < 15*time.Second || deadline > 30*time.Minute:
-		return http.StatusBadRequest, "attemptDeadline"
-	case !strings.HasPrefix(target.URI, "https://") || target.HTTPMethod != "POST" ||
-		target.Headers["Content-Type"] != "application/json":
-		return http.StatusBadRequest, "httpTarget"
-	case target.OidcToken.ServiceAccountEmail != schedulerEmail || target.OidcToken.Audience != target.URI:
-		return http.StatusForbidden, "oidcToken"
-	case job.RetryConfig.RetryCount == nil || *job.RetryConfig.RetryCount != 0:
-		return http.StatusBadRequest, "a call that is made once must not be repeated"
 	}
-	var stored map[string]any
-	if err := json.Unmarshal(body, &stored); err != nil {
-		return http.StatusBadRequest, err.Error()
-	}
-	stored["userUpdateTime"] = g.clock().Format(time.RFC3339Nano)
-	g.jobs[job.Name] = stored
-	return http.StatusOK, stored
+	g.made = append(g.made, strings.TrimSpace(string(body)))
+	job["userUpdateTime"] = g.clock().Format(time.RFC3339Nano)
+	g.jobs[name] = job
+	return http.StatusOK, job
 }
 
 // run calls the function that a job is for, and logs what it logs.
@@ -284,4 +277,94 @@ func (g *google) list(body []byte) (int, any) {
 		answer["nextPageToken"] = fmt.Sprintf("from %d", last)
 	}
 	return http.StatusOK, answer
+}
+
+// filter is a filter of Cloud Logging: as much of its language as the command uses, and everything else is an error. It is read as
+// the Go expression of the same form. OR binds more tightly than AND there, unlike in Go, so both on one level without parentheses
+// are refused too. https://docs.cloud.google.com/logging/docs/view/logging-query-language
+type filter func(entry map[string]any) bool
+
+var (
+	filterTokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[<>]?=|:\*?|\w+`)
+	inGo         = map[string]string{"AND": "&&", "OR": "||", "=": "==", ":": "%", ":*": "% set", "type": "type_"} // a keyword of Go
+)
+
+// parseFilter parses a filter.
+func parseFilter(text string) (filter, error) {
+	x, err := parser.ParseExpr(filterTokens.ReplaceAllStringFunc(text, func(t string) string { return cmp.Or(inGo[t], t) }))
+	if err == nil {
+		_, err = holds(x, nil)
+	}
+	return func(e map[string]any) bool { is, err := holds(x, e); return is && err == nil }, err
+}
+
+func holds(x ast.Expr, e map[string]any) (bool, error) {
+	if p, is := x.(*ast.ParenExpr); is {
+		return holds(p.X, e)
+	}
+	b, is := x.(*ast.BinaryExpr)
+	if !is {
+		return false, fmt.Errorf("not understood: %T", x)
+	}
+	logical := []token.Token{token.LAND, token.LOR}
+	if slices.Contains(logical, b.Op) {
+		left, leftErr := holds(b.X, e)
+		right, rightErr := holds(b.Y, e)
+		for _, side := range []ast.Expr{b.X, b.Y} {
+			if inner, is := side.(*ast.BinaryExpr); is && inner.Op != b.Op && slices.Contains(logical, inner.Op) {
+				return false, errors.New("AND and OR need parentheses")
+			}
+		}
+		return left && right || b.Op == token.LOR && (left || right), errors.Join(leftErr, rightErr)
+	}
+	value, texts := valueAt(b.X, e), literals(b.Y)
+	switch {
+	case len(texts) == 0, len(texts) > 1 && b.Op != token.REM:
+		return false, fmt.Errorf("%s: neither texts nor true or false", b.Op)
+	case b.Op == token.EQL:
+		return value != nil && fmt.Sprint(value) == texts[0], nil
+	case b.Op == token.REM && texts[0] == "set":
+		return value != nil, nil
+	case b.Op == token.REM:
+		return slices.ContainsFunc(texts, func(text string) bool {
+			return strings.Contains(strings.ToLower(fmt.Sprint(value)), strings.ToLower(text))
+		}), nil
+	case b.Op == token.GEQ, b.Op == token.LEQ:
+		bound, err := time.Parse(time.RFC3339Nano, texts[0])
+		at, atErr := time.Parse(time.RFC3339Nano, fmt.Sprint(value))
+		return atErr == nil && (at.Equal(bound) || at.After(bound) == (b.Op == token.GEQ)), err
+	}
+	return false, fmt.Errorf("%s: no such comparison", b.Op)
+}
+
+func valueAt(x ast.Expr, e map[string]any) any {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return e[x.Name]
+	case *ast.SelectorExpr:
+		above, _ := valueAt(x.X, e).(map[string]any)
+		return above[strings.TrimSuffix(x.Sel.Name, "_")]
+	}
+	return nil
+}
+
+// literals returns texts, or the one of true and set; none if there is something else.
+func literals(x ast.Expr) []string {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return literals(x.X)
+	case *ast.BinaryExpr:
+		if left, right := literals(x.X), literals(x.Y); x.Op == token.LOR && left != nil && right != nil {
+			return append(left, right...)
+		}
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(x.Value); err == nil {
+			return []string{text}
+		}
+	case *ast.Ident:
+		if slices.Contains([]string{"true", "false", "set"}, x.Name) {
+			return []string{x.Name}
+		}
+	}
+	return nil
 }

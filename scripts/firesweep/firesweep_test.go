@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,10 +61,11 @@ type operator struct {
 	noBackends error // why no more can be started
 }
 
-func newOperator(t *testing.T) *operator {
+// newOperator returns an operator with a project of their own, and with more in the environment, such as UNDO_DAYS=7.
+func newOperator(t *testing.T, more ...string) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
-	return &operator{
+	o := &operator{
 		Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
@@ -71,6 +73,27 @@ func newOperator(t *testing.T) *operator {
 		},
 		sleep: func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() },
 	}
+	for _, one := range more {
+		name, value, _ := strings.Cut(one, "=")
+		o.env[name] = value
+	}
+	return o
+}
+
+// withReports returns an operator with the data of [operator.reports], withSample one with the sample, which is old enough to go.
+func withReports(t *testing.T, more ...string) *operator {
+	t.Helper()
+	o := newOperator(t, more...)
+	o.reports(t)
+	return o
+}
+
+func withSample(t *testing.T) *operator {
+	t.Helper()
+	o := newOperator(t, "UNDO_DAYS=7")
+	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
+	o.sample(t)
+	return o
 }
 
 // run runs the command and returns what it wrote and its exit code.
@@ -101,9 +124,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 func (o *operator) loaded(t *testing.T) (a *app, out *bytes.Buffer) {
 	t.Helper()
 	a, out, _ = o.app()
-	if err := a.load(false); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, a.load(false))
 	return a, out
 }
 
@@ -182,18 +203,14 @@ func answer(t *testing.T, body string) (http.ResponseWriter, *http.Request) {
 // sample loads the sample data of all jobs.
 func (o *operator) sample(t *testing.T) {
 	t.Helper()
-	if err := sampletest.Open(t, o.Project).Load(t.Context(), sampledata.Of(o.now, o.Bucket)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, sampletest.Open(t, o.Project).Load(t.Context(), sampledata.Of(o.now, o.Bucket)))
 }
 
 // everything returns all that the project holds, the bundle's own records and the tasks included.
 func (o *operator) everything(t *testing.T) map[string]any {
 	t.Helper()
 	state, err := sampletest.Open(t, o.Project).Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	all := map[string]any{"objects": state.Objects, "accounts": state.Accounts, "documents": state.Documents}
 	for _, collection := range []string{"cleanupJobs", "cleanupRuns"} {
 		all[collection] = o.Documents(t, collection)
@@ -212,12 +229,47 @@ func (o *operator) reports(t *testing.T) {
 	o.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": now})
 }
 
+// write writes a file, and returns its name.
+func write(t testing.TB, file, text string) string {
+	t.Helper()
+	ok(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+// read returns what is in a file.
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	ok(t, err)
+	return string(text)
+}
+
+// oneLine is a text that was wrapped.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 func wantParts(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
+	}
+}
+
+func wantNone(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%q in\n%s", part, text)
+		}
+	}
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -240,8 +292,7 @@ func wantNarrow(t *testing.T, text string, width int) {
 
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	before := o.everything(t)
 	for _, tt := range []struct {
 		args string

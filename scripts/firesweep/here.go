@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/storage/v1"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -18,7 +21,7 @@ import (
 )
 
 // runHere runs jobs in this process, or plans them without --apply.
-func (a *app) runHere(c *cobra.Command, f runFlags, names []string, getenv func(string) string) error {
+func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 	ctx := c.Context()
 	if f.local || f.dryRun || *f.location != "" {
 		return wrongUse("--here runs jobs in this process, and only plans without --apply: leave out --local, --location and --dry-run")
@@ -35,48 +38,42 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string, getenv func(
 		if job.Worker != "" {
 			return wrongUse("%s: %w: leave it out", job.Name, engine.ErrNeedsTasks)
 		}
-		if _, err := a.settings(job, getenv, job.Uses()...); err != nil {
+		if _, err := a.settings(job, job.Uses()...); err != nil {
 			return err
 		}
 	}
 	if !f.apply {
-		return a.previewHere(ctx, c, f, jobs, names, getenv)
+		return a.previewHere(ctx, c, f, jobs, names)
 	}
 	if err := f.checkLifted(jobs, a.screen); err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, jobs, getenv, f.confirm); err != nil {
+	if err := a.confirm(ctx, jobs, f.confirm); err != nil {
 		return err
 	}
-	if err := a.checkRights(ctx, jobs, getenv); err != nil {
+	if err := a.checkRights(ctx, jobs); err != nil {
 		return err
 	}
-	return a.runAll(ctx, f, jobs, here{a, getenv, f.log})
+	return a.runAll(ctx, f, jobs, here{a, f.log})
 }
 
 // previewHere plans, and says how to run it.
 func (a *app) previewHere(
-	ctx context.Context, c *cobra.Command, f runFlags, jobs []manifest.Entry, names []string, getenv func(string) string,
+	ctx context.Context, c *cobra.Command, f runFlags, jobs []manifest.Entry, names []string,
 ) error {
 	if f.confirm != "" {
 		return wrongUse("--confirm needs --apply: without it nothing is changed")
 	}
 	plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-		return a.planHere(ctx, job, getenv, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
+		return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
 	}
-	err := a.planAll(ctx, planFlags{force: f.force, lift: f.lift, json: f.json}, jobs, getenv, plan)
-	if err != nil || f.json {
+	err := a.planAll(ctx, planFlags{force: f.force, lift: f.lift}, jobs, plan)
+	if err != nil || a.json {
 		return err
-	}
-	again := "firesweep run --here --apply" + asGiven(c, "project", "rules")
-	if f.force {
-		again += " --force"
-	}
-	for _, name := range f.lift {
-		again += " --lift " + shellQuote(name)
 	}
 	p := a.printer()
 	p.Say("", 0, 2, "Nothing was changed. Do it:")
+	again := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift")
 	p.Command("%s", strings.Join(append([]string{again}, names...), " "))
 	return nil
 }
@@ -84,26 +81,25 @@ func (a *app) previewHere(
 // here runs jobs in this process.
 type here struct {
 	*app
-	getenv func(string) string
-	log    bool // write the log of the runs to standard error
+	log bool // write the log of the runs to standard error
 }
 
 func (h here) call(ctx context.Context, job string, o order) (*report.Report, error) {
 	e := h.All[slices.IndexFunc(h.All, func(e manifest.Entry) bool { return e.Name == job })]
 	if o.DryRun {
-		p := h.planHere(ctx, e, h.getenv, engine.PlanOptions{Force: o.Force, Lift: o.Lift})
+		p := h.planHere(ctx, e, engine.PlanOptions{Force: o.Force, Lift: o.Lift})
 		if p.Report == nil {
 			return nil, errors.New(p.Error)
 		}
 		return p.Report, nil
 	}
-	f, err := h.New(e, h.getenv)
+	log := io.Discard // what it warns of, the report says too
+	if h.log {
+		log = h.errs
+	}
+	f, err := h.function(e, log)
 	if err != nil {
 		return nil, err
-	}
-	f.Clock, f.Hooks, f.Log = h.clock, h.running, io.Discard // what it warns of, the report says too
-	if h.log {
-		f.Log = h.errs
 	}
 	rep, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, Plan: o.Plan, By: "run --here by " + who()})
 	if err == nil && ctx.Err() == nil && rep.Status == report.Partial && !rep.Stopped {
@@ -117,19 +113,17 @@ func (h here) call(ctx context.Context, job string, o order) (*report.Report, er
 
 // confirm makes sure that somebody means this project: jobs that never ran in it run only if its id is given, or typed. What has run
 // is known from the jobs' own records.
-func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, getenv func(string) string, given string) error {
-	project := getenv("GOOGLE_CLOUD_PROJECT")
+func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) error {
+	project, err := a.project()
+	if err != nil {
+		return err
+	}
 	if given != "" && given != project {
 		return wrongUse("--confirm is %q, and the project is %s", given, project)
 	}
-	s := a.newStore(getenv)
-	defer s.close()
 	var never []string
 	for _, job := range jobs {
-		record, err := s.record(ctx, job)
-		if err == nil {
-			err = record.Err
-		}
+		record, err := a.goodRecord(ctx, job)
 		if err != nil {
 			return err
 		}
@@ -161,4 +155,74 @@ func (a *app) ask(question string) string {
 		fmt.Fprintln(a.errs)
 	}
 	return strings.TrimSpace(answer)
+}
+
+// rights are the permissions in the roles of the functions' accounts. Firestore's are not among them: without these a run fails at its
+// first request, before it has done anything.
+var rights = map[string][]string{
+	"firesweepObjectCleaner":  {"storage.objects.delete", "storage.objects.get", "storage.objects.list"},
+	"firesweepAccountDeleter": {"firebaseauth.users.delete", "firebaseauth.users.get"},
+	"firesweepAccountReader":  {"firebaseauth.configs.get", "firebaseauth.users.get"},
+}
+
+// checkRights fails if the caller may not do what the jobs do after their documents are gone. What Google does not answer is said, and
+// the run tells.
+func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
+	for _, job := range jobs {
+		cfg, err := a.settings(job, job.Uses()...)
+		if err != nil || cfg.Emulators.Any() {
+			return err
+		}
+		for _, backend := range []config.Backend{config.Storage, config.Auth} {
+			var wanted []string
+			for _, role := range job.Roles[backend] {
+				wanted = append(wanted, rights[role]...)
+			}
+			if len(wanted) == 0 {
+				continue
+			}
+			where, test := "project "+cfg.Project, a.rightsOnProject
+			if backend == config.Storage {
+				where, test = "bucket "+cfg.Bucket, a.rightsOnBucket
+			}
+			has, err := test(ctx, cfg, wanted)
+			if err != nil {
+				fmt.Fprintf(a.errs, "firesweep: it is not known whether you have the rights of %s on %s: %s\n", job.Name, where, apiError(err))
+				continue
+			}
+			lacks := slices.DeleteFunc(wanted, func(right string) bool { return slices.Contains(has, right) })
+			if len(lacks) > 0 {
+				return fmt.Errorf("nothing was run: %s needs on %s what your credentials lack: %s", job.Name, where,
+					strings.Join(slices.Compact(lacks), ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// rightsOnProject returns which of the permissions the caller has on the project.
+func (a *app) rightsOnProject(ctx context.Context, cfg config.Config, wanted []string) ([]string, error) {
+	service, err := cloudresourcemanager.NewService(ctx, a.google(ctx, "cloudresourcemanager", cfg.Project)...)
+	if err != nil {
+		return nil, err
+	}
+	ask := &cloudresourcemanager.TestIamPermissionsRequest{Permissions: wanted}
+	answer, err := service.Projects.TestIamPermissions(cfg.Project, ask).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	return answer.Permissions, nil
+}
+
+// rightsOnBucket returns which of the permissions the caller has on the bucket.
+func (a *app) rightsOnBucket(ctx context.Context, cfg config.Config, wanted []string) ([]string, error) {
+	service, err := storage.NewService(ctx, a.google(ctx, "storage", cfg.Project)...)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := service.Buckets.TestIamPermissions(cfg.Bucket, wanted).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	return answer.Permissions, nil
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,8 +133,7 @@ func TestRunHereInterrupted(t *testing.T) {
 // TestRunHereBesideDeployedJobs: both have one lease and one record, whoever came first.
 func TestRunHereBesideDeployedJobs(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "cleanupReports") // the job has run here, as its record says
 	wantParts(t, out, "cleanupReports: skipped")
@@ -149,9 +147,7 @@ func TestRunHereBesideDeployedJobs(t *testing.T) {
 // TestRunHereKeepsLimits: they hold as they do deployed, and are lifted in the same way.
 func TestRunHereKeepsLimits(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
-	o.env["MAX_ACTIONS"] = "1"
+	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--here", "--apply", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
 	wantParts(t, out, "aborted", "A safety limit tripped: nothing was deleted or changed")
@@ -199,10 +195,7 @@ func TestRunHereLog(t *testing.T) {
 // TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	terraform, err := os.ReadFile("../../terraform/iam.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	terraform := read(t, "../../terraform/iam.tf")
 	for role, permissions := range rights {
 		block, _, _ := strings.Cut(strings.SplitN(string(terraform), role+" = {", 2)[1], "\n    }\n")
 		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
@@ -242,7 +235,7 @@ func TestRights(t *testing.T) {
 			a, _ := o.loaded(t)
 			errs := a.errs.(*bytes.Buffer)
 			said := ""
-			if err := a.checkRights(t.Context(), a.used(), a.environment); err != nil {
+			if err := a.checkRights(t.Context(), a.used()); err != nil {
 				said = err.Error()
 			}
 			want(t, "error", tt.says, said)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -57,9 +56,7 @@ func TestFromUserData(t *testing.T) {
 		for _, r := range rules {
 			r.Name, r.Description, r.Schedule = "", "", ""
 			text, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			list := `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), `{"name":"","description":"","schedule":"",`) + `]}`
 			if _, err := manifest.Parse(manifest.File{Name: "firesweep.json", Text: []byte(list)}); err != nil {
 				t.Errorf("%s: the rule is refused: %v", name, err)
@@ -95,9 +92,7 @@ func TestImport(t *testing.T) {
 	o := newOperator(t)
 	env := func(text string) string {
 		file := filepath.Join(t.TempDir(), "delete-user-data.env")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, file, text)
 		return file
 	}
 	all := "# the extension's\nFIRESTORE_PATHS=users/{UID},admins/{UID}\nFIRESTORE_DELETE_MODE=recursive\nSTORAGE_PATHS=\"{DEFAULT}/media/{UID}\"\n"
@@ -107,9 +102,7 @@ func TestImport(t *testing.T) {
 		"cleanupGoneAdmins", "account {id} exists")
 
 	o.dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(o.dir, "firesweep.json"), nil, 0o600); err != nil { // as a shell leaves it
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(o.dir, "firesweep.json"), "") // as a shell leaves it
 	out, errs := o.ends(t, exitFailed, "import", "delete-user-data", env(all+"RTDB_PATHS=people/{UID}\n"))
 	wantParts(t, out, "cleanupGoneAdmins")
 	wantParts(t, errs, "firesweep: not a rule: RTDB_PATHS: people/{UID} is in the Realtime Database")

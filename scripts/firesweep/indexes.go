@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
@@ -35,7 +37,6 @@ what FILE lacks, with exit code 1.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,
-		ValidArgsFunction: a.completeJobs,
 	}
 	c.Flags().StringVar(&f.write, "write", "", "add to `FILE` what it lacks")
 	c.Flags().StringVar(&f.check, "check", "", "say what `FILE` lacks, and write nothing")
@@ -57,28 +58,25 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	all := slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool {
 		return !slices.ContainsFunc(jobs, func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name })
 	})
-	if all, err = withGroups(all, a.getenv); err != nil {
+	if all, err = a.withGroups(all); err != nil {
 		return err
 	}
 	ours, err := needed(all)
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.write != "":
-		return a.addIndexes(f.write, ours)
-	case f.check != "":
-		return a.checkIndexes(f.check, ours)
+	if f.write == "" && f.check == "" {
+		return a.writeJSON(ours)
 	}
-	return a.writeJSON(ours)
+	return a.mergeIndexes(f, ours)
 }
 
 // withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
 // to is a setting, so no list has them.
-func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.Entry, error) {
+func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {
-		text := config.For(e.Name, getenv)("PLACEHOLDER_REFERENCES")
+		text := config.For(e.Name, a.getenv)("PLACEHOLDER_REFERENCES")
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}
@@ -102,59 +100,54 @@ func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.En
 // noIndexes is the text of a file without indexes.
 const noIndexes = "{\n  \"indexes\": [],\n  \"fieldOverrides\": []\n}\n"
 
-func (a *app) addIndexes(name string, ours indexFile) error {
-	mode := fs.FileMode(0o644)
+// mergeIndexes adds to a file what it lacks, or only says so.
+func (a *app) mergeIndexes(f indexesFlags, ours indexFile) error {
+	name, flag, mode := f.write, "--write", fs.FileMode(0o644)
+	if f.check != "" {
+		name, flag = f.check, "--check"
+	}
 	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && f.write != "" {
 		text, err = []byte(noIndexes), nil
 	} else if info, statErr := os.Stat(name); statErr == nil {
 		mode = info.Mode().Perm()
 	}
 	if err != nil {
-		return wrongUse("--write: %w", err)
+		return wrongUse("%s: %w", flag, err)
 	}
-	merged, added, err := merge(name, text, ours)
+	merged, lacks, err := merge(name, text, ours)
 	if err != nil {
 		return contradicts(name, err)
 	}
 	p := a.printer()
-	if len(added) == 0 {
+	switch {
+	case len(lacks) == 0 && f.check != "":
+		p.Say("", 0, 2, "%s has all that is needed.", name)
+		return nil
+	case len(lacks) == 0:
 		p.Say("", 0, 2, "%s has all that is needed: nothing was written.", name)
 		return nil
+	case f.check != "":
+		p.each(screen.Red, "lacks: ", lacks)
+		p.Say("", 0, 0, "Add it:")
+		p.Command("firesweep indexes --write %s", name)
+		return errSaid
 	}
 	if err := os.WriteFile(name, merged, mode); err != nil {
 		return err
 	}
-	for _, line := range added {
-		p.Say("", 0, 2, "added: %s", line)
-	}
-	p.Line("")
+	p.each("", "added: ", lacks)
 	p.Say("", 0, 0, "%s was written. Deploy it:", name)
 	p.Command("firebase deploy --only firestore:indexes")
 	return nil
 }
 
-func (a *app) checkIndexes(name string, ours indexFile) error {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return wrongUse("--check: %w", err)
-	}
-	_, lacks, err := merge(name, text, ours)
-	if err != nil {
-		return contradicts(name, err)
-	}
-	p := a.printer()
-	if len(lacks) == 0 {
-		p.Say("", 0, 2, "%s has all that is needed.", name)
-		return nil
-	}
-	for _, line := range lacks {
-		p.Say(screen.Red, 0, 2, "lacks: %s", line)
+// each prints texts, each on lines of its own, and an empty line.
+func (p *printer) each(style, what string, texts []string) {
+	for _, text := range texts {
+		p.Say(style, 0, 2, "%s%s", what, text)
 	}
 	p.Line("")
-	p.Say("", 0, 0, "Add it:")
-	p.Command("firesweep indexes --write %s", name)
-	return errSaid
 }
 
 // contradicts returns the error for a file that contradicts what is needed.
@@ -165,4 +158,38 @@ func contradicts(name string, err error) error {
 	}
 	return fmt.Errorf("%s contradicts what is needed, and nothing was written: %s. "+
 		"Change that entry in the file, or let the job use another database", name, strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// writeLock writes the lock file beside a list of rules, if the list has no problem.
+func (a *app) writeLock(f checkFlags, names []string) error {
+	if len(names) > 0 || f.all || a.json || f.project != "" {
+		return wrongUse("--write writes the lock file of all rules of a list and nothing else: " +
+			"leave out the jobs, --all, --json and --project")
+	}
+	list := a.rules
+	if list == "" {
+		return wrongUse("there is no %s here or above: name your list with --rules", rulesName)
+	}
+	text, err := os.ReadFile(a.within(list))
+	if err != nil {
+		return err
+	}
+	lock, err := functions.Lock(manifest.File{Name: list, Text: text})
+	if err != nil {
+		return a.wrongList(err)
+	}
+	name, p := manifest.LockName(list), a.printer()
+	switch old, err := os.ReadFile(a.within(name)); {
+	case err == nil && bytes.Equal(old, lock):
+		p.Say("", 0, 2, "%s is up to date: nothing was written.", name)
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.WriteFile(a.within(name), lock,
+		0o644); err != nil { //nolint:gosec // like the list beside it, it is for all who read the repository
+		return err
+	}
+	p.Say("", 0, 2, "%s was written. Commit it with %s; Terraform deploys what it says.", name, list)
+	return nil
 }

@@ -21,9 +21,8 @@ type indexFile struct {
 }
 
 type fileIndex struct {
-	CollectionGroup string      `json:"collectionGroup"`
-	QueryScope      string      `json:"queryScope,omitempty"` // without it, the CLI takes COLLECTION
-	Fields          []fileField `json:"fields"`
+	manifest.Index             // without a scope, the CLI takes COLLECTION
+	Fields         []fileField `json:"fields"`
 
 	// For Enterprise edition. Exports of Standard edition have them, too.
 	APIScope string `json:"apiScope,omitempty"`
@@ -31,11 +30,9 @@ type fileIndex struct {
 }
 
 type fileField struct {
-	FieldPath   string `json:"fieldPath"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-	Mode        string `json:"mode,omitempty"` // the name of order and arrayConfig in earlier versions
-	Vector      any    `json:"vectorConfig,omitempty"`
+	manifest.IndexField
+	Mode   string `json:"mode,omitempty"` // the name of order and arrayConfig in earlier versions
+	Vector any    `json:"vectorConfig,omitempty"`
 }
 
 type fileOverride struct {
@@ -65,9 +62,9 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	}
 	for _, e := range entries {
 		for _, index := range e.Indexes {
-			i := fileIndex{CollectionGroup: index.CollectionGroup, QueryScope: index.QueryScope}
+			i := fileIndex{Index: index}
 			for _, field := range index.Fields {
-				i.Fields = append(i.Fields, fileField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+				i.Fields = append(i.Fields, fileField{IndexField: field})
 			}
 			if !slices.ContainsFunc(file.Indexes, i.same) {
 				file.Indexes = append(file.Indexes, i)
@@ -180,7 +177,7 @@ func merge(name string, text []byte, ours indexFile) (merged []byte, added []str
 		more, err := theirs.FieldOverrides[at].lacks(o)
 		problems = append(problems, err)
 		for _, index := range more.Indexes {
-			added = append(added, fmt.Sprintf("field %s: %s%s (%s)", o.field(), index.Order, index.ArrayConfig, index.QueryScope))
+			added = append(added, "field "+o.field()+": "+inWords(index))
 			problems = append(problems, appendTo(root, fmt.Sprintf("/fieldOverrides/%d/indexes", at), index))
 		}
 		if more.TTL != nil {
@@ -196,10 +193,14 @@ func merge(name string, text []byte, ours indexFile) (merged []byte, added []str
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
+func inWords(i manifest.OverrideIndex) string {
+	return i.Order + i.ArrayConfig + " (" + i.QueryScope + ")"
+}
+
 func (o fileOverride) words() string {
 	var texts []string
 	for _, index := range o.Indexes {
-		texts = append(texts, fmt.Sprintf("%s%s (%s)", index.Order, index.ArrayConfig, index.QueryScope))
+		texts = append(texts, inWords(index))
 	}
 	if len(texts) == 0 {
 		texts = []string{"not indexed"}
@@ -281,16 +282,24 @@ var keys = []string{
 
 // appendTo appends a value to a list of a document, on lines of its own.
 func appendTo(root *hujson.Value, list string, value any) error {
+	text, err := json.MarshalIndent(value, "", indent)
+	if err != nil {
+		return err
+	}
+	return appendText(root, list, string(text))
+}
+
+// appendText does so with a value's text.
+func appendText(root *hujson.Value, list, text string) error {
+	array, isList := root.Find(list).Value.(*hujson.Array)
+	if !isList {
+		return fmt.Errorf("%s is not a list", list[1:])
+	}
 	depth := strings.Count(list, "/") + 1
-	text, err := json.MarshalIndent(value, strings.Repeat(indent, depth), indent)
+	element, err := hujson.Parse([]byte(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(indent, depth))))
 	if err != nil {
 		return err
 	}
-	element, err := hujson.Parse(text)
-	if err != nil {
-		return err
-	}
-	array := root.Find(list).Value.(*hujson.Array)
 	element.BeforeExtra = ownLine(array.AfterExtra, depth)
 	array.Elements, array.AfterExtra = append(array.Elements, element), ownLine(nil, depth-1)
 	return nil

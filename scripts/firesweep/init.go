@@ -24,8 +24,8 @@ import (
 )
 
 type initFlags struct {
-	yes, write, json bool
-	maxReads, days   int
+	yes, write     bool
+	maxReads, days int
 }
 
 const (
@@ -57,13 +57,11 @@ is left out, except for documents.`,
   firesweep init --yes cleanupOldSessions     # writes this one
   firesweep init --yes --json | jq '.proposals[].rule'`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
 	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
 	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
 	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
-	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, getenv, names) }
+	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, names) }
 	return c
 }
 
@@ -84,7 +82,7 @@ type proposed struct {
 	now, month usage.Usage
 }
 
-func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, names []string) error {
+func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 	switch {
 	case f.maxReads < leastReads:
 		return wrongUse("--max-reads is %d: it must be %d or more", f.maxReads, leastReads)
@@ -92,7 +90,7 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 		return wrongUse("--days is %d: it must be from 1 to 36500", f.days)
 	case f.write && len(names) > 0:
 		return wrongUse("--write writes all proposals: leave the names out")
-	case !f.yes && (!a.screen.in || f.json):
+	case !f.yes && (!a.screen.in || a.json):
 		return wrongUse("it reads up to %d documents of the project, and asks first; "+
 			"where nobody can be asked, add --yes", f.maxReads)
 	}
@@ -100,14 +98,11 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	if err != nil {
 		return err
 	}
-	cfg, uses, err := initSettings(getenv)
+	cfg, uses, err := a.initSettings()
 	if err != nil {
 		return err
 	}
-	p := a.printer()
-	if f.json {
-		p.W = a.errs // standard output is for programs
-	}
+	p := a.aside()
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
 		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
 	if !f.yes && !a.agrees("Go on?") {
@@ -127,11 +122,11 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 			return fmt.Errorf("%s is not proposed, and nothing was written", name)
 		}
 	}
-	if !f.json {
+	if !a.json {
 		p.seen(found, bound)
 	}
 	for i := range all {
-		if !f.json {
+		if !a.json {
 			p.proposed(i+1, all[i])
 		}
 		ask := !f.yes && !f.write && len(names) == 0
@@ -140,7 +135,7 @@ func (a *app) init(c *cobra.Command, f initFlags, getenv func(string) string, na
 	if err := file.write(all); err != nil {
 		return err
 	}
-	if f.json {
+	if a.json {
 		return a.writeJSON(map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
 	}
 	p.initDone(file.name, c, all)
@@ -153,26 +148,24 @@ func (a *app) agrees(question string) bool {
 }
 
 // initSettings returns the settings, and what is looked at: with emulators, only those backends that are emulated.
-func initSettings(getenv func(string) string) (cfg config.Config, uses []config.Backend, err error) {
-	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
-		return cfg, nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err error) {
+	project, err := a.project()
+	if err != nil {
+		return cfg, nil, err
 	}
+	onEmulators := a.getenv("FIRESTORE_EMULATOR_HOST") != ""
 	uses = []config.Backend{config.Firestore}
-	set := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return getenv(name) != "" })
-	}
-	onEmulators := set("FIRESTORE_EMULATOR_HOST")
-	if !onEmulators || set("STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST") {
+	if !onEmulators || a.getenv("STORAGE_EMULATOR_HOST")+a.getenv("FIREBASE_STORAGE_EMULATOR_HOST") != "" {
 		uses = append(uses, config.Storage)
 	}
-	if !onEmulators || set("FIREBASE_AUTH_EMULATOR_HOST") {
+	if !onEmulators || a.getenv("FIREBASE_AUTH_EMULATOR_HOST") != "" {
 		uses = append(uses, config.Auth)
 	}
 	cfg, err = config.Load(config.Previewing(func(name string) string {
 		if name == "STORAGE_BUCKET" {
-			return cmp.Or(getenv(name), getenv("GOOGLE_CLOUD_PROJECT")+".firebasestorage.app")
+			return cmp.Or(a.getenv(name), project+".firebasestorage.app")
 		}
-		return getenv(name)
+		return a.getenv(name)
 	}), nil, uses...)
 	if err != nil {
 		return cfg, nil, usageError{err}
@@ -197,9 +190,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 ) {
 	bound = look.NewBound(f.maxReads)
 	l := look.Project{Bound: bound, Now: a.clock()}
-	l.Documents, err = documents.Open(ctx, documents.Database{
-		Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore,
-	}, slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
+	l.Documents, err = documents.Open(ctx, databaseOf(cfg), slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -251,7 +242,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
 		// If it fails, because there is no index, what the sample tells is all that is known.
-		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
+		if n, err := l.Documents.Reader().CountUpTo(l.Bound.Metered(ctx), e.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}
 	}
@@ -280,23 +271,17 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 	if err != nil {
 		return err
 	}
-	items, of, runs := int64(one.Due.Items), int64(one.Due.Of), int64(monthly)
+	items, of := int64(one.Due.Items), int64(one.Due.Of)
 	run := atRest
 	switch {
 	case e.Objects != "":
-		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30 // thirty owners are looked up with one read
+		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30
 	case e.Accounts != "":
 		run.FirestoreReads += items * int64(len(e.Unless))
 	case scans:
 		run.FirestoreReads += of * int64(1+len(e.Gone))
 	}
-	one.month = usage.Usage{
-		FirestoreReads: runs * run.FirestoreReads, FirestoreWrites: runs * run.FirestoreWrites, StorageClassA: runs * run.StorageClassA,
-	}
-	one.now = run.Plus(usage.Usage{FirestoreWrites: 2 * items / loggedTogether})
-	if e.OfDocuments() {
-		one.now = one.now.Plus(usage.Usage{FirestoreReads: items, FirestoreDeletes: items})
-	}
+	one.month, one.now = prices.Times(run, float64(monthly)), run.Plus(toDelete(*e.Rule, items))
 	for _, l := range prices.Lists {
 		stored := l.Document
 		if e.Objects != "" {

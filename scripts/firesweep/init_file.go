@@ -1,16 +1,22 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -21,6 +27,9 @@ const noRules = `{
   "functions": []
 }
 `
+
+// rulesList is where a file has its rules.
+const rulesList = "/functions"
 
 // ruleFile is the file of an application's rules, to which rules are added.
 type ruleFile struct {
@@ -39,7 +48,7 @@ func (a *app) openRules() (*ruleFile, error) {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	f.root = &root
-	if root.Find("/functions") == nil {
+	if root.Find(rulesList) == nil {
 		addMember(f.root, "", "functions", &hujson.Array{})
 	}
 	for _, e := range a.All {
@@ -58,7 +67,7 @@ func (f *ruleFile) take(name string) { f.taken = append(f.taken, strings.ToLower
 // with returns an entry as it is read in the file; ok is false if the checks refuse it there.
 func (f *ruleFile) with(text string) (e manifest.Entry, ok bool) {
 	root := f.root.Clone()
-	if err := addRule(&root, text); err != nil {
+	if err := appendText(&root, rulesList, text); err != nil {
 		return e, false
 	}
 	list, err := f.read(&root)
@@ -76,21 +85,6 @@ func (f *ruleFile) covers(e manifest.Entry) bool {
 	})
 }
 
-// addRule appends an entry to the list functions, on lines of its own.
-func addRule(root *hujson.Value, text string) error {
-	array, isList := root.Find("/functions").Value.(*hujson.Array)
-	if !isList {
-		return errors.New("functions is not a list")
-	}
-	element, err := hujson.Parse([]byte(strings.ReplaceAll(text, "\n", "\n"+indent+indent)))
-	if err != nil {
-		return err
-	}
-	element.BeforeExtra = ownLine(array.AfterExtra, 2)
-	array.Elements, array.AfterExtra = append(array.Elements, element), ownLine(nil, 1)
-	return nil
-}
-
 // write adds the rules that are to be written, and leaves everything else as it is.
 func (f *ruleFile) write(all []proposed) error {
 	some := false
@@ -99,7 +93,7 @@ func (f *ruleFile) write(all []proposed) error {
 			continue
 		}
 		some = true
-		if err := addRule(f.root, string(one.Rule)); err != nil {
+		if err := appendText(f.root, rulesList, string(one.Rule)); err != nil {
 			return fmt.Errorf("%s: %w: nothing was written", f.name, err)
 		}
 	}
@@ -137,4 +131,194 @@ func newName(words string, taken []string) string {
 		name = name[:min(len(name), most-len(number))] + number
 	}
 	return name
+}
+
+// seen prints what a project holds.
+func (p *printer) seen(f *look.Findings, bound *look.Bound) {
+	p.Line("")
+	if len(f.Collections) > 0 {
+		var rows []screen.Row
+		for _, c := range f.Collections {
+			row := screen.Row{Notes: fieldNotes(c.Fields)}
+			row.Cells = []string{c.Path, many(c.Count, !c.About, c.AtLeast), fmt.Sprint(c.Sampled)}
+			for _, k := range c.Links {
+				row.Notes = append(row.Notes, linkNote(k))
+			}
+			if c.Missing > 0 {
+				row.Notes = append(row.Notes, fmt.Sprintf("of the first names, %d have collections below them and no document", c.Missing))
+			}
+			rows = append(rows, row)
+		}
+		p.Table([]screen.Column{
+			{Name: "COLLECTION", Path: true}, {Name: "DOCUMENTS", Right: true}, {Name: "LOOKED AT", Right: true},
+		}, rows)
+		p.Line("")
+	}
+	if len(f.Folders) > 0 {
+		var rows []screen.Row
+		for _, o := range f.Folders {
+			row := screen.Row{Cells: []string{o.Name, many(o.Files, true, o.AtLeast), size(o.Bytes), date(o.Oldest), date(o.Newest)}}
+			if o.Owner != nil {
+				row.Notes = []string{o.Objects + ": " + linkNote(o.Owner)}
+			} else {
+				row.Notes = []string{"no collection was found whose documents they name"}
+			}
+			rows = append(rows, row)
+		}
+		p.Table([]screen.Column{
+			{Name: "FOLDER", Path: true}, {Name: "FILES", Right: true}, {Name: "SIZE", Right: true}, {Name: "OLDEST"}, {Name: "NEWEST"},
+		}, rows)
+		p.Line("")
+	}
+	if a := f.Accounts; a != nil {
+		p.Say("", 2, 2, "%s, %d of them guests (anonymous)", many(a.Listed, true, a.AtLeast)+" accounts", a.Guests)
+	}
+	for _, text := range f.Unseen {
+		p.Say(screen.Yellow, 2, 2, "not looked at: %s", text)
+	}
+	p.Say("", 2, 2, "%d documents read; nothing was written to the project", bound.Used())
+	p.Line("")
+}
+
+// many says a count.
+func many(n int, exact, atLeast bool) string {
+	text := fmt.Sprint(n)
+	if atLeast {
+		return text + " or more"
+	}
+	if !exact {
+		return "about " + text
+	}
+	return text
+}
+
+func date(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(time.DateOnly)
+}
+
+// fieldNotes describes fields: all of them by their types in one text, and those that hold times each in its own.
+func fieldNotes(fields []look.Field) (notes []string) {
+	var plain, dated []string
+	for _, f := range fields {
+		text := f.Name + " " + cmp.Or(strings.Join(f.Types, " or "), "null")
+		if f.Percent < 100 {
+			text += fmt.Sprintf(" in %d %%", f.Percent)
+		}
+		if f.As != nil {
+			as := ""
+			if f.As[0] != "timestamp" {
+				as = ", holds times as " + strings.Join(f.As, " or ") + ":"
+			}
+			dated = append(dated, fmt.Sprintf("%s%s from %s to %s, half before %s",
+				text, as, date(f.Oldest), date(f.Newest), date(f.Middle)))
+			continue
+		}
+		var values []string
+		for _, value := range slices.Sorted(maps.Keys(f.Values)) {
+			values = append(values, fmt.Sprintf("%.30s: %d", value, f.Values[value]))
+		}
+		if values != nil {
+			text += " (" + strings.Join(values, ", ") + ")"
+		}
+		plain = append(plain, text)
+	}
+	const most = 12
+	if len(plain) > most {
+		plain = append(plain[:most], fmt.Sprintf("%d more", len(plain)-most))
+	}
+	return append([]string{strings.Join(plain, ", ")}, dated...)
+}
+
+// linkNote says what something belongs to.
+func linkNote(k *look.Link) string {
+	var to []string
+	for _, target := range k.To {
+		to = append(to, map[string]string{look.Account: "an account", "": "the document above it"}[target])
+		if last := &to[len(to)-1]; *last == "" {
+			*last = "a document in " + target
+		}
+	}
+	text := fmt.Sprintf("%s names %s: %d of %d gone", k.From, strings.Join(to, " or "), k.Gone, k.Looked)
+	switch {
+	case k.Odd != "":
+		text += fmt.Sprintf(", but %.40q is perhaps nobody's id: nothing is proposed", k.Odd)
+	case k.Alive > 0:
+		text += fmt.Sprintf(", but %d have an account: nothing is proposed", k.Alive)
+	case 2*k.Gone > k.Looked:
+		text += ", more than half: nothing is proposed"
+	}
+	return text
+}
+
+// proposed prints a proposal.
+func (p *printer) proposed(n int, one proposed) {
+	p.Say(screen.Bold, 0, 0, "%d. %s", n, one.Name)
+	p.Say("", 2, 0, "%s.", capital(one.Does))
+	p.Line("")
+	about := "about "
+	if one.Due.Exact {
+		about = ""
+	}
+	p.Say("", 2, 10, "%-9s %s%d of %d %s now", "finds", about, one.Due.Items, one.Due.Of, one.things)
+	p.Say("", 2, 10, "%-9s %s", "why", one.Why)
+	p.Say("", 2, 10, "%-9s now %s; then, each month, %s", "costs", prices.About(one.now), prices.About(one.month))
+	if one.Due.Bytes > 0 {
+		most, least := one.Saves[prices.Lists[0].Name], one.Saves[prices.Lists[0].Name]
+		for _, saved := range one.Saves {
+			most, least = max(most, saved), min(least, saved)
+		}
+		saves := "less than a cent"
+		if most >= 0.005 {
+			saves = prices.Dollars(least) + " to " + prices.Dollars(most)
+		}
+		p.Say("", 2, 10, "%-9s %s, %s a month", "saves", size(one.Due.Bytes), saves)
+	}
+	if one.Index {
+		p.Say("", 2, 10, "%-9s it needs one that Firestore does not make by itself: firesweep indexes writes it", "index")
+	}
+	if 2*one.Due.Items > one.Due.Of {
+		p.Say(screen.Red, 2, 0, "THIS DELETES MORE THAN HALF OF ALL THESE %s. READ ITS PLAN BEFORE YOU LET IT RUN.",
+			strings.ToUpper(one.things))
+	}
+	p.Line("")
+}
+
+// size says a number of bytes.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes float64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if float64(n) >= unit.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// initDone says what was written, and what comes next.
+func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
+	var written, left []string
+	for _, one := range all {
+		if one.Written {
+			written = append(written, one.Name)
+		} else {
+			left = append(left, one.Name)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		p.Say("", 0, 0, "Nothing is proposed: nothing was found that is commonly cleaned up and has no rule in %s yet. "+
+			"%s has rules to start from.", file, rulesPage)
+	case len(written) == 0:
+		p.Say("", 0, 0, "Nothing was written into %s. To write all of these rules add --write, or name those that you want:", file)
+		p.Command("firesweep init%s --yes %s", asGiven(c, "project", "rules", "max-reads", "days"), left[0])
+	default:
+		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:",
+			file, strings.Join(written, ", "))
+		p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
+	}
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +12,7 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 )
 
 // future is long after the emulators' own clocks, so that whatever they date is old.
@@ -118,9 +111,7 @@ func shop(t *testing.T, o *operator) {
 func (o *operator) asText(t *testing.T) string {
 	t.Helper()
 	text, err := json.MarshalIndent(o.everything(t), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(text)
 }
 
@@ -132,18 +123,19 @@ type foundRule struct {
 	Exact bool
 }
 
+// inits is what init writes.
+type inits struct {
+	Reads     int
+	Found     look.Findings
+	Proposals []proposed
+}
+
 // proposals runs init and returns what it proposes, by name.
 func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule {
 	t.Helper()
 	out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json"}, args...)...)
-	var answer struct {
-		Proposals []proposed
-	}
-	if err := json.Unmarshal([]byte(out), &answer); err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]foundRule{}
-	for _, p := range answer.Proposals {
+	for _, p := range parsed[inits](t, out).Proposals {
 		all[p.Name] = foundRule{ruleOf(t, string(p.Rule)), p.Due.Items, p.Due.Of, p.Due.Exact}
 	}
 	return all
@@ -152,10 +144,7 @@ func (o *operator) proposals(t *testing.T, args ...string) map[string]foundRule 
 // ruleOf returns what a rule says, without its name and schedule.
 func ruleOf(t *testing.T, text string) any {
 	t.Helper()
-	var rule map[string]any
-	if err := json.Unmarshal([]byte(text), &rule); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	rule := parsed[fields](t, text)
 	delete(rule, "name")
 	delete(rule, "schedule")
 	return rule
@@ -164,69 +153,45 @@ func ruleOf(t *testing.T, text string) any {
 // planOf returns how much the plan of a rule in a file finds.
 func (o *operator) planOf(t *testing.T, file, name string) int {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := functions.Read(manifest.File{Name: file, Text: text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
-	f := engine.NewFunction(declared.Job(name, *all[i].Rule), time.Minute, all[i].Uses())
-	f.Getenv, f.Clock, f.Log = func(name string) string { return o.env[name] }, func() time.Time { return o.now }, io.Discard
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{})
-	if err != nil || rep.Status != report.Completed {
-		t.Fatalf("%s: %v %+v", name, err, rep)
-	}
-	return len(rep.Plan)
+	return len(parsed[plans](t, o.well(t, "plan", "--rules", file, "--json", name)).Plans[0].Report.Plan)
 }
 
 // TestInitProposes: what is proposed for three applications, and how much it finds.
 func TestInitProposes(t *testing.T) {
 	t.Parallel()
-	type rules = map[string]string
+	type found struct {
+		items, of int
+		rule      string
+	}
 	for name, tt := range map[string]struct {
 		fill func(*testing.T, *operator)
 		args []string
-		want map[string]foundRule
-		rule rules
+		want map[string]found
 	}{
-		"rides": {rides, nil, map[string]foundRule{
-			"cleanupOrphanedDrivers": {nil, 2, 12, true}, "cleanupOrphanedDriversTrips": {nil, 1, 13, true}, "cleanupDraftRides": {nil, 11, 30, true},
-			"cleanupOrphanedLicencesFiles": {nil, 1, 13, true}, "cleanupUnusedGuests": {nil, 1, 13, true},
-		}, rules{
-			"cleanupOrphanedDrivers":       `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`,
-			"cleanupOrphanedDriversTrips":  `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`,
-			"cleanupDraftRides":            `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`,
-			"cleanupOrphanedLicencesFiles": `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`,
-			"cleanupUnusedGuests":          `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`,
+		"rides": {rides, nil, map[string]found{
+			"cleanupOrphanedDrivers":       {2, 12, `{"collection":"drivers","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]}`},
+			"cleanupOrphanedDriversTrips":  {1, 13, `{"collection":"drivers/{driver}/trips","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"},{"account":"{driver}"}]}`},
+			"cleanupDraftRides":            {11, 30, `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180}}`},
+			"cleanupOrphanedLicencesFiles": {1, 13, `{"objects":"licences/{driver}.*","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
+			"cleanupUnusedGuests":          {1, 13, `{"accounts":"anonymous","age":{"by":"lastActive","days":90},"unless":[{"document":"drivers/{uid}"}]}`},
 		}},
-		"forum": {forum, nil, map[string]foundRule{
-			"cleanupOldNotifications": {nil, 209, 300, true}, "cleanupDeletedBoardsPosts": {nil, 4, 21, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
-			"cleanupOldSessions": {nil, 15, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
-		}, rules{
-			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`,
-			"cleanupDeletedBoardsPosts":  `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`,
-			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
-			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`,
-			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		"forum": {forum, nil, map[string]found{
+			"cleanupOldNotifications":    {209, 300, `{"collection":"notifications","age":{"field":"sentAt","days":90},"maxDuePercent":70}`},
+			"cleanupDeletedBoardsPosts":  {4, 21, `{"collection":"boards/{board}/posts","where":[{"field":"deleted","==":true}],"age":{"field":"updatedAt","as":"text","days":30}}`},
+			"cleanupExpiredOtpCodes":     {2, 20, `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`},
+			"cleanupOldSessions":         {15, 20, `{"collection":"sessions","age":[{"field":"createdAt","days":90},{"by":"updateTime","days":90}],"maxDuePercent":80}`},
+			"cleanupOrphanedBoardsPosts": {1, 21, `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
 		}},
-		"forum, another age": {forum, []string{"--days", "200"}, map[string]foundRule{
-			"cleanupOldNotifications": {nil, 99, 300, true}, "cleanupExpiredOtpCodes": {nil, 2, 20, true},
-			"cleanupOldSessions": {nil, 9, 20, true}, "cleanupOrphanedBoardsPosts": {nil, 1, 21, true},
-		}, rules{
-			"cleanupOldNotifications":    `{"collection":"notifications","age":{"field":"sentAt","days":200}}`,
-			"cleanupExpiredOtpCodes":     `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`,
-			"cleanupOldSessions":         `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`,
-			"cleanupOrphanedBoardsPosts": `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`,
+		"forum, another age": {forum, []string{"--days", "200"}, map[string]found{
+			"cleanupOldNotifications":    {99, 300, `{"collection":"notifications","age":{"field":"sentAt","days":200}}`},
+			"cleanupExpiredOtpCodes":     {2, 20, `{"collection":"otpCodes","age":{"field":"expiresAt","as":"seconds","days":7}}`},
+			"cleanupOldSessions":         {9, 20, `{"collection":"sessions","age":[{"field":"createdAt","days":200},{"by":"updateTime","days":200}]}`},
+			"cleanupOrphanedBoardsPosts": {1, 21, `{"collection":"boards/{board}/posts","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
 		}},
-		"shop": {shop, nil, map[string]foundRule{
-			"cleanupSentMail": {nil, 4, 10, true}, "cleanupOrphanedReviews": {nil, 2, 10, true}, "cleanupOrphanedPhotosFiles": {nil, 4, 20, true},
-		}, rules{
-			"cleanupSentMail":            `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`,
-			"cleanupOrphanedReviews":     `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`,
-			"cleanupOrphanedPhotosFiles": `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`,
+		"shop": {shop, nil, map[string]found{
+			"cleanupSentMail":            {4, 10, `{"collection":"mail","where":[{"field":"delivery.state","in":["SUCCESS","ERROR"]}],"age":{"field":"delivery.endTime","days":30}}`},
+			"cleanupOrphanedReviews":     {2, 10, `{"collection":"reviews","age":{"by":"updateTime","days":7},"gone":[{"document":"products/{product}"}]}`},
+			"cleanupOrphanedPhotosFiles": {4, 20, `{"objects":"photos/{product}/**","age":{"days":7},"gone":[{"document":"products/{product}"}]}`},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,19 +200,18 @@ func TestInitProposes(t *testing.T) {
 			tt.fill(t, o)
 			before := o.asText(t)
 			got := o.proposals(t, append(tt.args, "--rules", file)...)
-			for name, rule := range tt.rule {
-				one := tt.want[name]
-				one.Rule = ruleOf(t, rule)
-				tt.want[name] = one
+			wanted := map[string]foundRule{}
+			for name, one := range tt.want {
+				wanted[name] = foundRule{ruleOf(t, one.rule), one.items, one.of, true}
 			}
-			want(t, "proposals", tt.want, got)
+			want(t, "proposals", wanted, got)
 			want(t, "the project", before, o.asText(t))
 			if _, err := os.Stat(file); !os.IsNotExist(err) {
 				t.Errorf("%s: %v", file, err)
 			}
 			o.proposals(t, append(tt.args, "--rules", file, "--write")...)
 			for name, one := range tt.want {
-				want(t, "what a plan of "+name+" finds", one.Items, o.planOf(t, file, name))
+				want(t, "what a plan of "+name+" finds", one.items, o.planOf(t, file, name))
 			}
 			again := o.proposals(t, append(tt.args, "--rules", file)...)
 			want(t, "proposals beside these rules", map[string]foundRule{}, again)
@@ -264,16 +228,12 @@ func TestInitShows(t *testing.T) {
 	out, errs := o.ends(t, exitFine, "init", "--rules", file)
 	begin, out, _ := strings.Cut(out, "\n\n") // its lines depend on how long the names are, and so do those of the end
 	out, end, _ := strings.Cut(strings.TrimSuffix(strings.TrimRight(out, "\n"), file), file)
-	inOneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents "+
-		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", inOneLine(begin))
+		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", oneLine(begin))
 	want(t, "output", ridesShown, strings.ReplaceAll(out, time.Now().UTC().Format(time.DateOnly), "TODAY"))
-	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan --rules", inOneLine(end))
+	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan --rules", oneLine(end))
 	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, file)
 	want(t, "file", `{
   "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
   "functions": [
@@ -287,7 +247,7 @@ func TestInitShows(t *testing.T) {
     }
   ]
 }
-`, string(text))
+`, text)
 }
 
 const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
@@ -468,16 +428,7 @@ func TestInitKeepsToItsBound(t *testing.T) {
 	})
 	for _, bound := range []int{500, 1000, 5000} {
 		out, _ := o.ends(t, exitFine, "init", "--yes", "--json", "--rules", file, "--max-reads", fmt.Sprint(bound))
-		var answer struct {
-			Reads int
-			Found struct {
-				Collections []any
-				Unseen      []string
-			}
-		}
-		if err := json.Unmarshal([]byte(out), &answer); err != nil {
-			t.Fatal(err)
-		}
+		answer := parsed[inits](t, out)
 		if answer.Reads > bound || answer.Reads < 40 {
 			t.Errorf("bound %d: %d reads", bound, answer.Reads)
 		}
@@ -543,24 +494,10 @@ func TestInitWritesIntoAFile(t *testing.T) {
   "$schema": "rules.schema.json"
 }
 `
-	put := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	content := func() string {
-		t.Helper()
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	put(before)
+	write(t, file, before)
 	_, errs := o.ends(t, exitFailed, "init", "--yes", "--rules", file, "cleanupDraftRides")
 	wantParts(t, errs, "cleanupDraftRides is not proposed, and nothing was written")
-	want(t, "the file", before, content())
+	want(t, "the file", before, read(t, file))
 	out, _ := o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupUnusedGuests2")
 	want(t, "the file", strings.Replace(before, `"age": "any" }
   ], /*`, `"age": "any" },
@@ -571,19 +508,19 @@ func TestInitWritesIntoAFile(t *testing.T) {
       "age": { "by": "lastActive", "days": 90 },
       "unless": [{ "document": "drivers/{uid}" }]
     }
-  ], /*`, 1), content())
+  ], /*`, 1), read(t, file))
 	wantParts(t, out, "cleanupUnusedGuests2. Nothing is deleted yet", "firesweep plan")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
-		put(wrong)
+		write(t, file, wrong)
 		o.refuses(t, exitWrongUse, "firesweep.json", "init", "--yes", "--write", "--rules", file)
-		want(t, "the file", wrong, content())
+		want(t, "the file", wrong, read(t, file))
 	}
-	put("{}")
+	write(t, file, "{}")
 	o.ends(t, exitFine, "init", "--yes", "--rules", file, "cleanupDraftRides")
-	wantParts(t, content(), `"name": "cleanupDraftRides"`)
+	wantParts(t, read(t, file), `"name": "cleanupDraftRides"`)
 }
 
 // TestInitCapitals: what deletes more than half says so.
@@ -598,35 +535,4 @@ func TestInitCapitals(t *testing.T) {
 			t.Errorf("more than half: %t, yet it says\n%s", more, one)
 		}
 	}
-}
-
-// TestInitOnExportedData: an export that is imported into an emulator is looked at as the project was.
-func TestInitOnExportedData(t *testing.T) {
-	t.Parallel()
-	from, file := inTheFuture(t)
-	forum(t, from)
-	to, _ := inTheFuture(t)
-	folder := t.TempDir()
-	send := func(verb string, of *operator, body fields) {
-		t.Helper()
-		body["database"] = "projects/" + of.ID + "/databases/(default)"
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := "http://" + of.env["FIRESTORE_EMULATOR_HOST"] + "/emulator/v1/projects/" + of.ID + ":" + verb
-		answer, err := http.Post(url, "application/json", bytes.NewReader(text)) //nolint:noctx // of a local emulator
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = answer.Body.Close() }() // it was read
-		if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %s %v", verb, answer.StatusCode, said, err)
-		}
-	}
-	send("export", from, fields{"export_directory": folder, "export_name": "firestore_export"})
-	send("import", to, fields{"export_directory": filepath.Join(folder, "firestore_export", "firestore_export.overall_export_metadata")})
-	wanted := from.proposals(t, "--rules", file)
-	got := to.proposals(t, "--rules", file)
-	want(t, "proposals", wanted, got)
 }

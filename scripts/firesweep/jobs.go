@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -49,6 +55,12 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
+// bucketOf returns the bucket of the function that made a run.
+func (a *app) bucketOf(runID string) string {
+	job, _ := a.entryOfRun(runID)
+	return config.For(job.Name, a.getenv)("STORAGE_BUCKET")
+}
+
 // completeJobs offers the names of jobs to a shell.
 func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if err := a.load(false); err != nil {
@@ -63,14 +75,26 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
+// entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
+func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
+	if name, _, _ := strings.Cut(runID, "-"); advice.Forgets(name) && a.Jobs[name].Name == "" {
+		e, _, err := a.forgets(name, "anybody")
+		return e, err == nil
+	}
+	for _, e := range a.All {
+		if strings.HasPrefix(runID, e.Name+"-") {
+			return e, true
+		}
+	}
+	return manifest.Entry{}, false
+}
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
-func (a *application) settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
-	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
-		return config.Config{}, errNoProject
+func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config, error) {
+	if _, err := a.project(); err != nil {
+		return config.Config{}, err
 	}
-	cfg, err := config.Load(config.Previewing(config.For(e.Name, getenv)), a.Jobs[e.Name].Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(e.Name, a.getenv)), a.Jobs[e.Name].Settings, uses...)
 	if err != nil {
 		return config.Config{}, wrongUse("%s: %w", e.Name, err)
 	}
@@ -78,9 +102,8 @@ func (a *application) settings(e manifest.Entry, getenv func(string) string, use
 }
 
 // on opens backends of a function with the caller's credentials, calls f, and closes them.
-func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) string, f func(restore.Project) error,
-	uses ...config.Backend) error {
-	cfg, err := a.settings(e, getenv, uses...)
+func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) error, uses ...config.Backend) error {
+	cfg, err := a.settings(e, uses...)
 	if err != nil {
 		return err
 	}
@@ -93,25 +116,24 @@ func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) stri
 }
 
 // moment parses the value of a flag such as --now: a time, or a duration from now.
-func moment(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+func moment(flag, text string, now time.Time) (at time.Time, err error) {
+	var d time.Duration
+	switch {
+	case text == "":
+		return at, nil
+	case text[0] == '+':
+		d, err = age(text[1:])
+		at = now.Add(d)
+	case text[0] == '-':
+		d, err = age(text[1:])
+		at = now.Add(-d)
+	default:
+		at, err = time.Parse(time.RFC3339, text)
 	}
-	if text[0] == '+' || text[0] == '-' {
-		d, err := age(text[1:])
-		if err != nil {
-			return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
-		}
-		if text[0] == '-' {
-			d = -d
-		}
-		return now.Add(d).UTC(), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
 		return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
 	}
-	return t.UTC(), nil
+	return at, nil
 }
 
 // age parses a duration such as 90m, 12h or 30d.
@@ -128,4 +150,146 @@ func age(text string) (time.Duration, error) {
 		err = wrongUse("%q is not an age", text)
 	}
 	return d, err
+}
+
+// reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses
+// writes.
+func (a *app) reader(ctx context.Context, job manifest.Entry) (cfg config.Config, db documents.Reader, err error) {
+	if cfg, err = a.settings(job, config.Firestore); err != nil {
+		return cfg, db, err
+	}
+	c := a.readers[cfg.Database]
+	if c == nil {
+		// It is used longer than what reads first.
+		c, err = documents.Open(context.WithoutCancel(ctx), databaseOf(cfg), documents.ReadOnly()...)
+		if err != nil {
+			return cfg, db, err
+		}
+		if a.readers == nil {
+			a.readers = map[string]*documents.Client{}
+		}
+		a.readers[cfg.Database] = c
+	}
+	return cfg, c.Reader(), nil
+}
+
+func databaseOf(cfg config.Config) documents.Database {
+	return documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}
+}
+
+func (a *app) closeReaders() {
+	for _, c := range a.readers {
+		_ = c.Close() // everything has been read
+	}
+}
+
+// record is what cleanupJobs/{job} says.
+type record struct {
+	jobstate.State
+	Holder string    // the run, or undo, that holds the lease; empty: none
+	Until  time.Time // when that ends
+	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
+}
+
+// record reads cleanupJobs/{job}. The record of a job that never ran is empty.
+func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err error) {
+	cfg, db, err := a.reader(ctx, job)
+	if err != nil {
+		return r, err
+	}
+	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
+	if err != nil {
+		return r, err
+	}
+	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
+	r.Holder, r.Until = r.State.Holder()
+	return r, nil
+}
+
+// goodRecord is [app.record], which fails where no run can begin.
+func (a *app) goodRecord(ctx context.Context, job manifest.Entry) (record, error) {
+	r, err := a.record(ctx, job)
+	if err == nil {
+		err = r.Err
+	}
+	return r, err
+}
+
+// maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.
+const maxRunsInAWindow = 20_000
+
+// between returns the reports of a job's runs that started from one time until before another, oldest first. A run's id begins
+// with the job's name and the start to the second, so ids are in the order of time and the query needs no index.
+func (a *app) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*report.Report, error) {
+	_, db, err := a.reader(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	id := func(t time.Time) []any { return []any{job.Name + "-" + t.UTC().Format(idTime)} }
+	found, err := db.First(ctx, documents.Query{
+		Collection: "cleanupRuns", OrderBy: []string{firestore.DocumentID}, From: id(from), Until: id(until),
+	}, "", maxRunsInAWindow)
+	if err != nil {
+		return nil, fmt.Errorf("read the runs of %s: %w", job.Name, err)
+	}
+	reports := make([]*report.Report, len(found))
+	for i, doc := range found {
+		if reports[i], err = report.Of(doc); err != nil {
+			return nil, fmt.Errorf("%w: no run wrote it, so delete it by hand", err)
+		}
+	}
+	return reports, nil
+}
+
+// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is
+// the report of the last one, if that was killed and none is saved.
+func (a *app) newest(
+	ctx context.Context, job manifest.Entry, period time.Duration, limit int, killed *report.Report,
+) ([]*report.Report, error) {
+	newest := []*report.Report{}
+	if killed != nil {
+		newest = append(newest, killed)
+	}
+	oldest := a.clock().Add(-report.RunRetention)
+	until := a.clock().Add(time.Hour) // for clocks that differ
+	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
+		from := until.Add(-window)
+		reports, err := a.between(ctx, job, from, until)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(reports)
+		newest = append(newest, reports[:min(len(reports), limit-len(newest))]...)
+		until = from
+	}
+	return newest, nil
+}
+
+// reportOf returns the report of a run; nil if there is none. That of one that was killed a moment ago is not saved yet.
+func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*report.Report, error) {
+	_, db, err := a.reader(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	doc, found, err := db.Get(ctx, "cleanupRuns/"+runID)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return report.Of(doc)
+	}
+	record, err := a.record(ctx, job)
+	if killed := record.Killed(a.clock()); err == nil && killed != nil && killed.RunID == runID {
+		return killed, nil
+	}
+	return nil, err
+}
+
+// readsOfLastRun returns how many documents a job's last run read, for an estimate; 0 if that is not known.
+func (a *app) readsOfLastRun(ctx context.Context, job manifest.Entry) int64 {
+	record, err := a.record(ctx, job)
+	if err != nil || record.Last == nil {
+		return 0
+	}
+	return record.Last.Usage.FirestoreReads
 }

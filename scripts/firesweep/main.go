@@ -3,7 +3,7 @@
 //
 //	go run ./scripts/firesweep --help
 //
-// Each subcommand has a file of its own. None of this is deployed.
+// A subcommand is in the file of its name, or in that of the one that it belongs to. None of this is deployed.
 package main
 
 import (
@@ -19,11 +19,13 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // Mozilla's certificates, where the machine has none, as in the image
 	"google.golang.org/api/option"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
@@ -60,9 +62,10 @@ type app struct {
 	application
 	dir       string // the working directory
 	rulesFlag string // --rules; empty: what is found from dir on
-	project   string // empty: the environment's, if any
+	json      bool   // --json
 
-	answers *bufio.Reader // of in, once somebody was asked
+	answers *bufio.Reader                // of in, once somebody was asked
+	readers map[string]*documents.Client // of databases, once something was read there
 
 	here bool // jobs run in this process
 
@@ -121,6 +124,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.errs)
+	defer a.closeReaders()
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	switch {
@@ -174,16 +178,32 @@ plan --exit-code something would be done, 130 interrupted.`,
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	for _, command := range []func() *cobra.Command{
-		a.planCommand, a.backtestCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.pauseCommand, a.resumeCommand,
-		a.undoCommand, a.findCommand, a.pinCommand, a.pinnedCommand, a.releaseCommand, a.doctorCommand,
-		a.checkCommand, a.indexesCommand, a.initCommand, a.importCommand,
+	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
+	const project, asJSON, jobs = 1, 2, 4 // --project, --json, and names of jobs as arguments
+	for _, command := range []struct {
+		make  func() *cobra.Command
+		takes int
+	}{
+		{a.planCommand, project | asJSON | jobs}, {a.backtestCommand, project | asJSON | jobs}, {a.runsCommand, project | asJSON | jobs},
+		{a.showCommand, project | asJSON | jobs}, {a.runCommand, project | asJSON | jobs}, {a.stopCommand, project | asJSON | jobs},
+		{a.pauseCommand, project | asJSON | jobs}, {a.resumeCommand, project | asJSON | jobs}, {a.undoCommand, project | asJSON},
+		{a.forgetCommand, project | asJSON}, {a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},
+		{a.doctorCommand, project | asJSON | jobs}, {a.checkCommand, asJSON | jobs}, {a.indexesCommand, jobs},
+		{a.initCommand, project | asJSON}, {a.importCommand, 0},
 	} {
-		c := command()
+		c := command.make()
+		if command.takes&project != 0 {
+			c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
+		}
+		if command.takes&asJSON != 0 {
+			c.Flags().BoolVar(&a.json, "json", false, "write JSON, as docs/command.md says")
+		}
+		if command.takes&jobs != 0 {
+			c.ValidArgsFunction = a.completeJobs
+		}
 		c.PersistentPreRunE = a.prepare
 		root.AddCommand(c)
 	}
-	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	return root
 }
 

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/api/cloudtasks/v2"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -34,9 +36,9 @@ type switched struct {
 }
 
 type pauseFlags struct {
-	all, json bool
-	location  *string
-	tasks     string // the queues' region, if it is another one
+	all      bool
+	location *string
+	tasks    string // the queues' region, if it is another one
 }
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -76,21 +78,19 @@ It needs roles/cloudscheduler.admin and roles/cloudtasks.queueAdmin.`,
 // switchCommand completes pause, or resume.
 func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 	var f pauseFlags
-	c.ValidArgsFunction = a.completeJobs
-	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
 	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
 	c.Flags().BoolVar(&f.all, "all", false, "all jobs and all queues of Firesweep")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		project, err := a.project()
 		switch {
 		case f.all == (len(names) > 0):
 			return wrongUse("name the jobs, or give --all")
 		case *f.location == "" || strings.Contains(*f.location+f.tasks, "/"):
 			return wrongUse("say where it is deployed: --location REGION, such as asia-northeast1")
-		case getenv("GOOGLE_CLOUD_PROJECT") == "":
-			return errNoProject
-		case getenv("FIRESTORE_EMULATOR_HOST") != "":
+		case err != nil:
+			return err
+		case a.getenv("FIRESTORE_EMULATOR_HOST") != "":
 			return wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler: unset it")
 		}
 		jobs, err := a.jobsNamed(names)
@@ -100,13 +100,13 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s := switching{app: a, getenv: getenv, pause: pause, all: f.all, jobs: jobs,
-			project: getenv("GOOGLE_CLOUD_PROJECT"), location: *f.location, tasks: cmp.Or(f.tasks, *f.location)}
+		s := switching{app: a, pause: pause, all: f.all, jobs: jobs,
+			project: project, location: *f.location, tasks: cmp.Or(f.tasks, *f.location)}
 		s.do(c.Context())
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		return a.show(f.json, map[string]any{"switched": s.done}, s.print, s.failed())
+		return a.show(map[string]any{"switched": s.done}, s.print, s.failed())
 	}
 	return c
 }
@@ -114,7 +114,6 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 // switching pauses or resumes.
 type switching struct {
 	*app
-	getenv     func(string) string
 	pause, all bool
 	jobs       []manifest.Entry
 	project    string
@@ -127,13 +126,10 @@ type switching struct {
 func (s *switching) do(ctx context.Context) {
 	s.switchJobs(ctx)
 	s.switchQueues(ctx)
-	if !s.pause {
-		return
-	}
-	runs := s.newStore(s.getenv)
-	defer runs.close()
 	for _, job := range s.jobs {
-		s.stopRun(ctx, runs, job)
+		if s.pause {
+			s.stopRun(ctx, job)
+		}
 	}
 }
 
@@ -165,37 +161,31 @@ func (s *switching) turn(what, name, state, on string, pause, resume func() erro
 }
 
 func (s *switching) switchJobs(ctx context.Context) {
-	d, err := s.openScheduler(ctx, s.project, s.location)
-	var there map[string]*cloudscheduler.Job
-	if err == nil {
-		there, err = d.jobs(ctx)
-	}
+	d, there, err := s.deployedJobs(ctx, s.project, s.location)
 	if err != nil {
 		s.note("job", "Cloud Scheduler", "", err)
 		return
 	}
-	found := 0
+	found := false
 	for _, job := range s.jobs {
 		own := there[job.Name]
-		if own == nil {
-			if !s.all {
-				//nolint:staticcheck // a name
-				none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.location)
-				s.note("job", job.Name, "", none)
-			}
-			continue
+		switch {
+		case own != nil:
+			found = true
+			s.turn("job", job.Name, own.State, enabled,
+				func() error {
+					return errorOf(d.jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do())
+				},
+				func() error {
+					return errorOf(d.jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do())
+				})
+		case !s.all:
+			//nolint:staticcheck // a name
+			none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.location)
+			s.note("job", job.Name, "", none)
 		}
-		found++
-		jobs := d.scheduler.Projects.Locations.Jobs
-		s.turn("job", job.Name, own.State, enabled, func() error {
-			_, err := jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do()
-			return err
-		}, func() error {
-			_, err := jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do()
-			return err
-		})
 	}
-	if s.all && found == 0 {
+	if s.all && !found {
 		s.note("job", "Cloud Scheduler", "", fmt.Errorf("no job is deployed in %s: see --location", s.location))
 	}
 }
@@ -209,18 +199,14 @@ func (s *switching) switchQueues(ctx context.Context) {
 	queues, found := service.Projects.Locations.Queues, false
 	err = queues.List("projects/"+s.project+"/locations/"+s.tasks).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
 		for _, q := range page.Queues {
-			name := path.Base(q.Name)
-			if !s.owns(name) {
-				continue
+			if name := path.Base(q.Name); s.owns(name) {
+				found = true
+				s.turn("queue", name, q.State, running,
+					func() error { return errorOf(queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do()) },
+					func() error {
+						return errorOf(queues.Resume(q.Name, &cloudtasks.ResumeQueueRequest{}).Context(ctx).Do())
+					})
 			}
-			found = true
-			s.turn("queue", name, q.State, running, func() error {
-				_, err := queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do()
-				return err
-			}, func() error {
-				_, err := queues.Resume(q.Name, &cloudtasks.ResumeQueueRequest{}).Context(ctx).Do()
-				return err
-			})
 		}
 		return nil
 	})
@@ -231,6 +217,9 @@ func (s *switching) switchQueues(ctx context.Context) {
 		s.note("queue", "Cloud Tasks", "none in "+s.tasks+": if tasks_region is another one, say --tasks-location", nil)
 	}
 }
+
+// errorOf is the error of a request, without its answer.
+func errorOf[T any](_ T, err error) error { return err }
 
 // queuePrefix begins the names of the queues that are not called like a worker.
 const queuePrefix = "firesweep-"
@@ -250,30 +239,29 @@ func (s *switching) owns(queue string) bool {
 }
 
 // stopRun stops the run of a job that is under way, if one is, and waits for its end.
-func (s *switching) stopRun(ctx context.Context, runs *store, job manifest.Entry) {
-	record, err := runs.record(ctx, job)
-	if err == nil {
-		err = record.Err
-	}
-	if err != nil {
+func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
+	record, err := s.goodRecord(ctx, job)
+	switch {
+	case err != nil:
 		s.note("run", job.Name, "", err)
 		return
-	}
-	switch {
 	case record.Holder == "" || !s.clock().Before(record.Until):
 		return
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
 		s.note("run", record.Holder, "goes on: somebody is taking a run back", nil)
 		return
 	}
-	report, err := s.stopAndWait(ctx, runs, job, record)
+	var report *report.Report
+	if err = s.tellToStop(ctx, job, record.Holder); err == nil || errors.Is(err, jobstate.ErrNotUnderWay) {
+		report, err = s.awaitEnd(ctx, job, record)
+	}
 	switch {
 	case err != nil:
 		s.note("run", record.Holder, "", err)
 	case report == nil:
 		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
 	default:
-		s.note("run", record.Holder, "ended "+statusWords(report), nil)
+		s.note("run", record.Holder, "ended "+statusWords(report, true), nil)
 	}
 }
 

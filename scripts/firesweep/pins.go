@@ -31,12 +31,10 @@ func who() string {
 }
 
 // eachDatabase calls f with each database that functions work on, and its name. Each has pins of its own.
-func (a *app) eachDatabase(
-	ctx context.Context, getenv func(string) string, f func(p restore.Project, database string) error,
-) error {
+func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error) error {
 	var seen []string
 	for _, e := range a.All {
-		c, err := a.settings(e, getenv, config.Firestore)
+		c, err := a.settings(e, config.Firestore)
 		if err != nil {
 			return err
 		}
@@ -44,7 +42,7 @@ func (a *app) eachDatabase(
 			continue
 		}
 		seen = append(seen, c.Database)
-		if err := a.on(ctx, e, getenv, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
+		if err := a.on(ctx, e, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
 			return err
 		}
 	}
@@ -69,7 +67,6 @@ It needs the role roles/datastore.user.`,
 		Example: `  firesweep pin --because "legal hold 4711" users/abc
   firesweep pin --apply --because "legal hold 4711" users/abc 'account abc'`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().StringVar(&because, "because", "", "why, as `TEXT` for those who come after you")
 	c.Flags().BoolVar(&apply, "apply", false, "do it; without this flag it is only shown")
 	c.RunE = func(c *cobra.Command, targets []string) error {
@@ -91,7 +88,7 @@ It needs the role roles/datastore.user.`,
 			return nil
 		}
 		var underWay []string
-		err := a.eachDatabase(c.Context(), getenv, func(project restore.Project, _ string) error {
+		err := a.eachDatabase(c.Context(), func(project restore.Project, _ string) error {
 			runs, err := project.Pin(c.Context(), because, who(), targets...)
 			underWay = append(underWay, runs...)
 			return err
@@ -111,7 +108,7 @@ It needs the role roles/datastore.user.`,
 }
 
 func (a *app) pinnedCommand() *cobra.Command {
-	var all, json bool
+	var all bool
 	c := &cobra.Command{
 		Use:   "pinned",
 		Short: "List what every job keeps, since when, by whom and why",
@@ -122,12 +119,10 @@ It needs the role roles/datastore.viewer.`,
 		Example: "  firesweep pinned --project my-project\n  firesweep pinned --all --json",
 		Args:    cobra.NoArgs,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&all, "all", false, "list everything, not only the first items")
-	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		list := []pinnedItem{}
-		err := a.eachDatabase(c.Context(), getenv, func(project restore.Project, database string) error {
+		err := a.eachDatabase(c.Context(), func(project restore.Project, database string) error {
 			found, err := project.Pinned(c.Context())
 			for _, one := range found {
 				with := map[string][]string{}
@@ -145,7 +140,7 @@ It needs the role roles/datastore.viewer.`,
 			return err
 		}
 		slices.SortStableFunc(list, func(x, y pinnedItem) int { return y.At.Compare(x.At) })
-		return a.show(json, map[string]any{"pinned": list}, func(p *printer) { p.pinned(list, all) }, false)
+		return a.show(map[string]any{"pinned": list}, func(p *printer) { p.pinned(list, all) }, false)
 	}
 	return c
 }
@@ -203,7 +198,6 @@ It needs the role roles/datastore.user.`,
   firesweep release --run cleanupReports-20260110T150000Z-5f3a9c01
   firesweep release --all`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&all, "all", false, "release everything that is pinned, by whomever")
 	c.Flags().StringVar(&runID, "run", "", "release what undoing `RUN` pinned")
 	c.RunE = func(c *cobra.Command, targets []string) error {
@@ -218,7 +212,7 @@ It needs the role roles/datastore.user.`,
 		}
 		notPinned := slices.Clone(targets)
 		stop := a.progress(c.Context(), doing("releasing"))
-		err := a.eachDatabase(c.Context(), getenv, func(p restore.Project, _ string) error {
+		err := a.eachDatabase(c.Context(), func(p restore.Project, _ string) error {
 			not, err := p.Release(c.Context(), runID, targets...)
 			notPinned = slices.DeleteFunc(notPinned, func(target string) bool { return !slices.Contains(not, target) })
 			return err
@@ -245,8 +239,18 @@ func projectArg(c *cobra.Command) string { return asGiven(c, "project") }
 // asGiven returns those of some flags that were given, as they were, for a command that repeats them.
 func asGiven(c *cobra.Command, names ...string) (text string) {
 	for _, name := range names {
-		if f := c.Flags().Lookup(name); f != nil && f.Changed {
-			text += " --" + name + " " + shellQuote(f.Value.String())
+		f := c.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
+			values = several.GetSlice()
+		}
+		for _, value := range values {
+			if text += " --" + name; f.Value.Type() != "bool" {
+				text += " " + shellQuote(value)
+			}
 		}
 	}
 	return text

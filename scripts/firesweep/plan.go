@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"sync/atomic"
@@ -45,11 +46,11 @@ var errFound = errors.New("something would be done")
 // planFlags are the flags of plan.
 type planFlags struct {
 	served
-	force, writes, json bool
-	exitCode            bool // exit with 3 if something is due
-	lift                []string
-	at                  string // --now
-	out                 string // the plan file to write
+	force, writes bool
+	exitCode      bool // exit with 3 if something is due
+	lift          []string
+	at            string // --now
+	out           string // the plan file to write
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -74,22 +75,19 @@ something would be done.`,
   firesweep plan --out plan.json cleanupReports    # for run --plan
   firesweep plan --json | jq '.plans[].report.plan[].target'
   firesweep plan --local                     # of go run ./emulator --sample`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.Flags().StringVar(&f.out, "out", "", "write the plan to `FILE`, for 'firesweep run --plan'")
-	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
+	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, names) }
 	return c
 }
 
-func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, names []string) error {
+func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err := f.check(c); err != nil {
 		return err
 	}
@@ -120,17 +118,17 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if !f.local {
 		// All settings are checked before any job plans: a wrong one is wrong use, and nothing was begun.
 		for _, job := range jobs {
-			if _, err := a.settings(job, getenv, readOf(job)...); err != nil {
+			if _, err := a.settings(job, readOf(job)...); err != nil {
 				return err
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
 			o := engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter, Versions: f.out != ""}
-			return a.planHere(ctx, job, getenv, o)
+			return a.planHere(ctx, job, o)
 		}
 	}
-	err = a.planAll(c.Context(), f, jobs, getenv, plan)
-	if c.Context().Err() == nil && !f.json && len(names) == 0 && !a.nine && len(a.enabled) == 0 {
+	err = a.planAll(c.Context(), f, jobs, plan)
+	if c.Context().Err() == nil && !a.json && len(names) == 0 && !a.nine && len(a.enabled) == 0 {
 		a.printer().Say(screen.Faint, 0, 0, `Of the nine jobs that come with Firesweep none is enabled. To enable one, write "enabled": `+
 			`["cleanupReports"] into %s.`, a.rules)
 	}
@@ -162,14 +160,22 @@ func readOf(job manifest.Entry) []config.Backend {
 	return read
 }
 
+// function returns a job's function that works in this process.
+func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, error) {
+	f, err := a.New(job, a.getenv)
+	if err == nil {
+		f.Clock, f.Log, f.Hooks = a.clock, log, a.running
+	}
+	return f, err
+}
+
 // planHere plans in this process.
-func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o engine.PlanOptions) planned {
+func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOptions) planned {
 	var log warnings
-	f, err := a.New(job, getenv)
+	f, err := a.function(job, &log)
 	if err != nil {
 		return plannedOf(job, nil, err, nil)
 	}
-	f.Clock, f.Log, f.Hooks = a.clock, &log, a.running
 	report, err := f.Plan(ctx, o)
 	return plannedOf(job, report, err, log.lines())
 }
@@ -241,7 +247,7 @@ func (p *planning) now() stage {
 }
 
 // planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
-func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string,
+func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	plan func(context.Context, manifest.Entry, *usage.Meter) planned,
 ) error {
 	failed, found := false, false
@@ -250,7 +256,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
 		stop := a.progress(ctx, at.now, func(ctx context.Context) {
 			if !f.local { // what functions elsewhere read is not known here
-				at.expected.Store(a.readsOfLastRun(ctx, job, getenv))
+				at.expected.Store(a.readsOfLastRun(ctx, job))
 			}
 		})
 		p := plan(ctx, job, &at.meter)
@@ -260,23 +266,22 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 		}
 		failed = failed || !p.well()
 		found = found || p.Report != nil && len(p.Report.Plan) > 0
-		if all = append(all, p); !f.json {
+		if all = append(all, p); !a.json {
 			a.printer().planned(p, f.writes)
 		}
 	}
-	if !f.json {
+	if !a.json {
 		a.printer().printIndexes(all)
 	}
+	var unwritten error
 	if f.out != "" {
-		if err := a.writePlan(f.out, getenv, all); err != nil {
-			return errors.Join(a.show(f.json, map[string]any{"plans": all}, shown, false), err)
-		}
+		unwritten = a.writePlan(f.out, jobs, all)
 	}
-	err := a.show(f.json, map[string]any{"plans": all}, shown, failed)
-	if err == nil && found && f.exitCode {
+	err := a.show(map[string]any{"plans": all}, shown, failed && unwritten == nil)
+	if err == nil && unwritten == nil && found && f.exitCode {
 		err = errFound
 	}
-	return err
+	return errors.Join(err, unwritten)
 }
 
 // planned prints a plan for people.

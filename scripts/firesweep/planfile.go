@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // A plan file says what jobs would do, item by item, for a person to approve. docs/command.md documents it. It holds no reasons,
@@ -58,9 +59,9 @@ func (f planFile) sum() string {
 const planAge = 7 * 24 * time.Hour
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
-func (a *app) writePlan(to string, getenv func(string) string, all []planned) error {
+func (a *app) writePlan(to string, jobs []manifest.Entry, all []planned) error {
 	f := planFile{Plans: []jobPlan{}}
-	for _, p := range all {
+	for i, p := range all {
 		switch {
 		case p.Report == nil || p.Report.Status != report.Completed:
 			return fmt.Errorf("no plan was written to %s, because no run would carry out that of %s", to, p.Job)
@@ -68,9 +69,7 @@ func (a *app) writePlan(to string, getenv func(string) string, all []planned) er
 			return fmt.Errorf("no plan was written to %s: that of %s has %d items, and a function takes at most %d: "+
 				"leave that job out, and let it run without a plan file", to, p.Job, len(p.Report.Plan), report.MaxApproved)
 		}
-		made, err := a.approvalOf(p.Job, getenv, config.Config{
-			Project: getenv("GOOGLE_CLOUD_PROJECT"), Database: p.Report.Database,
-		})
+		made, err := a.approvalOf(jobs[i])
 		if err != nil {
 			return err
 		}
@@ -83,24 +82,21 @@ func (a *app) writePlan(to string, getenv func(string) string, all []planned) er
 	}
 	f.Checksum = f.sum()
 	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(f); err != nil {
-		return fmt.Errorf("write %s: %w", to, err)
+	if err := encode(&text, f); err != nil {
+		return err
 	}
 	return os.WriteFile(to, text.Bytes(), 0o600) // the error names the file
 }
 
 // approvalOf returns what a plan of a job must say that is made now.
-func (a *app) approvalOf(name string, getenv func(string) string, cfg config.Config) (report.Approval, error) {
-	job, err := a.jobsNamed([]string{name})
+func (a *app) approvalOf(job manifest.Entry) (made report.Approval, err error) {
+	cfg, err := a.settings(job, config.Firestore)
 	if err != nil {
-		return report.Approval{}, err
+		return made, err
 	}
-	f, err := a.New(job[0], getenv)
+	f, err := a.New(job, a.getenv)
 	if err != nil {
-		return report.Approval{}, err
+		return made, err
 	}
 	return f.Approval(cfg), nil
 }
@@ -138,7 +134,7 @@ func (f planFile) of(job string) (jobPlan, bool) {
 
 // approve reads the plan file, if there is one, and returns the jobs to run: without names, those of the file. The error says why
 // the file is not for them.
-func (a *app) approve(f *runFlags, getenv func(string) string, names []string) ([]string, error) {
+func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 	oldest, err := age(cmp.Or(f.oldest, "7d"))
 	switch {
 	case f.plan == "" && f.oldest != "":
@@ -176,11 +172,7 @@ func (a *app) approve(f *runFlags, getenv func(string) string, names []string) (
 		if f.local { // the functions on this machine know their project
 			continue
 		}
-		cfg, err := a.settings(job, getenv, config.Firestore)
-		if err != nil {
-			return nil, err
-		}
-		now, err := a.approvalOf(job.Name, getenv, cfg)
+		now, err := a.approvalOf(job)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,18 +20,12 @@ func (o *operator) approved(t *testing.T) string {
 func rewrite(t *testing.T, file string, change func(*planFile)) {
 	t.Helper()
 	f, err := readPlan(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	change(&f)
 	f.Checksum = f.sum()
 	text, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	write(t, file, string(text))
 }
 
 // TestRunOfAPlanFile: what is in it and still as it was is done, and what fell away is named.
@@ -41,14 +34,13 @@ func TestRunOfAPlanFile(t *testing.T) {
 	for _, where := range []string{"deployed", "local"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			o.reports(t)
+			o := withReports(t)
 			file := o.approved(t)
 			o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 			o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 			args := []string{"run", "--local", "--url", o.serve(t), "--plan", file}
 			if where == "deployed" {
-				onGoogle(t, o)
+				o.onGoogle(t)
 				args = deployedRun("--plan", file, "cleanupReports")
 			}
 			out, _ := o.ends(t, exitFine, args...)
@@ -84,12 +76,9 @@ func TestAPlanFileHoldsNoContents(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": "my secret"})
-	text, err := os.ReadFile(o.approved(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), `"reports/old"`) || strings.Contains(string(text), "secret") ||
-		strings.Contains(string(text), "reviewed") || strings.Contains(string(text), "2025-11-10") {
+	text := read(t, o.approved(t))
+	if !strings.Contains(text, `"reports/old"`) || strings.Contains(text, "secret") ||
+		strings.Contains(text, "reviewed") || strings.Contains(text, "2025-11-10") {
 		t.Errorf("%s", text)
 	}
 }
@@ -97,13 +86,10 @@ func TestAPlanFileHoldsNoContents(t *testing.T) {
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
 func TestPlanFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	good := o.approved(t)
 	plan, err := readPlan(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	before := o.everything(t)
 	written := o.now
 	for name, tt := range map[string]struct {
@@ -112,27 +98,13 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		args   []string
 	}{
 		"altered": {func(file string) {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(file, []byte(strings.Replace(string(text), "reports/old\"", "reports/young\"", 1)), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, strings.Replace(read(t, file), "reports/old\"", "reports/young\"", 1))
 		}, "was altered since it was written: write a new one", nil},
 		"cut off": {func(file string) {
-			if err := os.Truncate(file, 100); err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, read(t, file)[:100])
 		}, "is not a plan that firesweep plan --out wrote", nil},
 		"two": {func(file string) {
-			text, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(file, append(text, text...), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			write(t, file, read(t, file)+read(t, file))
 		}, "something follows the plan", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
 			`another project, "other", and here is "` + o.ID + `": make a plan for this one`, nil},
@@ -147,14 +119,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		"older than allowed": {func(string) { o.now = plan.Plans[0].Made.Add(time.Hour + time.Second) }, "is too old, it was good until",
 			[]string{"--max-age", "1h"}},
 	} {
-		file := filepath.Join(t.TempDir(), "plan.json")
-		text, err := os.ReadFile(good)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := write(t, filepath.Join(t.TempDir(), "plan.json"), read(t, good))
 		o.now = written
 		tt.change(file)
 		errs := o.refuses(t, exitWrongUse, tt.why, deployedRun(append([]string{"--plan", file}, tt.args...)...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -53,6 +54,26 @@ const loggedTogether = 25
 // atRest is what a run of a rule uses that finds nothing to do: the lease, what is pinned, the logs, one query, and counts.
 var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
 
+// toDelete is what deleting so many things by a rule uses, with the logs.
+func toDelete(r rule.Rule, n int64) usage.Usage {
+	u, together := usage.Usage{FirestoreReads: n, FirestoreDeletes: n}, int64(loggedTogether)
+	switch {
+	case r.Objects != "":
+		u, together = usage.Usage{FirestoreReads: n / 30}, 500 // thirty owners are looked up with one read
+	case r.Accounts != "":
+		u, together = usage.Usage{}, 200
+	case r.Plain():
+		together = 500
+	case r.Set != nil:
+		u = usage.Usage{FirestoreReads: n, FirestoreWrites: n}
+	}
+	if r.Archive != "" {
+		u.FirestoreWrites += n
+	}
+	u.FirestoreWrites += 2 * n / together
+	return u
+}
+
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
 	if job.Schedule == manifest.Never {
@@ -62,35 +83,20 @@ func costs(job manifest.Entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	runs := int64(monthly)
-	month := usage.Usage{FirestoreReads: runs * atRest.FirestoreReads, FirestoreWrites: runs * atRest.FirestoreWrites}
-	const gone = 100_000
-	r, what, per := job.Rule, "documents", int64(loggedTogether)
-	each := usage.Usage{FirestoreReads: gone, FirestoreDeletes: gone}
-	switch {
+	what, more := "documents", ""
+	switch r := job.Rule; {
 	case r.Objects != "":
-		what, per, each = "files", 500, usage.Usage{FirestoreReads: gone / 30} // thirty owners are looked up with one read
-	case r.Accounts != "":
-		what, per, each = "accounts", 200, usage.Usage{}
-	case r.Plain():
-		per = 500
-	case r.Set != nil:
-		each = usage.Usage{FirestoreReads: gone, FirestoreWrites: gone}
-	}
-	if r.Archive != "" {
-		each.FirestoreWrites += gone
-	}
-	each.FirestoreWrites += 2 * gone / per // to the logs
-	text := fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go",
-		prices.About(month), prices.Dollars(prices.SchedulerJob), prices.About(each), what)
-	switch {
-	case r.Objects != "":
-		text += "; " + prices.About(usage.Usage{StorageClassA: 1000 * runs}) + " a month for each million files there are"
+		each := usage.Usage{StorageClassA: 1000 * int64(monthly)}
+		what, more = "files", "; "+prices.About(each)+" a month for each million files there are"
 		if r.ByReference() {
-			text += ", and " + prices.About(usage.Usage{FirestoreReads: gone * runs}) + " for 100,000 documents that may name them"
+			more += ", and " + prices.About(usage.Usage{FirestoreReads: 100_000 * int64(monthly)}) + " for 100,000 documents that may name them"
 		}
+	case r.Accounts != "":
+		what = "accounts"
 	case len(r.With) > 0:
-		text += ", and as much for what goes along"
+		more = ", and as much for what goes along"
 	}
-	return text + " (prices of " + prices.Date + ")", nil
+	return fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go%s (prices of %s)",
+		prices.About(prices.Times(atRest, float64(monthly))), prices.Dollars(prices.SchedulerJob),
+		prices.About(toDelete(*job.Rule, 100_000)), what, more, prices.Date), nil
 }

@@ -1,15 +1,24 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -21,14 +30,14 @@ type caller interface {
 
 type runFlags struct {
 	served
-	force, dryRun, yes, json bool
-	lift                     []string
-	here, apply, log         bool
-	confirm                  string // the project's id
-	location                 *string
-	plan, oldest             string // a plan file, and how old it may be
-	approved                 planFile
-	approvals                map[string]*report.Approval // by job, of the file
+	force, dryRun, yes bool
+	lift               []string
+	here, apply, log   bool
+	confirm            string // the project's id
+	location           *string
+	plan, oldest       string // a plan file, and how old it may be
+	approved           planFile
+	approvals          map[string]*report.Approval // by job, of the file
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -65,16 +74,13 @@ it runs the jobs that are in the file.`,
   firesweep run --location asia-northeast1 --force cleanupReports
   firesweep run --location asia-northeast1 --plan plan.json
   firesweep run --local cleanupReports`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
 	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.Flags().BoolVar(&f.here, "here", false, "run in this process, with your credentials")
 	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
 	c.Flags().StringVar(&f.confirm, "confirm", "", "with --here: run in `PROJECT` also what never ran there")
@@ -82,12 +88,12 @@ it runs the jobs that are in the file.`,
 	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
 	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		names, err := a.approve(&f, getenv, names)
+		names, err := a.approve(&f, names)
 		if err != nil {
 			return err
 		}
 		if f.here {
-			return a.runHere(c, f, names, getenv)
+			return a.runHere(c, f, names)
 		}
 		if f.apply || f.log || f.confirm != "" {
 			return wrongUse("--apply, --confirm and --log need --here")
@@ -102,7 +108,7 @@ it runs the jobs that are in the file.`,
 			}
 			return a.runAll(c.Context(), f, jobs, &f.served)
 		}
-		d, err := a.openDeployed(c.Context(), getenv, *f.location)
+		d, err := a.openDeployed(c.Context(), *f.location)
 		if err != nil {
 			return err
 		}
@@ -157,20 +163,15 @@ func (f *runFlags) lifts() bool { return !f.dryRun && (f.force || len(f.lift) > 
 
 // known returns those of the jobs that Cloud Scheduler knows.
 func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest.Entry, error) {
-	there, err := d.jobs(ctx)
+	there, err := d.there(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var known []manifest.Entry
-	for _, job := range jobs {
-		if there[job.Name] != nil {
-			known = append(known, job)
-		}
-	}
-	if len(known) == 0 {
+	jobs = slices.DeleteFunc(jobs, func(job manifest.Entry) bool { return there[job.Name] == nil })
+	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no job is deployed in %s", d.parent)
 	}
-	return known, nil
+	return jobs, nil
 }
 
 // ran is the result of running a job. docs/command.md documents it as JSON.
@@ -199,18 +200,18 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		if ctx.Err() != nil {
 			if rep != nil { // it ended in order
-				if unsaid := a.show(f.json, map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
+				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
 					return unsaid
 				}
 			}
 			return cmp.Or(err, context.Cause(ctx))
 		}
 		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
-		if all = append(all, r); !f.json {
+		if all = append(all, r); !a.json {
 			a.printRan(r)
 		}
 	}
-	return a.show(f.json, map[string]any{"runs": all}, shown, failed)
+	return a.show(map[string]any{"runs": all}, shown, failed)
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
@@ -225,11 +226,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 	if err != nil {
 		return nil, fmt.Errorf("nothing was run, because the plan could not be shown: %w", err)
 	}
-	p := a.printer()
-	if f.json {
-		p.W = a.errs // standard output is for programs
-	}
-	p.planned(planned{Job: job, Report: plan}, false)
+	a.aside().planned(planned{Job: job, Report: plan}, false)
 	if plan.Status != report.Completed && plan.Status != report.Partial {
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
@@ -256,4 +253,121 @@ func (a *app) printRan(r ran) {
 	if r.Report != nil && r.Error != "" {
 		p.Say(screen.Red, 2, 2, "%s", r.Error)
 	}
+}
+
+// defaultURL is where `go run ./emulator` serves the functions.
+const defaultURL = "http://127.0.0.1:8081"
+
+// served calls functions directly: those that `go run ./emulator` serves.
+type served struct {
+	local bool
+	url   string
+	now   time.Time // of the runs, which functions on emulators accept; zero: the clock's
+}
+
+// urlVariable holds the URL, as the emulator exports it.
+const urlVariable = "FIRESWEEP_URL"
+
+func (s *served) flags(c *cobra.Command, getenv func(string) string) {
+	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
+	c.Flags().StringVar(&s.url, "url", cmp.Or(getenv(urlVariable), defaultURL), "their `URL`")
+}
+
+// liftFlag adds the flag for what is lifted by name.
+func liftFlag(c *cobra.Command, lift *[]string) {
+	c.Flags().StringSliceVar(lift, "lift", nil, "lift the protection of this `NAME`, e.g. empty:tasks")
+}
+
+// checkLift refuses what cannot be lifted.
+func checkLift(lift []string) error {
+	for _, name := range lift {
+		if err := engine.CheckLift(name); err != nil {
+			return wrongUse("--lift: %s", err)
+		}
+	}
+	return nil
+}
+
+// check refuses flags that contradict each other.
+func (s *served) check(c *cobra.Command) error {
+	if c.Flags().Changed("url") && !s.local {
+		return wrongUse("--url needs --local")
+	}
+	if s.local && c.Flags().Changed("project") {
+		return wrongUse("--local asks the functions on this machine, which have their own project: leave out --project")
+	}
+	u, err := url.Parse(s.url)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
+		return wrongUse("--url, or %s, is %q: it must be like %s", urlVariable, s.url, defaultURL)
+	}
+	return nil
+}
+
+// answers returns an error where nobody serves the functions: one for all jobs.
+func (s *served) answers(ctx context.Context) error {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), u.Scheme) // a service's name stands for its port
+	}
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("nobody answers at %s: %w: start the functions with: go run ./emulator --sample; "+
+			"if they are elsewhere, set --url or %s, as that prints it", s.url, err, urlVariable)
+	}
+	return connection.Close()
+}
+
+// order is what a function is asked to do.
+type order struct {
+	DryRun bool     `json:"dryRun,omitempty"` // false: the deployment decides, and may only plan
+	Force  bool     `json:"force,omitempty"`
+	Lift   []string `json:"lift,omitempty"`
+
+	Plan *report.Approval `json:"plan,omitempty"` // the run is restricted to it; nil: to none
+}
+
+// maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.
+const maxAnswer = 64 << 20
+
+// call calls a job and returns its report.
+func (s *served) call(ctx context.Context, job string, o order) (*report.Report, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.url, "/")+"/"+job, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if !s.now.IsZero() {
+		r.Header.Set("X-CloudScheduler-ScheduleTime", s.now.Format(time.RFC3339Nano))
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if closeErr := response.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", job, err)
+	}
+	var answer struct {
+		report.Report
+		Error *struct{ Message string }
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err == nil && answer.Error != nil:
+		return nil, fmt.Errorf("%s did not run: %s", job, answer.Error.Message)
+	case err != nil || answer.RunID == "":
+		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?",
+			job, response.StatusCode, r.URL)
+	}
+	return &answer.Report, nil
 }

@@ -20,29 +20,27 @@ func deployedRun(args ...string) []string {
 
 func TestRunOfADeployedJob(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o, g := onGoogle(t)
 	o.reports(t)
-	g := onGoogle(t, o)
 	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
 	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
 	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
-	if n := len(o.Documents(t, "reports")); n != 1 {
-		t.Errorf("%d reports are left, want 1", n)
-	}
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
 	once := g.name("cleanupReports-once-1768057200000")
 	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
 		"POST " + once + ":run", "DELETE " + once}, g.calls)
 	want(t, "bodies", []string{"{}"}, g.bodies)
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	// It is made once, is due on a leap day, calls as the job's own does, and is never repeated.
+	want(t, "the job that was made", []string{`{"attemptDeadline":"330s","httpTarget":{"body":"e30=","headers":{"Content-Type":"application/json"},` +
+		`"httpMethod":"POST","oidcToken":{"audience":"https://cleanupreports-x.a.run.app","serviceAccountEmail":"` + schedulerEmail + `"},` +
+		`"uri":"https://cleanupreports-x.a.run.app"},"name":"` + once + `","retryConfig":{"retryCount":0},"schedule":"0 0 29 2 *","timeZone":"UTC"}`}, g.made)
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 func TestPreviewOfDeployedJobs(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o, g := onGoogle(t)
 	o.reports(t)
-	g := onGoogle(t, o)
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
 	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
@@ -72,11 +70,9 @@ func TestForcedRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			o.reports(t)
-			o.env["MAX_ACTIONS"] = "1"
+			o := withReports(t, "MAX_ACTIONS=1")
 			o.screen.in, o.in = true, tt.answer
-			g := onGoogle(t, o)
+			g := o.onGoogle(t)
 			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
 			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args,
@@ -84,21 +80,15 @@ func TestForcedRun(t *testing.T) {
 				t.Errorf("asked %t: %s", asked, errs)
 			}
 			want(t, "bodies", tt.bodies, g.bodies)
-			if n := len(o.Documents(t, "reports")); n != tt.left {
-				t.Errorf("%d reports are left, want %d", n, tt.left)
-			}
-			if len(g.jobs) != 2 {
-				t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-			}
+			want(t, "reports", tt.left, len(o.Documents(t, "reports")))
+			want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 		})
 	}
 }
 
 func TestRunLocally(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
-	o.env["MAX_ACTIONS"] = "1"
+	o := withReports(t, "MAX_ACTIONS=1")
 	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, local...)
 	wantParts(t, out, "A safety limit tripped: nothing was deleted or changed")
@@ -135,8 +125,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOperator(t)
-			g := onGoogle(t, o)
+			o, g := onGoogle(t)
 			g.fail = func(r *http.Request) int {
 				if tt.fails(r) {
 					return tt.status
@@ -146,41 +135,34 @@ func TestRunThatCannotBeMade(t *testing.T) {
 			o.screen.width = 2000
 			out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 			wantParts(t, out, tt.want)
-			if len(g.jobs) != tt.left {
-				t.Errorf("%d jobs of Cloud Scheduler, want %d", len(g.jobs), tt.left)
-			}
+			want(t, "jobs of Cloud Scheduler", tt.left, len(g.jobs))
 		})
 	}
 }
 
 func TestRunThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.unseen = 1000
 	var waited time.Duration
 	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
 	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	want(t, "waited, the attempt deadline and a minute", 390*time.Second, waited)
 	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 // TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
 func TestRunWithAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	g.behind = 10 * time.Minute
 	o.ends(t, exitFine, deployedRun("cleanupReports")...)
 }
 
 func TestRunThatIsInterrupted(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	g := onGoogle(t, o)
+	o, g := onGoogle(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	a, out, errs := o.app()
 	a.sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
@@ -188,16 +170,13 @@ func TestRunThatIsInterrupted(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which keeps running: see firesweep runs cleanupReports")
-	if len(g.jobs) != 2 {
-		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
-	}
+	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
 func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.env["MAX_ACTIONS"] = "none"
-	onGoogle(t, o)
+	o := newOperator(t, "MAX_ACTIONS=none")
+	o.onGoogle(t)
 	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
@@ -214,7 +193,7 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %v, want %t", text, err, holds)
 		}
 	}
-	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
+	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `a="x" OR b="y" AND c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
 		`a="x" b="y"`, `"x"`} {
 		if _, err := parseFilter(text); err == nil {
 			t.Errorf("%s is accepted", text)

@@ -55,7 +55,6 @@ func (s standing) last() time.Time {
 
 type runsFlags struct {
 	limit int
-	json  bool
 	log   logFlags
 }
 
@@ -74,11 +73,8 @@ no run, and lines that raise an alert.`,
   firesweep runs --limit 50 cleanupReports
   firesweep runs --log --since 2d
   firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	f.log.flags(c)
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if f.limit < 1 || f.limit > 1000 {
@@ -92,33 +88,23 @@ no run, and lines that raise an alert.`,
 			return err
 		}
 		if f.log.log {
-			return a.loggedRuns(c.Context(), f, jobs, getenv)
+			return a.loggedRuns(c.Context(), f, jobs)
 		}
-		return a.runs(c.Context(), f, jobs, getenv, len(names) > 0)
+		return a.runs(c.Context(), f, jobs, len(names) > 0)
 	}
 	return c
 }
 
 // runs shows the saved runs. named says that the jobs were named in the arguments.
-func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string, named bool) error {
-	s := a.newStore(getenv)
-	defer s.close()
-	all := make([]standing, 0, len(jobs))
-	var at far
-	stop := a.progress(ctx, at.now)
-	defer stop()
-	for i, job := range jobs {
-		at.step("reading the runs", job.Name, i, len(jobs))
-		standing, err := s.standing(ctx, job, a.clock(), f.limit)
-		if err != nil {
-			return err
-		}
-		all = append(all, standing)
+func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, named bool) error {
+	all, err := ofEach(ctx, a, "reading the runs", jobs, func(job manifest.Entry) (standing, error) {
+		return a.standing(ctx, job, f.limit)
+	})
+	if err != nil {
+		return err
 	}
-	stop()
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
-	return a.show(f.json, map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) },
-		slices.ContainsFunc(all, standing.bad))
+	return a.show(map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) }, slices.ContainsFunc(all, standing.bad))
 }
 
 // lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at
@@ -128,17 +114,17 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 }
 
 // standing reads the state of a job and its last runs.
-func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
-	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
+func (a *app) standing(ctx context.Context, job manifest.Entry, limit int) (standing, error) {
+	now, st := a.clock(), standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
 	every, err := schedule.Longest(job)
 	if err != nil {
 		return st, err
 	}
-	record, err := s.record(ctx, job)
+	record, err := a.record(ctx, job)
 	if err != nil {
 		return st, err
 	}
-	if st.Runs, err = s.newest(ctx, job, now, every, limit, record.Killed(now)); err != nil {
+	if st.Runs, err = a.newest(ctx, job, every, limit, record.Killed(now)); err != nil {
 		return st, err
 	}
 	st.Month = record.Month.At(now)
@@ -230,71 +216,3 @@ func (p *printer) standing(s standing) {
 	}
 	p.Line("")
 }
-
-// runs prints a table of reports.
-func (p *printer) runs(reports []*report.Report) {
-	rows := make([]screen.Row, len(reports))
-	for i, r := range reports {
-		t := totals(r)
-		took := short(time.Duration(r.DurationMs) * time.Millisecond)
-		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), took}
-		if r.Status == report.Killed {
-			figures = []string{"?", "?", "?", "?"}
-		}
-		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat(
-			[]string{r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r)}, figures, []string{shortID(r.RunID)})}
-		if len(r.Failures) > 0 {
-			first := r.Failures[0]
-			note := fmt.Sprintf("%s %s: %s", first.Action, first.Target, first.Error)
-			if more := len(r.Failures) - 1; more > 0 {
-				note += fmt.Sprintf(" (and %d more)", more)
-			}
-			rows[i].Notes = []string{note}
-		}
-	}
-	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17},
-		{Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
-		{Name: "FAILED", Right: true}, {Name: "TIME", Right: true}, {Name: "RUN"}}, rows)
-}
-
-// statusWords describes how a run ended and what was special about it.
-func statusWords(r *report.Report) string {
-	words := string(r.Status)
-	if r.PartialRuns > 1 {
-		words += fmt.Sprintf(" (%d)", r.PartialRuns)
-	}
-	if r.Stopped {
-		words += ", stopped"
-	}
-	if r.Continued {
-		words += ", continues"
-	}
-	if r.DryRun {
-		words += ", plan"
-	}
-	if r.Force {
-		words += ", forced"
-	}
-	if len(r.Lift) > 0 {
-		words += ", lifted"
-	}
-	switch {
-	case r.Undone != nil && r.Undone.Partial:
-		words += ", partly undone"
-	case r.Undone != nil:
-		words += ", undone"
-	}
-	return words
-}
-
-// totals adds up the counts of a run's actions.
-func totals(r *report.Report) report.Counts {
-	var t report.Counts
-	for _, c := range r.Actions {
-		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
-	}
-	return t
-}
-
-// shortID returns the last part of a run's id, by which show finds it.
-func shortID(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }

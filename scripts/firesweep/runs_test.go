@@ -30,8 +30,7 @@ func (o *operator) standingOf(t *testing.T, job string) standing {
 
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	wantParts(t, o.well(t, "runs"), "No run is saved for: cleanupOrphanedMedia, ")
 	first := o.called(t, "cleanupReports", "")
 	o.called(t, "cleanupReports", `{"dryRun":true}`) // is saved nowhere
@@ -173,9 +172,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
 	for _, followed := range []bool{false, true} {
-		o := newOperator(t)
-		o.env["UNDO_DAYS"] = "7"
-		o.reports(t)
+		o := withReports(t, "UNDO_DAYS=7")
 		killed := o.called(t, "cleanupReports", "") // what it did stands for what the killed run did
 		o.Delete(t, "cleanupRuns/"+killed.RunID)
 		o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased(killed.RunID, o.now.Add(6*time.Minute)))
@@ -245,8 +242,7 @@ func TestRunsLieFarBack(t *testing.T) {
 
 func TestShow(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.reports(t)
+	o := withReports(t)
 	o.refuses(t, exitFailed, "no run of cleanupReports is saved", "show", "cleanupReports")
 	report := o.called(t, "cleanupReports", "")
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
@@ -291,9 +287,8 @@ func TestWhatToDo(t *testing.T) {
 
 func TestRunsOfTheLog(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o, g := onGoogle(t)
 	o.reports(t)
-	g := onGoogle(t, o)
 	g.unseen = 0
 	o.other["MAX_ACTIONS"] = "none"
 	o.function("cleanupReports").ServeHTTP(answer(t, "")) // did not run
@@ -331,8 +326,7 @@ func TestRunsOfTheLog(t *testing.T) {
 func TestLogThatIsReadTooSoon(t *testing.T) {
 	t.Parallel()
 	for refused, code := range map[int]int{tooSoonRepeat: exitFine, tooSoonRepeat + 1: exitFailed} {
-		o := newOperator(t)
-		g := onGoogle(t, o)
+		o, g := onGoogle(t)
 		g.unseen = 0
 		left, waited := refused, time.Duration(0)
 		g.fail = func(*http.Request) int {

@@ -21,9 +21,9 @@ import (
 // Scheduler for each call and reads the report from the log.
 type deployed struct {
 	*app
-	scheduler *cloudscheduler.Service
-	log       *cloudLog
-	parent    string // projects/{project}/locations/{location}
+	jobs   *cloudscheduler.ProjectsLocationsJobsService
+	log    *cloudLog
+	parent string // projects/{project}/locations/{location}
 }
 
 // Times of a call.
@@ -39,8 +39,8 @@ func locationFlag(c *cobra.Command) *string {
 }
 
 // openDeployed returns a caller of the functions of a project's region.
-func (a *app) openDeployed(ctx context.Context, getenv func(string) string, location string) (*deployed, error) {
-	log, err := a.openLog(ctx, getenv)
+func (a *app) openDeployed(ctx context.Context, location string) (*deployed, error) {
+	log, err := a.openLog(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,28 +57,39 @@ func (a *app) openScheduler(ctx context.Context, project, location string) (*dep
 	if err != nil {
 		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", project, err)
 	}
-	return &deployed{app: a, scheduler: scheduler, parent: "projects/" + project + "/locations/" + location}, nil
+	jobs := scheduler.Projects.Locations.Jobs
+	return &deployed{app: a, jobs: jobs, parent: "projects/" + project + "/locations/" + location}, nil
 }
 
-// jobs returns the jobs of Cloud Scheduler in the region, by name.
-func (d *deployed) jobs(ctx context.Context) (map[string]*cloudscheduler.Job, error) {
-	jobs := map[string]*cloudscheduler.Job{}
-	err := d.scheduler.Projects.Locations.Jobs.List(d.parent).Pages(ctx, func(page *cloudscheduler.ListJobsResponse) error {
+// deployedJobs returns the jobs of Cloud Scheduler in a project's region, by name, and what they are managed with.
+func (a *app) deployedJobs(ctx context.Context, project, location string) (*deployed, map[string]*cloudscheduler.Job, error) {
+	d, err := a.openScheduler(ctx, project, location)
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := d.there(ctx)
+	return d, there, err
+}
+
+// there returns the jobs of Cloud Scheduler in the region, by name.
+func (d *deployed) there(ctx context.Context) (map[string]*cloudscheduler.Job, error) {
+	there := map[string]*cloudscheduler.Job{}
+	err := d.jobs.List(d.parent).Pages(ctx, func(page *cloudscheduler.ListJobsResponse) error {
 		for _, job := range page.Jobs {
-			jobs[path.Base(job.Name)] = job
+			there[path.Base(job.Name)] = job
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of Cloud Scheduler in %s: %w", d.parent, apiError(err))
 	}
-	return jobs, nil
+	return there, nil
 }
 
 // call lets Cloud Scheduler call a job's function once and returns its report. Afterwards the temporary job is deleted, unless
 // the error says otherwise.
 func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.Report, err error) {
-	own, err := d.scheduler.Projects.Locations.Jobs.Get(d.parent + "/jobs/" + job).Context(ctx).Do()
+	own, err := d.jobs.Get(d.parent + "/jobs/" + job).Context(ctx).Do()
 	if err != nil {
 		var api *googleapi.Error
 		if errors.As(err, &api) && api.Code == http.StatusNotFound {
@@ -103,7 +114,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.R
 	}
 	// The job may exist although creating it failed or was not answered.
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
-	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
+	made, err := d.jobs.Create(d.parent, once).Context(ctx).Do()
 	if err != nil {
 		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call "+
 			"(it needs roles/cloudscheduler.admin and the right to act as %s): %w",
@@ -114,7 +125,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.R
 	if at, err := time.Parse(time.RFC3339Nano, made.UserUpdateTime); err == nil {
 		since = at
 	}
-	if _, err := d.scheduler.Projects.Locations.Jobs.Run(once.Name, &cloudscheduler.RunJobRequest{}).Context(ctx).Do(); err != nil {
+	if _, err := d.jobs.Run(once.Name, &cloudscheduler.RunJobRequest{}).Context(ctx).Do(); err != nil {
 		return nil, fmt.Errorf("run the job %s of Cloud Scheduler: %w", path.Base(once.Name), apiError(err))
 	}
 	fmt.Fprintf(d.errs, "%s: called; its report may take a minute or two to appear in the log\n", job)
@@ -150,7 +161,7 @@ func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.T
 func (d *deployed) remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
 	defer cancel()
-	_, err := d.scheduler.Projects.Locations.Jobs.Delete(name).Context(ctx).Do()
+	_, err := d.jobs.Delete(name).Context(ctx).Do()
 	var api *googleapi.Error
 	if err == nil || errors.As(err, &api) && api.Code == http.StatusNotFound {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
@@ -27,9 +25,11 @@ var (
 	shortIDPattern = regexp.MustCompile(`^[0-9a-f]{8}$`)
 )
 
+const idTime = "20060102T150405Z" // as a run's id has the time of its beginning
+
 type showFlags struct {
-	all, json, contents bool
-	log                 logFlags
+	all, contents bool
+	log           logFlags
 }
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
@@ -58,12 +58,9 @@ is no such run.`,
   firesweep show --contents 5f3a9c01 posts/abc
   firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
 	f.log.flags(c)
-	c.ValidArgsFunction = a.completeJobs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 1 && !f.contents {
 			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
@@ -81,44 +78,38 @@ is no such run.`,
 			}
 		}
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
-			return a.showLog(c.Context(), f, name, getenv)
+			return a.showLog(c.Context(), f.log, name)
 		}
-		return a.showRun(c.Context(), f, name, args[1:], getenv)
+		return a.showRun(c.Context(), f, name, args[1:])
 	}
 	return c
 }
 
-func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string, getenv func(string) string) error {
-	s := a.newStore(getenv)
-	defer s.close()
-	stop := a.progress(ctx, doing("looking for the run"))
-	report, err := s.find(ctx, name, a.clock())
-	stop()
+func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string) error {
+	report, err := a.sought(ctx, name)
 	var none *noReportError
 	if err != nil && !errors.As(err, &none) {
 		return err
 	}
-	if none != nil {
-		name = none.runID
-	}
-	job, _ := a.entryOfRun(name)
-	run, runID, bucket := shownRun{Report: report}, name, config.For(job.Name, getenv)("STORAGE_BUCKET")
+	w, runID := done.Wanted{Most: listed}, ""
 	if report != nil {
-		runID, bucket = report.RunID, report.Bucket
-		job, _ = a.entryOfRun(runID)
+		runID, w.Bucket = report.RunID, report.Bucket
+	} else {
+		runID, w.Bucket = none.runID, a.bucketOf(none.runID)
 	}
-	if f.log.log {
-		return a.showLog(ctx, f, runID, getenv)
+	job, _ := a.entryOfRun(runID)
+	if f.all {
+		w.Most = 0
 	}
-	if f.contents {
-		return a.showContents(ctx, f, runID, targets, job, bucket, getenv)
+	switch {
+	case f.log.log:
+		return a.showLog(ctx, f.log, runID)
+	case f.contents:
+		return a.showContents(ctx, w, runID, targets, job)
 	}
+	run := shownRun{Report: report}
 	if report == nil || didSomething(report) && !report.DryRun {
-		w := done.Wanted{Bucket: bucket, Most: listed}
-		if f.all {
-			w.Most = 0
-		}
-		switch log, unread := a.doneBy(ctx, job, runID, getenv, w); {
+		switch log, unread := a.doneBy(ctx, job, runID, w); {
 		case unread == nil:
 			run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
 		case !errors.Is(unread, restore.ErrNoLog):
@@ -128,7 +119,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if report == nil && run.Did == nil {
 		return err
 	}
-	return a.show(f.json, run, func(p *printer) { p.run(run, runID, none) }, report != nil && wentWrong(report.Status))
+	return a.show(run, func(p *printer) { p.run(run, runID, none) }, report != nil && wentWrong(report.Status))
 }
 
 // run prints a run's report and what it did; either may be missing, and none says why there is no report.
@@ -178,26 +169,23 @@ func (e *noReportError) Error() string {
 }
 
 // noReport returns why a run has no report.
-func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, now time.Time) error {
-	leased, err := s.record(ctx, job)
+func (a *app) noReport(ctx context.Context, job manifest.Entry, runID string) error {
+	leased, err := a.record(ctx, job)
 	if err != nil {
 		return err
 	}
-	if leased.Holder != runID || !now.Before(leased.Until) {
+	if leased.Holder != runID || !a.clock().Before(leased.Until) {
 		leased = record{}
 	}
 	return &noReportError{job.Name, runID, leased}
 }
 
-// find returns the report of a run by its id, its short id, or its job.
-func (s *store) find(ctx context.Context, name string, now time.Time) (*report.Report, error) {
-	jobs := s.scheduled()
-	for _, job := range jobs {
-		if name != job.Name {
-			continue
-		}
-		record, err := s.record(ctx, job)
-		if killed := record.Killed(now); killed != nil {
+// sought returns the report of a run by its id, its short id, or its job, and shows that it is looked for.
+func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
+	defer a.progress(ctx, doing("looking for the run"))()
+	if i := slices.IndexFunc(a.scheduled(), func(e manifest.Entry) bool { return e.Name == name }); i >= 0 {
+		record, err := a.record(ctx, a.scheduled()[i])
+		if killed := record.Killed(a.clock()); killed != nil {
 			return killed, err
 		}
 		if err == nil && record.Last == nil {
@@ -205,24 +193,24 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*report.R
 		}
 		return record.Last, err
 	}
-	if job, ok := s.entryOfRun(name); ok {
-		rep, found, err := s.run(ctx, job, name, now)
-		if err == nil && !found {
-			err = s.noReport(ctx, job, name, now)
+	if job, ok := a.entryOfRun(name); ok {
+		rep, err := a.reportOf(ctx, job, name)
+		if err == nil && rep == nil {
+			err = a.noReport(ctx, job, name)
 		}
 		return rep, err
 	}
 	if shortIDPattern.MatchString(name) {
-		return s.findShort(ctx, jobs, name, now)
+		return a.soughtShort(ctx, name)
 	}
 	return nil, wrongUse("%s is not a run of a job: see firesweep runs", name)
 }
 
-// findShort looks for a run by the last part of its id, in the newest runs first.
-func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*report.Report, error) {
-	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
-	for _, job := range jobs { // what has no report yet
-		record, err := s.record(ctx, job)
+// soughtShort looks for a run by the last part of its id, in the newest runs first.
+func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, error) {
+	now, isIt := a.clock(), func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
+	for _, job := range a.scheduled() { // what has no report yet
+		record, err := a.record(ctx, job)
 		if err != nil {
 			return nil, err
 		}
@@ -236,15 +224,13 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 	oldest, until := now.Add(-report.RunRetention), now.Add(time.Hour)
 	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
 		from := until.Add(-window)
-		for _, job := range jobs {
-			reports, err := s.between(ctx, job, from, until)
+		for _, job := range a.scheduled() {
+			reports, err := a.between(ctx, job, from, until)
 			if err != nil {
 				return nil, err
 			}
-			for _, rep := range reports {
-				if isIt(rep.RunID) {
-					return rep, nil
-				}
+			if i := slices.IndexFunc(reports, func(r *report.Report) bool { return isIt(r.RunID) }); i >= 0 {
+				return reports[i], nil
 			}
 		}
 		until = from
@@ -253,98 +239,107 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 		"reports are kept for 90 days, and those of previews are in the log only", short)
 }
 
-// report prints a report in full.
-func (p *printer) report(r *report.Report) {
-	p.head(r)
-	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
-	var built []string
-	if r.Version != "" { // reports of early versions have none
-		built = append(built, "version "+r.Version)
+// listed is how many things of each kind are shown without --all.
+const listed = 30
+
+// did is what a run did, as its undo log says. docs/command.md documents it as JSON.
+type did struct {
+	Items      []done.Item  `json:"items"`
+	ItemsTotal int          `json:"itemsTotal"`
+	Writes     []done.Write `json:"writes"`
+	WriteTotal int          `json:"writesTotal"`
+}
+
+// doneBy reads the undo log of a run of a job.
+func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (log done.Log, err error) {
+	var at far
+	w.Progress = func(done, total int) { at.set("reading what it did", done, total) }
+	defer a.progress(ctx, at.now)()
+	err = a.on(ctx, job, func(p restore.Project) error {
+		log, err = done.Of(ctx, p, runID, w)
+		return err
+	}, config.Firestore)
+	return log, err
+}
+
+// showContents shows what was in the things that a run deleted or changed, or only in those that are named.
+func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, targets []string, job manifest.Entry) error {
+	if w.Targets = targets; a.json || len(targets) > 0 {
+		w.Most = 0
 	}
-	if r.Revision != "" {
-		built = append(built, "revision "+r.Revision)
+	log, err := a.doneBy(ctx, job, runID, w)
+	if errors.Is(err, restore.ErrNoLog) {
+		return fmt.Errorf("%s: %w", runID, err)
 	}
-	if len(built) > 0 {
-		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
+	if err != nil {
+		return err
 	}
-	p.Line("")
-	switch {
-	case r.Status == report.Killed:
-		p.Line("  what was planned is not known")
-	case len(r.Actions) == 0:
-		p.Line("  nothing was due")
-	default:
-		var rows []screen.Row
-		left := 0
-		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
-			c := r.Actions[kind]
-			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
-			rows = append(rows, screen.Row{Cells: []string{
-				kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
+	for _, target := range targets {
+		if !slices.ContainsFunc(log.Things.First, func(t done.Thing) bool { return t.Target == target }) {
+			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
 		}
-		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
-			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
+	}
+	return a.show(map[string]any{"run": runID, "contents": log.Things.First}, func(p *printer) {
+		p.Say(screen.Bold, 0, 2, "%s", runID)
+		for _, t := range log.Things.First {
+			p.thing(t)
+		}
+		p.more(log.Things.More(), "thing")
+	}, false)
+}
+
+// thing prints what was in a thing.
+func (p *printer) thing(t done.Thing) {
+	p.Line("")
+	p.Say(screen.Bold, 2, 2, "%s %s", t.What, t.Target)
+	if t.Known != "" {
+		p.Say("", 4, 2, "%s", t.Known)
+	}
+	for _, field := range t.Fields {
 		switch {
-		case left == 0 || r.DryRun:
-		case r.Status == report.Aborted:
-			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
+		case field.Before == nil:
+			p.Say("", 4, 2, "%s: added %s", field.Name, *field.After)
+		case t.What == "changed" && field.Changed && field.After == nil:
+			p.Say("", 4, 2, "%s: %s, removed", field.Name, *field.Before)
+		case t.What == "changed" && field.Changed:
+			p.Say("", 4, 2, "%s: %s, now %s", field.Name, *field.Before, *field.After)
 		default:
-			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
+			p.Say("", 4, 2, "%s: %s", field.Name, *field.Before)
 		}
 	}
-	p.Line("")
-	p.shards(r)
-	p.Kept(r)
-	p.failures(r)
-	if r.Truncated && !r.DryRun {
-		p.Say("", 2, 2, "there are more failures than are listed: see --log")
-	}
-	if u := r.Usage; r.Status != report.Killed {
-		p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
-			"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
-			u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
-			u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
-	}
-	p.Line("")
-	p.undone(r.Undone)
-	p.Say("", 2, 2, "%s", advice.Next(r))
 }
 
-// undone prints when a run was taken back.
-func (p *printer) undone(u *report.Undone) {
-	if u == nil {
-		return
+// did prints what a run did.
+func (p *printer) did(d *did, runID string) {
+	var items, writes []screen.Row
+	for _, item := range d.Items {
+		items = append(items, screen.Row{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
 	}
-	by, what := "", "It was taken back"
-	if u.By != "" {
-		by = " by " + u.By
-	}
-	if u.Partial {
-		what = "A part of it was taken back"
-	}
-	p.Say(screen.Yellow, 2, 2, "%s at %s UTC%s: %s.", what, when(u.At), by, plural(u.Things, "thing"))
-}
-
-// shards prints the state of a split run's shards.
-func (p *printer) shards(r *report.Report) {
-	if len(r.Shards) == 0 {
-		return
-	}
-	rows := make([]screen.Row, len(r.Shards))
-	for i, s := range r.Shards {
-		status := string(s.Status)
+	for _, w := range d.Writes {
+		path := w.Path
+		if w.Generation != "" {
+			path += "#" + w.Generation
+		}
+		note := ""
 		switch {
-		case s.Runs == 0:
-			status = "not ended yet"
-		case s.Left:
-			status += ", some is left"
-		case !s.Through:
-			status += ", continues"
+		case w.Sent:
+			note = "sent: undo leaves it"
+		case len(w.Fields) > 0:
+			note = "fields: " + strings.Join(w.Fields, ", ")
 		}
-		rows[i] = screen.Row{Cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
+		writes = append(writes, screen.Row{Cells: []string{w.Op, path}, Notes: []string{note}})
 	}
-	p.Table([]screen.Column{
-		{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
-		{Name: "DONE", Right: true}}, rows)
 	p.Line("")
+	p.Say(screen.Bold, 2, 0, "What it did, and why:")
+	p.Table([]screen.Column{{Name: "ACTION", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, items)
+	p.more(d.ItemsTotal-len(items), "item")
+	if len(writes) > 0 {
+		p.Line("")
+		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
+		p.Table([]screen.Column{{Name: "WRITE", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, writes)
+		p.more(d.WriteTotal-len(writes), "write")
+	}
+	p.Line("")
+	p.Say("", 2, 2, "See what is still gone or changed, and would come back:")
+	p.Command("firesweep undo %s", runID)
 }

@@ -23,7 +23,6 @@ import (
 const lookEvery = time.Second
 
 func (a *app) stopCommand() *cobra.Command {
-	var json bool
 	c := &cobra.Command{
 		Use:   "stop JOB",
 		Short: "Stop a run that is under way",
@@ -36,10 +35,7 @@ roles/datastore.user. Exit code 1 means that no run is under way, or that it
 ended without a report.`,
 		Example: `  firesweep stop --project my-project cleanupReports
   firesweep stop --json cleanupReports | jq .report.status`,
-		ValidArgsFunction: a.completeJobs,
 	}
-	getenv := a.projectFlag(c)
-	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if len(names) != 1 {
 			return wrongUse("name one job")
@@ -52,7 +48,7 @@ ended without a report.`,
 		if err != nil {
 			return err
 		}
-		return a.stop(c.Context(), jobs[0], getenv, json)
+		return a.stop(c.Context(), jobs[0])
 	}
 	return c
 }
@@ -65,18 +61,14 @@ type stopped struct {
 	Kept   bool           `json:"kept"` // the run has an undo log
 }
 
-func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
-	s := a.newStore(getenv)
-	defer s.close()
-	record, err := s.record(ctx, job)
+func (a *app) stop(ctx context.Context, job manifest.Entry) error {
+	record, err := a.goodRecord(ctx, job)
 	if between := record.UnderWay(a.clock()); record.Holder == "" && between != "" {
 		record.Holder, record.Until = between, a.clock().Add(nextCallWithin)
 	}
 	switch {
 	case err != nil:
 		return err
-	case record.Err != nil:
-		return record.Err
 	case record.Holder == "":
 		return notUnderWay(job.Name, record.Last)
 	case !a.clock().Before(record.Until):
@@ -87,25 +79,27 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
-	if err := a.tellToStop(ctx, job, record.Holder, getenv); err != nil {
-		if errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
-			return notUnderWay(job.Name, nil)
-		}
+	err = a.tellToStop(ctx, job, record.Holder)
+	switch {
+	case errors.Is(err, jobstate.ErrNotUnderWay): // it has ended meanwhile
+		return notUnderWay(job.Name, nil)
+	case err != nil:
 		return err
 	}
-	p := a.printer()
-	if json {
-		p.W = a.errs
-	}
-	p.Say("", 0, 2, "Run %s has been told to stop. Within seconds it starts nothing more.", record.Holder)
+	a.aside().Say("", 0, 2, "Run %s has been told to stop. Within seconds it starts nothing more.", record.Holder)
 	st := stopped{Job: job.Name, RunID: record.Holder}
-	if st.Report, err = a.awaitEnd(ctx, s, job, record); err != nil {
+	if st.Report, err = a.awaitEnd(ctx, job, record); err != nil {
 		return err
 	}
-	if st.Kept, err = s.keepsUndo(ctx, job, st.RunID); err != nil {
+	_, db, err := a.reader(ctx, job)
+	if err == nil {
+		st.Kept, err = db.Empty(ctx, runlog.DoneOf(st.RunID))
+		st.Kept = !st.Kept
+	}
+	if err != nil {
 		return err
 	}
-	return a.show(json, st, func(p *printer) { p.stopped(st) }, st.Report == nil)
+	return a.show(st, func(p *printer) { p.stopped(st) }, st.Report == nil)
 }
 
 // nextCallWithin is how long the next call of a run takes to come that continues at once: Cloud Tasks makes it within a second or two.
@@ -121,8 +115,8 @@ func notUnderWay(job string, last *report.Report) error {
 }
 
 // tellToStop tells the run to stop, if it still holds the lease.
-func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string) error {
-	err := a.on(ctx, job, getenv, func(p restore.Project) error {
+func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string) error {
+	err := a.on(ctx, job, func(p restore.Project) error {
 		return jobstate.Stop(ctx, p.DB, p.Config, job.Name, runID, a.clock())
 	}, config.Firestore)
 	if err != nil {
@@ -131,20 +125,11 @@ func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, 
 	return nil
 }
 
-// stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
-func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record record) (*report.Report, error) {
-	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
-	if err != nil && !errors.Is(err, jobstate.ErrNotUnderWay) {
-		return nil, err
-	}
-	return a.awaitEnd(ctx, s, job, record)
-}
-
 // answersWithin is how long a run takes to end that was told to stop: it looks every five seconds, and ends what it has begun.
 const answersWithin = 30 * time.Second
 
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
-func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record record) (*report.Report, error) {
+func (a *app) awaitEnd(ctx context.Context, job manifest.Entry, record record) (*report.Report, error) {
 	runID, until := record.Holder, record.Until
 	defer a.progress(ctx, a.waiting("the run to end", until))()
 	begun, guessed := a.clock(), false
@@ -156,7 +141,7 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 			p.Say("", 0, 2, "Run %s has not ended within %s. It may have been killed: then it does nothing any more, and its "+
 				"lease ends at %s UTC. Interrupting this command withdraws nothing.", runID, answersWithin, when(until))
 		}
-		switch record, err := s.record(ctx, job); {
+		switch record, err := a.record(ctx, job); {
 		case err != nil:
 			return nil, fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
 		case record.Err != nil:
@@ -164,8 +149,8 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 		case record.Holder == runID:
 			until = record.Until
 		case record.UnderWay(a.clock()) != runID, !a.clock().Before(until):
-			rep, found, err := s.run(ctx, job, runID, a.clock())
-			if err != nil || !found || rep.Status == report.Killed {
+			rep, err := a.reportOf(ctx, job, runID)
+			if err != nil || rep == nil || rep.Status == report.Killed {
 				return nil, err
 			}
 			return rep, nil
@@ -177,16 +162,6 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 			return nil, fmt.Errorf("%s stops nevertheless: see firesweep show %s: %w", runID, runID, err)
 		}
 	}
-}
-
-// keepsUndo reports whether a run has an undo log.
-func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string) (bool, error) {
-	_, db, err := s.of(ctx, job)
-	if err != nil {
-		return false, err
-	}
-	empty, err := db.Empty(ctx, runlog.DoneOf(runID))
-	return !empty, err
 }
 
 // stopped prints the result of stopping a run.

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +38,8 @@ func (o *operator) ended(t *testing.T, runID, status string) {
 
 // TestStop stops a run that sees the mark while it is waited for, and takes back what it had done.
 func TestStop(t *testing.T) {
-	o := newOperator(t)
-	o.env["UNDO_DAYS"] = "7"
+	t.Parallel()
+	o := newOperator(t, "UNDO_DAYS=7")
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	before := o.called(t, "cleanupReports", "") // what it did stands for what the stopped run had done
 	runID := o.underWayRun(t)
@@ -67,6 +71,7 @@ func TestStop(t *testing.T) {
 
 // TestStopBetweenCalls comes when a call of the run has ended and Cloud Tasks has yet to make the next one.
 func TestStopBetweenCalls(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	between := func() (runID string) {
 		runID = o.underWayRun(t)
@@ -105,6 +110,7 @@ func TestStopBetweenCalls(t *testing.T) {
 
 // TestStopAsJSON keeps standard output for programs.
 func TestStopAsJSON(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.sleep = func(context.Context, time.Duration) error {
@@ -121,6 +127,7 @@ func TestStopAsJSON(t *testing.T) {
 
 // TestStopOfARunThatDies: its lease ends, and nobody waits any longer.
 func TestStopOfARunThatDies(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.sleep = func(_ context.Context, d time.Duration) error {
@@ -128,7 +135,7 @@ func TestStopOfARunThatDies(t *testing.T) {
 		return nil
 	}
 	out, errs := o.ends(t, exitFailed, "stop", "cleanupReports")
-	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "),
+	want(t, "guesses", 1, strings.Count(oneLine(errs),
 		"has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
 	o.refuses(t, exitFailed, "run "+runID+" of cleanupReports is dead", "stop", "cleanupReports")
@@ -136,6 +143,7 @@ func TestStopOfARunThatDies(t *testing.T) {
 
 // TestStopRefuses: what is not there to be stopped.
 func TestStopRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
 	o.Set(t, "cleanupJobs/cleanupBannedUsers", enginetest.Leased("undo-cleanupBannedUsers-20260110T145900Z-0123abcd", o.now.Add(time.Minute)))
@@ -163,6 +171,7 @@ func TestStopRefuses(t *testing.T) {
 
 // TestStopIsInterrupted: the run stops nevertheless, and that is said.
 func TestStopIsInterrupted(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,13 +190,141 @@ func TestStopIsInterrupted(t *testing.T) {
 
 // TestStopOfARunThatIsQuicker has ended before it could be told.
 func TestStopOfARunThatIsQuicker(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	o.ended(t, runID, "completed")
 	a, _ := o.loaded(t)
 	job, _ := a.jobsNamed([]string{"cleanupReports"})
-	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
+	err := a.tellToStop(t.Context(), job[0], runID)
 	if !errors.Is(err, jobstate.ErrNotUnderWay) {
 		t.Error(err)
 	}
+}
+
+// onQueues has Cloud Tasks hold queues, and returns their states, which pausing and resuming change.
+func (g *google) onQueues(names ...string) map[string]string { return g.onQueuesIn(location, names...) }
+
+// onQueuesIn does so in a region.
+func (g *google) onQueuesIn(region string, names ...string) map[string]string {
+	states := map[string]string{}
+	parent := "/v2/projects/" + g.o.ID + "/locations/" + region + "/queues"
+	g.extra[parent] = func(url.Values) any {
+		var queues []any
+		for _, name := range slices.Sorted(maps.Keys(states)) {
+			queues = append(queues, map[string]any{"name": parent[len("/v2/"):] + "/" + name, "state": states[name]})
+		}
+		return map[string]any{"queues": queues}
+	}
+	for _, name := range names {
+		states[name] = running
+		for verb, state := range map[string]string{"pause": paused, "resume": running} {
+			g.extra[parent+"/"+name+":"+verb] = func(url.Values) any {
+				states[name] = state
+				return map[string]any{}
+			}
+		}
+	}
+	return states
+}
+
+// states returns the states of the jobs of Cloud Scheduler.
+func (g *google) states() map[string]string {
+	states := map[string]string{}
+	for name, job := range g.jobs {
+		states[name[strings.LastIndexByte(name, '/')+1:]] = job["state"].(string)
+	}
+	return states
+}
+
+// deployedRun has a run of cleanupReports be under way on Google, which ends when it sees that it is to stop.
+func (o *operator) deployedRun(t *testing.T) string {
+	t.Helper()
+	maps.Copy(o.env, o.other) // the database is an emulator all the same
+	runID := o.underWayRun(t)
+	o.sleep = func(context.Context, time.Duration) error {
+		if o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"] == runID {
+			o.ended(t, runID, "partial")
+		}
+		return nil
+	}
+	return runID
+}
+
+// TestPauseAndResume: one command switches everything off, and one on again, and queues of others are left alone.
+func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
+	o, g := onGoogle(t)
+	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
+	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
+	s := switching{pause: true, all: true, jobs: scheduled(),
+		project: o.ID, location: location, tasks: location}
+	runID := o.deployedRun(t)
+	a, out := o.loaded(t)
+	s.app = a
+	s.do(t.Context())
+	s.print(a.printer())
+	wantParts(t, out.String(), "job    cleanupReports", "queue  deletePlaceholderUser", runID, "ended partial, stopped", `["all"]`,
+		"firesweep resume --project "+o.ID+" --location asia-northeast1 --all")
+	want(t, "jobs", map[string]string{"cleanupReports": paused, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
+	want(t, "queues", map[string]string{
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": paused, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
+	if s.failed() {
+		t.Errorf("%+v", s.done)
+	}
+
+	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID}
+	wantParts(t, o.well(t, "resume", "--location", location, "cleanupReports"), "resumed", "terraform apply pauses again")
+	want(t, "jobs", map[string]string{"cleanupReports": enabled, "cleanExpiredComped": paused, "somebody-elses": enabled},
+		g.states())
+	want(t, "queues", map[string]string{
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": running, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
+	all := parsed[struct{ Switched []switched }](t, o.well(t, "resume", "--json", "--location", location, "--all")).Switched
+	if !slices.Contains(all, switched{What: "job", Name: "cleanupReports", Did: "was not paused"}) ||
+		!slices.Contains(all, switched{What: "queue", Name: "firesweep-continue", Did: "resumed"}) {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestQueuesElsewhere: queues in another region than the jobs are found where --tasks-location says, and only there.
+func TestQueuesElsewhere(t *testing.T) {
+	t.Parallel()
+	o, g := onGoogle(t)
+	here, there := g.onQueues("mails"), g.onQueuesIn("europe-west1", "cleanupReports-continue")
+	there["cleanupReports-continue"] = paused
+	wantParts(t, o.well(t, "resume", "--location", location, "--all"), "none in "+location, "--tasks-location")
+	want(t, "queues elsewhere", map[string]string{"cleanupReports-continue": paused}, there)
+	out := o.well(t, "resume", "--location", location, "--tasks-location", "europe-west1", "--all")
+	wantParts(t, out, "cleanupReports-continue  resumed")
+	want(t, "queues elsewhere", map[string]string{"cleanupReports-continue": running}, there)
+	want(t, "queues", map[string]string{"mails": running}, here)
+
+	s := switching{pause: true, all: true,
+		project: o.ID, location: location, tasks: "europe-west1"}
+	a, printed, _ := o.app()
+	s.app = a
+	s.print(a.printer())
+	wantParts(t, printed.String(), "firesweep resume --project "+o.ID+" --location "+location+" --tasks-location europe-west1 --all")
+}
+
+// TestPauseDoesTheRest: what cannot be paused keeps nothing else from it, and is said.
+func TestPauseDoesTheRest(t *testing.T) {
+	t.Parallel()
+	o, g := onGoogle(t)
+	queues := g.onQueues("firesweep-continue")
+	g.fail = func(r *http.Request) int {
+		if strings.HasSuffix(r.URL.Path, "/jobs") || strings.HasSuffix(r.URL.Path, "/jobs/cleanupReports:resume") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	out, _ := o.ends(t, exitFailed, "resume", "--location", location, "--all")
+	wantParts(t, out, "FAILED", "403: it\n")
+	queues["firesweep-continue"] = paused
+	g.fail = nil
+	out, _ = o.ends(t, exitFailed, "resume", "--location", location, "cleanupResolvedInquiries")
+	wantParts(t, out, "See --location")
+	want(t, "queues", map[string]string{"firesweep-continue": paused}, queues)
 }

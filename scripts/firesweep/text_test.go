@@ -1,12 +1,22 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/api/logging/v2"
+
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 func TestShort(t *testing.T) {
@@ -31,8 +41,70 @@ func TestShardsOfARun(t *testing.T) {
 	}})
 	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0",
 		"3  not ended yet 0 0 0"} {
-		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(line), " ")) {
+		if !strings.Contains(oneLine(out.String()), oneLine(line)) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}
+	}
+}
+
+// TestExpected: what was worked out of some actions counts for all of their kind.
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{
+		Usage: usage.Usage{FirestoreReads: 500, StorageClassA: 7},
+		Actions: map[string]report.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10},
+			"unknown": {Planned: 9}},
+		Plan: []report.Planned{
+			{Action: "delete draft", Writes: []string{"delete drafts/a", "delete drafts/a/lines/1"}},
+			{Action: "delete draft", Writes: []string{"delete drafts/b", "set archive/b", "delete gs://bucket/b.png"}},
+			{Action: "delete draft"},
+			{Action: "delete file", Writes: []string{"delete gs://bucket/c.png"}},
+			{Action: "warn", Writes: []string{"update circles/c", "hand over task t", "delete account u", "nothing: it is pinned"}},
+			{Action: "unknown"},
+		},
+	}
+	want(t, "usage", usage.Usage{
+		FirestoreReads: 500 + 2000 + 10, FirestoreWrites: 500 + 2000/25 + 10, FirestoreDeletes: 1500, StorageClassA: 7, Tasks: 10,
+	}, expected(r))
+}
+
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	for _, e := range functions.All() {
+		if e.Rule == nil {
+			continue
+		}
+		text, err := costs(e)
+		if err != nil || !strings.HasPrefix(text, "less than a cent a month while nothing is due, besides $0.10 for its schedule; "+
+			"about $0.08 (nam5, eur3), $0.04 in a cheap region for 100,000 documents that go") {
+			t.Errorf("%s: %q %v", e.Name, text, err)
+		}
+	}
+}
+
+// TestQuotaOfTheProject: the calls of a person count against the quota of the project that the command looks at.
+func TestQuotaOfTheProject(t *testing.T) {
+	counted := ""
+	google := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		counted = r.Header.Get("X-Goog-User-Project")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; an empty page of the log
+	}))
+	t.Cleanup(google.Close)
+	person := filepath.Join(t.TempDir(), "credentials.json")
+	text := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`
+	write(t, person, text)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", person)
+	transport := http.DefaultTransport.(*http.Transport)
+	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, google.Listener.Addr().String())
+	}
+	t.Cleanup(func() { transport.DialTLSContext = nil })
+	service, err := logging.NewService(t.Context(), asCaller(t.Context(), "logging", "demo-a")...)
+	if err == nil {
+		_, err = service.Entries.List(&logging.ListLogEntriesRequest{}).Context(t.Context()).Do()
+	}
+	if err != nil || counted != "demo-a" {
+		t.Errorf("%q, %v", counted, err)
 	}
 }

@@ -6,18 +6,21 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 type undoFlags struct {
-	apply, json, all, claims, withoutReport bool
+	apply, all, claims, withoutReport bool
 
 	only  []string
 	where string // FIELD=VALUE
@@ -35,24 +38,6 @@ func (f undoFlags) options() (restore.Options, error) {
 	}
 	o.Where = &restore.Where{Field: field, Value: value}
 	return o, nil
-}
-
-// again returns the command that does what was shown, with all that was given.
-func (f undoFlags) again(c *cobra.Command, runID string) string {
-	text := "firesweep undo --apply" + projectArg(c)
-	for _, only := range f.only {
-		text += " --only " + shellQuote(only)
-	}
-	if f.where != "" {
-		text += " --where " + shellQuote(f.where)
-	}
-	if f.claims {
-		text += " --claims"
-	}
-	if f.withoutReport {
-		text += " --without-report"
-	}
-	return text + " " + runID
 }
 
 func (a *app) undoCommand() *cobra.Command {
@@ -78,36 +63,31 @@ job deletes some.`,
   firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01
   firesweep undo --where userId=abc 5f3a9c01`,
 	}
-	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
 	c.Flags().StringVar(&f.where, "where", "", "only documents that had `FIELD=VALUE`, and theirs")
 	c.Flags().BoolVar(&f.claims, "claims", false, "give accounts their custom claims back")
 	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has no report")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first of each kind")
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
 			return wrongUse("name one run by its id, as firesweep runs and firesweep show print it")
 		}
-		runID, err := a.wholeID(c.Context(), args[0], getenv)
+		runID, err := a.wholeID(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		return a.undo(c, f, runID, getenv)
+		return a.undo(c, f, runID)
 	}
 	return c
 }
 
 // wholeID returns the id of a run that is given by its id or by the last part of that.
-func (a *app) wholeID(ctx context.Context, name string, getenv func(string) string) (string, error) {
+func (a *app) wholeID(ctx context.Context, name string) (string, error) {
 	if runIDPattern.MatchString(name) {
 		return name, nil
 	}
-	s := a.newStore(getenv)
-	defer s.close()
-	defer a.progress(ctx, doing("looking for the run"))()
-	report, err := s.find(ctx, name, a.clock())
+	report, err := a.sought(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -129,8 +109,7 @@ type takenBack struct {
 	Note   string    `json:"note,omitempty"` // of an account: its verified address and its claims
 }
 
-func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(string) string) error {
-	ctx := c.Context()
+func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -141,62 +120,50 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	}
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
-	what := map[bool]string{false: "looking at", true: "taking back"}[f.apply]
+	what := map[bool]string{false: "looking at things", true: "taking back things"}[f.apply]
 	var at far
-	o.Progress = func(done, total int) { at.set(what+" things", done, total) }
-	stop := a.progress(ctx, at.now)
+	o.Progress = func(done, total int) { at.set(what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	err = a.on(ctx, job, getenv, func(p restore.Project) error {
-		return p.Undo(ctx, runID, o, func(o restore.Outcome) error {
+	if advice.Forgets(job.Name) {
+		o.Warn("the run forgot a user, and undoing it brings that user back")
+	}
+	stop := a.progress(c.Context(), at.now)
+	err = a.on(c.Context(), job, func(p restore.Project) error {
+		return p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
 			return nil
 		})
 	}, uses...)
 	stop()
+	if errors.Is(err, restore.ErrNotInLog) {
+		return wrongUse("%w", err)
+	}
 	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
-	left := slices.ContainsFunc(t.Outcomes, func(o takenBack) bool { return o.Step == undo.Conflict || o.Step == undo.Lost })
-	switch {
-	case errors.Is(err, restore.ErrNotInLog):
-		return wrongUse("%w", err)
-	case f.json:
-		if written := a.writeJSON(t); err == nil {
-			err = written
+	again := "firesweep undo --apply" + asGiven(c, "project", "only", "where", "claims", "without-report") + " " + runID
+	said := a.show(t, func(p *printer) {
+		if err == nil || len(t.Outcomes) > 0 {
+			p.taken(t, f.all, again)
 		}
-	case err == nil || len(t.Outcomes) > 0:
-		a.printTaken(t, f, f.again(c, t.Run))
-	}
-	if err == nil && left {
-		return errSaid
-	}
-	return err
+	}, slices.ContainsFunc(t.Outcomes, func(o takenBack) bool { return o.Step == undo.Conflict || o.Step == undo.Lost }))
+	return cmp.Or(err, said)
 }
 
-// printTaken prints what came back, or would. again is the command that does it.
-func (a *app) printTaken(t taken, f undoFlags, again string) {
-	p := a.printer()
+// taken prints what came back, or would. again is the command that does it.
+func (p *printer) taken(t taken, all bool, again string) {
 	p.Say(screen.Bold, 0, 2, "%s", t.Run)
 	var rows []screen.Row
-	back, conflicts, lost, hidden := 0, 0, 0, 0
-	of := map[undo.Step]int{}
+	hidden, of := 0, map[undo.Step]int{}
 	for _, o := range t.Outcomes {
 		r := screen.Row{Cells: []string{advice.Undone(o.Step), o.Target}}
-		switch o.Step {
-		case undo.Conflict:
-			conflicts++
+		if o.Step == undo.Conflict || o.Step == undo.Lost {
 			r.Style, r.Notes = screen.Yellow, []string{o.Why}
-		case undo.Lost:
-			lost++
-			r.Style, r.Notes = screen.Yellow, []string{o.Why}
-		case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
-			back++
-		case undo.Nothing, undo.Stays:
 		}
 		if o.Note != "" {
 			r.Notes = append(r.Notes, o.Note)
 		}
-		if of[o.Step]++; of[o.Step] > listed && !f.all && o.Note == "" { // what an account may do is always shown
+		if of[o.Step]++; of[o.Step] > listed && !all && o.Note == "" { // what an account may do is always shown
 			hidden++
 			continue
 		}
@@ -207,6 +174,7 @@ func (a *app) printTaken(t taken, f undoFlags, again string) {
 		p.more(hidden, "thing")
 		p.Line("")
 	}
+	back := of[undo.Recreate] + of[undo.Revert] + of[undo.Replace] + of[undo.Remove]
 	switch {
 	case back == 0:
 		p.Say("", 2, 2, "There is nothing to bring back.")
@@ -220,10 +188,139 @@ func (a *app) printTaken(t taken, f undoFlags, again string) {
 	for _, text := range t.Warnings {
 		p.Say(screen.Yellow, 2, 2, "Warning: %s.", text)
 	}
-	if conflicts > 0 {
-		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
+	if n := of[undo.Conflict]; n > 0 {
+		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(n, "conflict"))
 	}
-	if lost > 0 {
-		p.Say(screen.Yellow, 2, 2, "%s cannot be brought back.", plural(lost, "thing"))
+	if n := of[undo.Lost]; n > 0 {
+		p.Say(screen.Yellow, 2, 2, "%s cannot be brought back.", plural(n, "thing"))
 	}
+}
+
+// foundThing is something that a run deleted or changed. docs/command.md documents it as JSON.
+type foundThing struct {
+	Run    string `json:"run"`
+	Target string `json:"target"`
+	What   string `json:"what"` // "deleted", "changed" or "created"
+	Reason string `json:"reason,omitempty"`
+}
+
+func (a *app) findCommand() *cobra.Command {
+	var since string
+	var all bool
+	c := &cobra.Command{
+		Use:   "find PATH|UID",
+		Short: "Find the runs that deleted or changed something",
+		Long: `Find the runs that deleted or changed a document, an object or an account, what
+lies below it, and whatever belongs to it: a document of which a field held the
+text, or that has it in its path. It reads every entry of the undo logs, which
+bills a read for each, and needs the role roles/datastore.viewer.`,
+		Example: `  firesweep find --project my-project posts/abc
+  firesweep find --since 2d uid-of-somebody
+  firesweep find gs://my-bucket/posts/u1/a.png`,
+	}
+	c.Flags().StringVar(&since, "since", "", "only runs that began within this `AGE`, such as 36h or 7d")
+	c.Flags().BoolVar(&all, "all", false, "list everything, not only the first things")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return wrongUse("name one document's path, object, account or id")
+		}
+		var from time.Time
+		if since != "" {
+			d, err := age(since)
+			if err != nil {
+				return wrongUse("--since is %q: it must be like 36h or 7d", since)
+			}
+			from = a.clock().Add(-d)
+		}
+		found, runs, err := a.find(c.Context(), strings.TrimSuffix(args[0], "/"), from)
+		if err != nil {
+			return err
+		}
+		return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) {
+			p.found(found, runs, args[0], all, projectArg(c))
+		}, len(found) == 0)
+	}
+	return c
+}
+
+// find looks through the undo logs of runs that began since a time, the latest first. It returns how many it looked through.
+func (a *app) find(ctx context.Context, what string, from time.Time) (found []foundThing, runs int, err error) {
+	found = []foundThing{}
+	defer a.progress(ctx, doing("looking through the undo logs"))()
+	only := func(r undo.Record) bool { return concerns(r, what) }
+	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+		logged, err := p.Logged(ctx)
+		if err != nil {
+			return err
+		}
+		for _, runID := range logged {
+			if began, ok := began(runID); ok && began.Before(from) {
+				continue
+			}
+			runs++
+			log, err := done.Of(ctx, p, runID, done.Wanted{Bucket: a.bucketOf(runID), Only: only})
+			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
+				return err
+			}
+			for _, t := range log.Things.First {
+				found = append(found, foundThing{runID, t.Target, t.What, t.Reason})
+			}
+		}
+		return nil
+	})
+	return found, runs, err
+}
+
+// began returns when a run began, by its id.
+func began(runID string) (time.Time, bool) {
+	_, begin, _ := strings.Cut(runID, "-")
+	begin, _, _ = strings.Cut(begin, "-")
+	at, err := time.Parse(idTime, begin)
+	return at, err == nil
+}
+
+// concerns reports whether a record is of something, of what is below it, or of what belongs to it.
+func concerns(r undo.Record, what string) bool {
+	if name, isObject := strings.CutPrefix(what, "gs://"); isObject {
+		_, name, _ = strings.Cut(name, "/")
+		return r.Object != nil && (under(r.Object.Name, name) || r.Object.Folder && strings.HasPrefix(name, r.Object.Name))
+	}
+	switch {
+	case r.Write != nil:
+		if under(r.Write.Path, what) || slices.Contains(strings.Split(r.Write.Path, "/"), what) {
+			return true
+		}
+		for _, v := range r.Write.Before {
+			if restore.Is(v, what) {
+				return true
+			}
+		}
+	case r.Object != nil:
+		return under(r.Object.Name, what) || slices.Contains(strings.Split(r.Object.Name, "/"), what)
+	case r.Account != nil:
+		known, err := accounts.Parse(r.Account.Data)
+		return r.Account.UID == strings.TrimPrefix(what, "account ") || err == nil && (known.Email == what || known.PhoneNumber == what)
+	}
+	return false
+}
+
+// under reports whether a name is another, or below it.
+func under(name, other string) bool { return name == other || strings.HasPrefix(name, other+"/") }
+
+func (p *printer) found(found []foundThing, runs int, what string, all bool, project string) {
+	if len(found) == 0 {
+		p.Say(screen.Yellow, 0, 2, "Nothing in the undo logs of %s concerns %s. They are kept for UNDO_DAYS, seven unless set, "+
+			"and none are with 0. Of older runs, Cloud Logging has the names, for 30 days unless you keep it longer: "+
+			"firesweep show --log RUN.", plural(runs, "run"), what)
+		return
+	}
+	var rows []screen.Row
+	for _, t := range found {
+		rows = append(rows, screen.Row{Cells: []string{t.What, t.Target}, Notes: []string{t.Run, t.Reason}})
+	}
+	p.first(all, "thing", []screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
+	p.Line("")
+	p.Say("", 2, 2, "See what was in it, and bring it back:")
+	p.Command("firesweep show --contents%s RUN TARGET", project)
+	p.Command("firesweep undo%s --only TARGET RUN", project)
 }

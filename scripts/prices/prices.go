@@ -69,3 +69,13 @@ func Dollars(amount float64) string {
 		return fmt.Sprintf("$%.2f", amount)
 	}
 }
+
+// Times returns so many times what was used.
+func Times(u usage.Usage, n float64) usage.Usage {
+	of := func(v int64) int64 { return int64(float64(v)*n + 0.5) }
+	return usage.Usage{
+		FirestoreReads: of(u.FirestoreReads), FirestoreWrites: of(u.FirestoreWrites), FirestoreDeletes: of(u.FirestoreDeletes),
+		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
+		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
+	}
+}

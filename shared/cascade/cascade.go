@@ -155,10 +155,8 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 		var err error
 		switch {
 		case a.Objects != "" || a.Account != "":
-		case deep(a):
+		case deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
-		case a.Document != "":
-			err = w.gatherDocuments(ctx, src, a, due)
 		default:
 			err = w.gatherChildren(ctx, src, a, due)
 		}
@@ -198,21 +196,6 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 func below(above string, d documents.Document) string {
 	ref := d.Ref()
 	return above + "/" + path.Base(ref.Collection) + "/" + ref.ID
-}
-
-// gatherDocuments reads the documents whose paths the items tell.
-func (w With) gatherDocuments(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
-	for _, i := range due {
-		filled, _ := w.ItemOf(i.Document)
-		found, err := w.named(ctx, src, a, filled)
-		if err != nil {
-			return err
-		}
-		for _, d := range found {
-			i.children = append(i.children, child{Document: d, path: below("", d)})
-		}
-	}
-	return nil
 }
 
 // named returns the documents that a path names, of those that there are.

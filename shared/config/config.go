@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -164,11 +165,11 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 	continueFor := Parsed(&l, "CONTINUE_FOR", "0s", "a duration from 0s to 24h, e.g. 6h", continueFor)
 	continues := continueFor > 0
 	c := Config{
-		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern, "the Firebase project's id", true),
-		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern,
+		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern.MatchString, "the Firebase project's id", true),
+		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern.MatchString,
 			"the bucket's name without gs://, e.g. my-project.firebasestorage.app", used[Storage]),
-		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern, "a Firestore database id or (default)", true),
-		Locale:   l.text("NOTIFICATION_LOCALE", "en", regexp.MustCompile(`^(ja|en)$`), "ja or en", true),
+		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern.MatchString, "a Firestore database id or (default)", true),
+		Locale:   l.text("NOTIFICATION_LOCALE", "en", regexp.MustCompile(`^(ja|en)$`).MatchString, "ja or en", true),
 
 		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
@@ -179,15 +180,15 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
 		ContinueFor:   continueFor,
-		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern, "the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
+		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern.MatchString, "the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
 
 		Shards: l.Integer("SHARDS", 1, 1, MaxShards),
 
-		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks] || continues),
-		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
-		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
+		TasksLocation: l.text("TASKS_LOCATION", "", namePattern.MatchString, "a region, e.g. asia-northeast1", used[Tasks] || continues),
+		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern.MatchString, "a Cloud Tasks queue's id", used[Tasks]),
+		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`).MatchString,
 			"a service account's e-mail address", used[Tasks] || continues),
-		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", "the worker's URL", used[Tasks]),
+		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),
 	}
 	c.NotifyURL, c.Notify = l.notify()
 	c.Originals = originalsWithin(debug.SetMemoryLimit(-1), c.MaxActions) // a negative limit changes nothing
@@ -199,7 +200,7 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 	}
 	c.DryRun = l.dryRun(c.Emulators.Any())
 	// Emulators are called at whatever port they have.
-	c.ContinueURL = l.httpURL("CONTINUE_URL", "the function's own URL", continues && !c.Emulators.Any())
+	c.ContinueURL = l.text("CONTINUE_URL", "", isHTTP, "the function's own URL, http or https", continues && !c.Emulators.Any())
 	used[Tasks] = used[Tasks] || continues
 	if c.Shards > 1 && !continues {
 		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be "+
@@ -254,18 +255,17 @@ func (l *Loader) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-func (l *Loader) text(name, otherwise string, pattern *regexp.Regexp, what string, required bool) string {
-	v := l.getenv(name)
-	if v == "" {
-		v = otherwise
-	}
-	switch {
-	case v == "" && required:
-		l.problem("%s is not set: it must be %s", name, what)
-	case v != "" && !pattern.MatchString(v):
-		l.problem("%s is %q: it must be %s", name, v, what)
-	}
-	return v
+// errForm says that a text is nothing of what it must be.
+var errForm = errors.New("it has another form")
+
+// text reads a text that is accepted; an empty one is, unless it is required.
+func (l *Loader) text(name, otherwise string, accepted func(string) bool, what string, required bool) string {
+	return Parsed(l, name, otherwise, what, func(text string) (string, error) {
+		if text == "" && !required || text != "" && accepted(text) {
+			return text, nil
+		}
+		return text, errForm
+	})
 }
 
 // dryRun reads DRY_RUN, which has no default but on emulators: a deployment that forgot it must not delete.
@@ -277,38 +277,41 @@ func (l *Loader) dryRun(emulated bool) bool {
 		}
 		return !emulated
 	}
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		l.problem("DRY_RUN is %q: it must be true or false", v)
-	}
-	return b
+	return Parsed(l, "DRY_RUN", "", "true or false", func(text string) (bool, error) {
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return b, errForm
+		}
+		return b, nil
+	})
 }
 
-// Parsed reads a variable with parse, whose error says what is wrong; what says what the value must be. The zero value is
-// returned for one that is wrong.
+// Parsed reads a variable with parse, whose error says what is wrong; what says what the value must be. It returns what parse
+// does of one that is wrong, too.
 func Parsed[T any](l *Loader, name, otherwise, what string, parse func(string) (T, error)) T {
-	v := l.getenv(name)
-	if v == "" {
-		v = otherwise
-	}
-	parsed, err := parse(v)
-	if err != nil {
-		l.problem("%s is %q: it must be %s: %s", name, v, what, err)
+	text := cmp.Or(l.getenv(name), otherwise)
+	parsed, err := parse(text)
+	switch {
+	case err != nil && text == "":
+		l.problem("%s is not set: it must be %s", name, what)
+	case errors.Is(err, errForm):
+		l.problem("%s is %q: it must be %s", name, text, what)
+	case err != nil:
+		l.problem("%s is %q: it must be %s: %s", name, text, what, err)
 	}
 	return parsed
 }
 
 // Integer reads a whole number between two limits.
 func (l *Loader) Integer(name string, otherwise, least, most int) int {
-	v := l.getenv(name)
-	if v == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		l.problem("%s is %q: it must be a whole number from %d to %d", name, v, least, most)
-	}
-	return n
+	what := fmt.Sprintf("a whole number from %d to %d", least, most)
+	return Parsed(l, name, strconv.Itoa(otherwise), what, func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return n, errForm
+		}
+		return n, nil
+	})
 }
 
 // maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
@@ -323,18 +326,9 @@ func (l *Loader) maxActions() int {
 	return n
 }
 
-func (l *Loader) httpURL(name, what string, required bool) string {
-	v := l.getenv(name)
-	if v == "" {
-		if required {
-			l.problem("%s is not set: it must be %s", name, what)
-		}
-		return ""
-	}
-	if u, err := url.Parse(v); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
-		l.problem("%s is %q: it must be an http or https URL", name, v)
-	}
-	return v
+func isHTTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
 // host returns the host:port that the first variable set holds, with or without http:// before it.

@@ -34,7 +34,7 @@ func (u SecretURL) IsSet() bool { return u != SecretURL{} }
 
 // notify reads NOTIFY_URL and NOTIFY.
 func (l *Loader) notify() (to SecretURL, when Notice) {
-	known := regexp.MustCompile(`^(failures|always|weekly)$`)
+	known := regexp.MustCompile(`^(failures|always|weekly)$`).MatchString
 	when = Notice(l.text("NOTIFY", string(Failures), known, "failures, always or weekly", true))
 	text := strings.TrimSpace(l.getenv("NOTIFY_URL")) // a secret that was made with echo ends with a new line
 	if text == "" {

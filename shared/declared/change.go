@@ -13,8 +13,11 @@ import (
 )
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
-func (c documentsOf) sweepRule() cleanup.AnyRule {
-	r := cleanup.Rule[item]{Name: "document", Reach: cleanup.Reach{Items: c.Items()}, Load: c.load, Judge: c.judge}
+func (c documentsOf) sweepRule() cleanup.AnyRule { return c.ruleOf("document", c.judge) }
+
+// ruleOf is sweepRule with another name and judgment.
+func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.Decision) cleanup.AnyRule {
+	r := cleanup.Rule[item]{Name: name, Reach: cleanup.Reach{Items: c.Items()}, Load: c.load, Judge: judge}
 	switch {
 	case !c.Deletes():
 		r.Reach.Writes = []string{c.Items()}

@@ -18,9 +18,10 @@ import (
 type documentsOf struct {
 	rule.Rule
 	keepers *keepers
+	forgets string // the uid of an account that keeps nothing, because it is forgotten; empty: none is
 }
 
-func ofDocuments(r rule.Rule) documentsOf { return documentsOf{r, &keepers{}} }
+func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }
 
 // PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000

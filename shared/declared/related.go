@@ -42,7 +42,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			switch {
 			case !ok:
 				items[i].nameless = related.Nameless()
-			case q != nil:
+			case q != nil && (q.uid == "" || q.uid != c.forgets):
 				q.item = i
 				all = append(all, q)
 			}

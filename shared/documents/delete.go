@@ -2,8 +2,8 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -61,53 +61,34 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 	defer func() { w.tellDeleted(ctx, deletions, results, unsure) }()
 	backoff := retry.Backoff()
 	for attempt := 1; ; attempt++ {
-		outcomes := make(map[int]error, len(pending))
-		for sent := 0; sent < len(pending); {
-			n := min(w.batch.Get(), len(pending)-sent)
-			maps.Copy(outcomes, w.batchDelete(ctx, deletions, pending[sent:sent+n]))
-			sent += n
+		writes := make([]*firestorepb.Write, len(pending))
+		for n, i := range pending {
+			at := timestamppb.New(deletions[i].LastUpdateTime)
+			writes[n] = &firestorepb.Write{
+				Operation:       &firestorepb.Write_Delete{Delete: w.Name(deletions[i].Path)},
+				CurrentDocument: &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: at}},
+			}
 		}
 		var again []int
-		for _, i := range pending {
-			switch err := outcomes[i]; {
-			case err == nil:
-				results[i] = nil
-			case refusedByCondition(err):
-				results[i] = ErrChanged
-				if unsure[i] {
-					results[i] = w.goneOrChanged(ctx, deletions[i].Path)
-				}
-			default:
-				results[i] = fmt.Errorf("delete %s: %w", deletions[i].Path, err)
+		for n, err := range w.BatchWrite(ctx, writes) {
+			i := pending[n]
+			switch {
+			case errors.Is(err, ErrChanged) && unsure[i]:
+				err = w.goneOrChanged(ctx, deletions[i].Path)
+			case err != nil && !errors.Is(err, ErrChanged):
 				if retry.Transient(err) {
 					unsure[i] = true
 					again = append(again, i)
 				}
+				err = fmt.Errorf("delete %s: %w", deletions[i].Path, err)
 			}
+			results[i] = err
 		}
 		pending = again
 		if len(pending) == 0 || attempt == retry.Attempts || gax.Sleep(ctx, backoff.Pause()) != nil {
 			return results
 		}
 	}
-}
-
-// batchDelete sends one BatchWrite for the pending deletions and returns the outcome of each by its index.
-func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending []int) map[int]error {
-	writes := make([]*firestorepb.Write, len(pending))
-	for n, i := range pending {
-		writes[n] = &firestorepb.Write{
-			Operation: &firestorepb.Write_Delete{Delete: w.Name(deletions[i].Path)},
-			CurrentDocument: &firestorepb.Precondition{
-				ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(deletions[i].LastUpdateTime)},
-			},
-		}
-	}
-	outcomes := make(map[int]error, len(pending))
-	for n, err := range w.batchWrite(ctx, writes) {
-		outcomes[pending[n]] = err
-	}
-	return outcomes
 }
 
 // goneOrChanged is for a deletion that failed its precondition after an attempt of unknown outcome. If the document is gone,

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -25,9 +24,9 @@ import (
 func (w Writer) Exchange(
 	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
 ) (at time.Time, err error) {
-	ref := w.c.firestore.Doc(path)
-	if ref == nil {
-		return time.Time{}, fmt.Errorf("%q is not a document's path", path)
+	ref, err := w.c.doc(path)
+	if err != nil {
+		return at, err
 	}
 	// Another writer was faster, so somebody made progress: that does not count as an attempt of retry.
 	err = retry.Do(ctx, func(ctx context.Context) error {
@@ -66,11 +65,7 @@ func (w Writer) exchange(
 	switch {
 	case len(fields) == 0:
 	case found:
-		updates := make([]firestore.Update, 0, len(fields))
-		for field, value := range fields {
-			updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
-		}
-		b.Update(ref, updates, firestore.LastUpdateTime(d.UpdateTime))
+		b.Update(ref, updates(fields), firestore.LastUpdateTime(d.UpdateTime))
 	default:
 		b.Create(ref, fields)
 	}

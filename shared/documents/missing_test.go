@@ -34,10 +34,9 @@ func TestMissing(t *testing.T) {
 	}{
 		{"none", func(int) bool { return false }, 3},
 		{"all", func(int) bool { return true }, 3},
-		// Counts of five halves of thirty ids, and one of the missing id by itself.
-		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*6},
-		// Counts of five groups of five, and a read for each document of a group that exists.
-		{"three of two groups", func(i int) bool { return i >= 53 && i < 56 }, 3 + 5 + 3 + 4},
+		// Counts of six groups of five, and a read for each document of a group that exists.
+		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*(6+4)},
+		{"three of two groups", func(i int) bool { return i >= 53 && i < 56 }, 3 + 6 + 3 + 4},
 		{"six", func(i int) bool { return i < 6 }, 3 + 24},
 		{"every other", func(i int) bool { return i%2 == 0 }, 3 + 45},
 	}

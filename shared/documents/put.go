@@ -30,26 +30,25 @@ func (w Writer) Put(ctx context.Context, writes []Write) error {
 
 // batch is a commit without a transaction. What its writes depend on, their preconditions say.
 type batch struct {
-	c *firestore.Client
+	c *Client
 	// The client calls its WriteBatch deprecated in favor of transactions, which take a further request, and of BulkWriter, whose
 	// writes are each on their own.
 	*firestore.WriteBatch
 }
 
 func (w Writer) newBatch() batch {
-	return batch{c: w.c.firestore, WriteBatch: w.c.firestore.Batch()} //nolint:staticcheck // see [batch]
+	return batch{c: w.c, WriteBatch: w.c.firestore.Batch()} //nolint:staticcheck // see [batch]
 }
 
 // add adds a write that may be repeated. data is what [Set] writes.
 func (b batch) add(op Op, path string, data any) error {
-	ref := b.c.Doc(path)
-	if ref == nil {
-		return fmt.Errorf("%q is not a document's path", path)
-	}
-	switch op {
-	case Set:
+	ref, err := b.c.doc(path)
+	switch {
+	case err != nil:
+		return err
+	case op == Set:
 		b.Set(ref, data)
-	case Delete:
+	case op == Delete:
 		b.Delete(ref)
 	default:
 		return fmt.Errorf("%s %s: only %s and %s may be repeated: this is a bug", op, path, Set, Delete)

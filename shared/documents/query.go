@@ -203,6 +203,29 @@ func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
 	return nil, fmt.Errorf("%q is not a document's path", path)
 }
 
+// docs returns the references to documents.
+func (c *Client) docs(paths []string) (refs []*firestore.DocumentRef, err error) {
+	refs = make([]*firestore.DocumentRef, len(paths))
+	for i, path := range paths {
+		if refs[i], err = c.doc(path); err != nil {
+			return nil, err
+		}
+	}
+	return refs, nil
+}
+
+// found returns the documents of snapshots, by path.
+func found(all []*firestore.DocumentSnapshot) map[string]Document {
+	there := make(map[string]Document, len(all))
+	for _, s := range all {
+		if s.Exists() {
+			d := documentOf(s)
+			there[d.Path] = d
+		}
+	}
+	return there
+}
+
 // Get reads one document; found is false if there is none.
 func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, err error) {
 	ref, err := r.c.doc(path)
@@ -232,32 +255,19 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 
 // GetAll reads documents in one request and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
-	refs := make([]*firestore.DocumentRef, len(paths))
-	for i, path := range paths {
-		var err error
-		if refs[i], err = r.c.doc(path); err != nil {
-			return nil, err
-		}
-	}
-	found := make(map[string]Document, len(paths))
-	if len(paths) == 0 {
-		return found, nil
+	refs, err := r.c.docs(paths)
+	if err != nil || len(paths) == 0 {
+		return nil, err
 	}
 	var snapshots []*firestore.DocumentSnapshot
-	err := retry.Do(ctx, func(ctx context.Context) (err error) {
+	err = retry.Do(ctx, func(ctx context.Context) (err error) {
 		snapshots, err = r.c.firestore.GetAll(ctx, refs)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
 	}
-	for _, s := range snapshots {
-		if s.Exists() {
-			d := documentOf(s)
-			found[d.Path] = d
-		}
-	}
-	return found, nil
+	return found(snapshots), nil
 }
 
 func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {

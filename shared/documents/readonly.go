@@ -2,13 +2,28 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"path"
+	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
+
+// ReadOnly returns dial options for [Open] that allow only requests that read, and refuse all others before they are sent.
+// The error's code is PermissionDenied, as with credentials that may not write.
+func ReadOnly() []grpc.DialOption { return wire.DialOptions(reading{}.begin) }
+
+// ReadOnlyAt is [ReadOnly] for the database as it was at t. Firestore answers FailedPrecondition where t is older than what it
+// keeps: an hour, or seven days where point-in-time recovery is on. In the latter case t must be a whole minute if it is older
+// than an hour.
+func ReadOnlyAt(t time.Time) []grpc.DialOption {
+	return wire.DialOptions(reading{at: timestamppb.New(t)}.begin)
+}
 
 // readMethods are Firestore's requests that only read. Any other counts as a write.
 var readMethods = map[string]bool{
@@ -16,32 +31,37 @@ var readMethods = map[string]bool{
 	"RunQuery": true, "RunAggregationQuery": true,
 }
 
-// ReadOnly returns dial options for [Open] that allow only requests that read, and refuse all others before they are sent.
-// The error's code is PermissionDenied, as with credentials that may not write.
-func ReadOnly() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(
-			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-				opts ...grpc.CallOption) error {
-				if err := refuseWrite(method); err != nil {
-					return err
-				}
-				return invoke(ctx, method, req, reply, cc, opts...)
-			}),
-		grpc.WithChainStreamInterceptor(
-			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer,
-				opts ...grpc.CallOption) (grpc.ClientStream, error) {
-				if err := refuseWrite(method); err != nil {
-					return nil, err
-				}
-				return open(ctx, d, cc, method, opts...)
-			}),
+// reading is a request that only reads, of the past if it has a time.
+type reading struct{ at *timestamppb.Timestamp }
+
+func (r reading) begin(_ context.Context, method string) (wire.Request, error) {
+	if name := path.Base(method); !readMethods[name] {
+		return nil, status.Errorf(codes.PermissionDenied, "the request %s was not sent: this connection only reads", name)
 	}
+	return r, nil
 }
 
-func refuseWrite(method string) error {
-	if name := path.Base(method); !readMethods[name] {
-		return status.Error(codes.PermissionDenied, fmt.Sprintf("the request %s was not sent: this connection only reads", name))
+// Send implements [wire.Request].
+func (r reading) Send(message any) error {
+	if r.at == nil {
+		return nil
+	}
+	switch m := message.(type) {
+	case *firestorepb.GetDocumentRequest:
+		m.ConsistencySelector = &firestorepb.GetDocumentRequest_ReadTime{ReadTime: r.at}
+	case *firestorepb.BatchGetDocumentsRequest:
+		m.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_ReadTime{ReadTime: r.at}
+	case *firestorepb.ListDocumentsRequest:
+		m.ConsistencySelector = &firestorepb.ListDocumentsRequest_ReadTime{ReadTime: r.at}
+	case *firestorepb.ListCollectionIdsRequest:
+		m.ConsistencySelector = &firestorepb.ListCollectionIdsRequest_ReadTime{ReadTime: r.at}
+	case *firestorepb.RunQueryRequest:
+		m.ConsistencySelector = &firestorepb.RunQueryRequest_ReadTime{ReadTime: r.at}
+	case *firestorepb.RunAggregationQueryRequest:
+		m.ConsistencySelector = &firestorepb.RunAggregationQueryRequest_ReadTime{ReadTime: r.at}
 	}
 	return nil
 }
+
+// Receive implements [wire.Request].
+func (reading) Receive(_ any, err error) error { return err }

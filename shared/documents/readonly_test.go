@@ -1,8 +1,11 @@
 package documents_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -11,46 +14,76 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 )
 
+// TestReadOnly: every way to read shows what there is, or was at a time, and nothing can be written.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
-	p.Set(t, "reports/one", map[string]any{"status": "reviewed"})
-	c, err := documents.Open(t.Context(), documents.Database{
-		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"],
-	}, documents.ReadOnly()...)
+	p.Set(t, "reports/changed", map[string]any{"status": "before"})
+	p.Set(t, "reports/deleted", map[string]any{"status": "before"})
+	_, now, _ := open(t, p)
+	none, _, err := now.Reader().Get(t.Context(), "reports/none")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	reports := documents.Query{Collection: "reports"}
-	if _, found, err := c.Reader().Get(t.Context(), "reports/one"); err != nil || !found {
-		t.Errorf("get: found %t, %v", found, err)
-	}
-	if n, err := c.Reader().Count(t.Context(), reports); err != nil || n != 1 {
-		t.Errorf("count: %d, %v", n, err)
-	}
-	found, err := c.Reader().First(t.Context(), reports, "", 10)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("query: %d, %v", len(found), err)
-	}
-	w := c.Writer(pace.NewRate())
-	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) {
-		return map[string]any{"lease": nil}, nil, nil
-	})
-	for name, err := range map[string]error{
-		"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
-		"exchange":    exchanged,
-		"transaction": w.Transact(t.Context(), nil),
+	p.Set(t, "reports/changed", map[string]any{"status": "after"})
+	p.Set(t, "reports/created", map[string]any{"status": "after"})
+	p.Delete(t, "reports/deleted")
+	for name, tt := range map[string]struct {
+		dial    []grpc.DialOption
+		changed string
+		there   map[string]bool // of the reports
+	}{
+		"now":     {documents.ReadOnly(), "after", map[string]bool{"changed": true, "created": true}},
+		"earlier": {documents.ReadOnlyAt(none.ReadTime), "before", map[string]bool{"changed": true, "deleted": true}},
 	} {
-		if status.Code(err) != codes.PermissionDenied {
-			t.Errorf("%s: %v, want PermissionDenied", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, err := documents.Open(t.Context(), documents.Database{
+				Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"],
+			}, tt.dial...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			r, all := c.Reader(), documents.Query{Collection: "reports"}
+			if d, _, err := r.Get(t.Context(), "reports/changed"); err != nil || d.Data["status"] != tt.changed {
+				t.Errorf("get: %v, %v", d.Data, err)
+			}
+			if n, err := r.Count(t.Context(), all); err != nil || n != 2 {
+				t.Errorf("count: %d, %v", n, err)
+			}
+			found, err := r.First(t.Context(), all, "", 10)
+			got := map[string]bool{}
+			for _, d := range found {
+				got[d.ID()] = true
+			}
+			if diff := cmp.Diff(tt.there, got); err != nil || diff != "" {
+				t.Fatalf("query (-want +got): %v\n%s", err, diff)
+			}
+			missing, err := r.Missing(t.Context(), "reports", []string{"changed", "created", "deleted"})
+			if err != nil || len(missing) != 1 || tt.there[missing[0]] {
+				t.Errorf("missing: %v, %v", missing, err)
+			}
+			w := c.Writer(pace.NewRate())
+			_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{},
+				func(documents.Document, bool) (fields, also map[string]any, _ error) {
+					return map[string]any{"lease": nil}, nil, nil
+				})
+			for name, err := range map[string]error{
+				"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
+				"exchange":    exchanged,
+				"transaction": w.Transact(t.Context(), func(context.Context, *documents.Transaction) error { return nil }),
+			} {
+				if status.Code(err) != codes.PermissionDenied {
+					t.Errorf("%s: %v, want PermissionDenied", name, err)
+				}
+			}
+		})
 	}
-	if left := p.Documents(t, "reports"); len(left) != 1 {
+	if left := p.Documents(t, "reports"); len(left) != 2 {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -91,11 +91,15 @@ func (t *Transaction) Delete(path string) error {
 
 // Update writes top-level fields of a document that must exist. The value [DeleteField] removes a field.
 func (t *Transaction) Update(path string, data map[string]any) error {
-	updates := make([]firestore.Update, 0, len(data))
+	return t.write(Update, path, func(ref *firestore.DocumentRef) error { return t.tx.Update(ref, updates(data)) })
+}
+
+func updates(data map[string]any) []firestore.Update {
+	all := make([]firestore.Update, 0, len(data))
 	for field, value := range data {
-		updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
+		all = append(all, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
 	}
-	return t.write(Update, path, func(ref *firestore.DocumentRef) error { return t.tx.Update(ref, updates) })
+	return all
 }
 
 // Values that Firestore replaces: DeleteField removes the field in [Transaction.Update]; ServerTimestamp becomes the time of

@@ -96,27 +96,26 @@ func (t *Transaction) Apply(writes []Write) error {
 
 // GetAll reads documents in one request and returns those that exist.
 func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
-	found := make(map[Ref]Document, len(refs))
+	there := make(map[Ref]Document, len(refs))
 	if len(refs) == 0 {
-		return found, nil
+		return there, nil
 	}
-	docs := make([]*firestore.DocumentRef, len(refs))
+	paths := make([]string, len(refs))
 	for i, r := range refs {
-		var err error
-		if docs[i], err = t.w.c.doc(r.Path()); err != nil {
-			return nil, err
-		}
+		paths[i] = r.Path()
+	}
+	docs, err := t.w.c.docs(paths)
+	if err != nil {
+		return nil, err
 	}
 	snapshots, err := t.tx.GetAll(docs)
 	if err != nil {
-		return nil, fmt.Errorf("read %s and %d more: %w", refs[0].Path(), len(refs)-1, err)
+		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
 	}
-	for i, s := range snapshots {
-		if s.Exists() {
-			found[refs[i]] = documentOf(s)
-		}
+	for _, d := range found(snapshots) {
+		there[d.Ref()] = d
 	}
-	return found, nil
+	return there, nil
 }
 
 // Contended reports whether a commit failed because others wrote to documents that it had read.

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
@@ -100,9 +98,7 @@ func TestAnnouncedLines(t *testing.T) {
 				ctx, body = tt.setup(f)
 			}
 			f.PostContext(ctx, t, body)
-			if diff := cmp.Diff(tt.want, ownLines(t, f)); diff != "" {
-				t.Errorf("the job's lines (-want +got):\n%s", diff)
-			}
+			enginetest.Want(t, "the job's lines", tt.want, ownLines(t, f))
 		})
 	}
 }

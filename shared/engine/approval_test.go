@@ -206,17 +206,9 @@ func TestAnApprovedPlanLeavesOthersWork(t *testing.T) {
 	f.Put(t, "files/f", nil, nil)
 	a := approvalOf(t, f)
 	a.Items = a.Items[:1]
-	refuses := true
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if refuses {
-				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	refuses := refuseStorage(f, "")
 	enginetest.Want(t, "status of the run before", report.Failed, f.Run(t, "").Status)
-	refuses = false
+	*refuses = false
 	todos := len(f.Documents(t, "cleanupJobs/testJob/cleanupTodo"))
 	if todos == 0 {
 		t.Fatal("nothing is left to do: this proves nothing")

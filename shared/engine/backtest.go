@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents/past"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -36,7 +36,7 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.R
 	}
 	plan := PlanOptions{Now: o.At, Force: true, Versions: true, Meter: cmp.Or(o.Meter, new(usage.Meter))}
 	uses := []config.Backend{config.Firestore}
-	then, closeThen, err := f.reading(ctx, plan, uses, past.At(o.At)...)
+	then, closeThen, err := f.reading(ctx, plan, uses, documents.ReadOnlyAt(o.At)...)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"

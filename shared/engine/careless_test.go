@@ -6,14 +6,10 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -31,34 +27,13 @@ func TestStopEndsAChain(t *testing.T) {
 	}
 	s.Hooks.BeforeApply = func() {
 		id, _ := stateOf(t, s.Function).Holder()
-		if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
-			t.Error(err)
-		}
-		s.seconds.Add(6)
+		s.stop(t, id)
 	}
 	s.call(t, "")
 	enginetest.Want(t, "tasks", 0, s.deliver(t))
-	got := s.report(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "stopped", true, got.Stopped)
 	enginetest.Want(t, "continued", false, got.Continued)
-}
-
-// TestLimitCountsWhatOthersReserveMeanwhile: what a shard may do is known when it reserves, not when it begins.
-func TestLimitCountsWhatOthersReserveMeanwhile(t *testing.T) {
-	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.Env["MAX_ACTIONS"] = "15"
-	s.call(t, "")
-	id, inside := s.whole(t).RunID, false
-	s.began = func(string) error { // another shard runs while this one plans
-		if !inside {
-			inside = true
-			s.call(t, "", s.shardTask(id, 3)...)
-		}
-		return nil
-	}
-	s.call(t, "", s.shardTask(id, 1)...)
-	enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 }
 
 // TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.
@@ -86,16 +61,13 @@ func TestLostAnswersWithoutUndo(t *testing.T) {
 	f.Env["UNDO_DAYS"] = "0"
 	f.Set(t, "things/a", map[string]any{"n": int64(0)})
 	f.Set(t, "notes/a", map[string]any{})
-	lost := false
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		if err := send(); err != nil || lost || writesOf(r)["set cleanupTodo"] == 0 {
-			return err
-		}
-		lost = true
-		return status.Error(codes.Unavailable, "the connection broke")
+	todos := 0
+	loseAnswers(f, func(_ int, r *firestorepb.CommitRequest) bool {
+		todos += writesOf(r)["set cleanupTodo"]
+		return todos == 1 && writesOf(r)["set cleanupTodo"] == 1
 	})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("count", 1))
-	enginetest.Want(t, "an answer was lost", true, lost)
+	enginetest.Want(t, "commits that left something to do", 1, todos)
 	enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
 	enginetest.Want(t, "notes", 0, len(f.Documents(t, "notes")))
 }

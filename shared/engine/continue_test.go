@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,8 +18,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -83,6 +86,45 @@ func (s *slow) call(t *testing.T, body string, headers ...string) (status int) {
 	return response.StatusCode
 }
 
+// wantCall calls the function, and checks the answer and how many things are left then.
+func (s *slow) wantCall(t *testing.T, status, things int, body string, headers ...string) {
+	t.Helper()
+	enginetest.Want(t, "answer", status, s.call(t, body, headers...))
+	enginetest.Want(t, "left", things, len(left(t, s.Function)))
+}
+
+// nextNight calls the function for the next schedule time.
+func (s *slow) nextNight(t *testing.T, body string) int {
+	t.Helper()
+	return s.call(t, body, "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+}
+
+// wantTasks delivers what is handed over, and checks how many tasks there were and how many things are left.
+func (s *slow) wantTasks(t *testing.T, tasks, things int) {
+	t.Helper()
+	enginetest.Want(t, "tasks", tasks, s.deliver(t))
+	enginetest.Want(t, "left", things, len(left(t, s.Function)))
+}
+
+// deliverAgain delivers what Cloud Tasks tries again, too.
+func (s *slow) deliverAgain(t *testing.T) int {
+	t.Helper()
+	n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour))
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+// stop tells a run to stop, and lets so much time pass that it looks.
+func (s *slow) stop(t *testing.T, run string) {
+	t.Helper()
+	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", run, s.Clock()); err != nil {
+		t.Error(err)
+	}
+	s.seconds.Add(6)
+}
+
 // deliver delivers what is handed over, and what that hands over, and returns how many tasks there were.
 func (s *slow) deliver(t *testing.T) int {
 	t.Helper()
@@ -103,12 +145,6 @@ func (s *slow) reports(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// report returns the report of the one run that was saved.
-func (s *slow) report(t *testing.T) *report.Report {
-	t.Helper()
-	return onlyReport(t, s.Function)
-}
-
 // onlyReport returns the report of the one run that was saved.
 func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	t.Helper()
@@ -116,14 +152,17 @@ func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	if len(runs) != 1 {
 		t.Fatalf("%d runs are saved, want one", len(runs))
 	}
-	for id, data := range runs {
-		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rep
+	return reportOf(t, f, slices.Collect(maps.Keys(runs))[0])
+}
+
+// reportOf returns the report of a run that was saved.
+func reportOf(t *testing.T, f *enginetest.Function, id string) *report.Report {
+	t.Helper()
+	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: f.Documents(t, "cleanupRuns")[id]})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	return rep
 }
 
 // task returns the header of the task that continues a run after a call.
@@ -137,16 +176,14 @@ func (s *slow) alerts(t *testing.T) []map[string]any {
 func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 9)
-	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 7 {
-		t.Fatalf("%d, %v left", code, left(t, s.Function))
-	}
+	s.wantCall(t, http.StatusOK, 7, "")
 	if n := s.deliver(t); n != 5 {
 		t.Errorf("%d tasks, want 5", n)
 	}
 	if rest := left(t, s.Function); len(rest) != 0 {
 		t.Errorf("%v left", rest)
 	}
-	rep := s.report(t)
+	rep := onlyReport(t, s.Function)
 	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete thing", 9))
 	enginetest.Want(t, "scanned", 0, rep.Scanned)
 	enginetest.Want(t, "continued", false, rep.Continued)
@@ -180,28 +217,14 @@ func TestContinuesOnce(t *testing.T) {
 	if n := len(left(t, s.Function)); n != 5 {
 		t.Fatalf("%d left, want 5", n)
 	}
-	if code := s.call(t, "", again...); code != http.StatusOK || len(left(t, s.Function)) != 5 {
-		t.Errorf("%d, %d left: the task of a run that another went on with did something", code, len(left(t, s.Function)))
-	}
-	if n := s.deliver(t); n != 5 || len(left(t, s.Function)) != 0 { // that task, and the chain of four
-		t.Errorf("%d tasks, %d left; want 5, 0", n, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 5, "", again...)
+	s.wantTasks(t, 5, 0)
 	seed(t, s.Function, 3)
 	for _, id := range []string{first, s.reports(t)[1]["runId"].(string), "testJob-none"} {
 		again := task(id, id)
-		if code := s.call(t, "", again...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
-			t.Errorf("%s: %d, %d left, want 200 and 3: the pass is over", id, code, len(left(t, s.Function)))
-		}
+		s.wantCall(t, http.StatusOK, 3, "", again...)
 	}
-	skipped := 0
-	for _, line := range s.LogLines(t) {
-		if strings.HasPrefix(line["message"].(string), "testJob skipped: it was to continue run testJob-") {
-			skipped++
-		}
-	}
-	if skipped != 5 {
-		t.Errorf("the log tells of %d tasks that came too late, want 5", skipped)
-	}
+	enginetest.Want(t, "tasks that came too late", 5, len(linesWith(t, s.Function, "testJob skipped: it was to continue run testJob-")))
 }
 
 // TestContinuesAfterAFailure: a run that answers 500 has its task delivered again, and that continues where it ended.
@@ -209,9 +232,7 @@ func TestContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 5)
 	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(1))
-	if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 3 {
-		t.Fatalf("%d, %v left", code, left(t, s.Function))
-	}
+	s.wantCall(t, http.StatusInternalServerError, 3, "")
 	lines := s.Summaries(t)
 	if line := lines[len(lines)-1]; line["severity"] != "ERROR" || !strings.Contains(line["problem"].(string), "hand over what is left testJob: ") {
 		t.Errorf("summary %v", line)
@@ -237,9 +258,7 @@ func TestAFailureThatContinuesIsNotTriedAgain(t *testing.T) {
 		}
 		return plan(ctx, p)
 	}
-	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 1 {
-		t.Fatalf("%d, %v left", code, left(t, s.Function))
-	}
+	s.wantCall(t, http.StatusOK, 1, "")
 	if line := s.Summaries(t)[0]; line["severity"] != "ERROR" {
 		t.Errorf("summary %v", line)
 	}
@@ -263,12 +282,8 @@ func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 	}
 	reports := s.reports(t)
 	first, second := reports[0]["runId"].(string), reports[1]["runId"].(string)
-	if code := s.call(t, "", task(first, first)...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
-		t.Fatalf("%d, %v left: the second run was none of the first's", code, left(t, s.Function))
-	}
-	if code := s.call(t, "", task(second, second)...); code != http.StatusOK || len(left(t, s.Function)) != 1 {
-		t.Fatalf("%d, %v left", code, left(t, s.Function))
-	}
+	s.wantCall(t, http.StatusOK, 3, "", task(first, first)...)
+	s.wantCall(t, http.StatusOK, 1, "", task(second, second)...)
 	if code := s.call(t, "", task(second, second)...); code != http.StatusOK || len(left(t, s.Function)) != 0 { // delivered once more
 		t.Fatalf("%d, %v left", code, left(t, s.Function))
 	}
@@ -293,9 +308,7 @@ func TestContinuesAsLongAsItIsTold(t *testing.T) {
 	s := newSlow(t, 20)
 	s.Env["CONTINUE_FOR"] = "450s" // the third run ends then
 	s.call(t, "")
-	if n := s.deliver(t); n != 2 || len(left(t, s.Function)) != 14 {
-		t.Errorf("%d tasks, %d left; want 2, 14", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, 2, 14)
 	alerts := s.alerts(t)
 	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it has continued since 2026-01-10T15:00:00Z, and CONTINUE_FOR allows no longer") {
 		t.Errorf("alerts %v", alerts)
@@ -313,9 +326,7 @@ func TestStopsWhereItGetsNowhere(t *testing.T) {
 	s := newSlow(t, 5)
 	s.Hooks.BeforeApply = func() { s.seconds.Add(300) }
 	s.call(t, "")
-	if n := s.deliver(t); n != 0 || len(left(t, s.Function)) != 5 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, 0, 5)
 	alerts := s.alerts(t)
 	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it made no progress") {
 		t.Errorf("alerts %v", alerts)
@@ -338,7 +349,7 @@ func TestLimitHoldsForAllThatContinues(t *testing.T) {
 		t.Errorf("%v: %s", last["status"], problem)
 	}
 	s.Env["MAX_ACTIONS"] = "6"
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	s.nextNight(t, "")
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 4 || len(left(t, s.Function)) != 0 { // one is the aborted one, tried again, which answers 200
 		t.Errorf("%d tasks, %d left: the next scheduled run has the limit for itself", n, len(left(t, s.Function)))
 	}
@@ -423,7 +434,7 @@ func TestLimitHoldsForRunsThatAreKilled(t *testing.T) {
 	killed = false
 	enginetest.Want(t, "answer to the retry", http.StatusConflict, s.call(t, ""))
 	s.Env["CONTINUE_FOR"] = "0s"
-	enginetest.Want(t, "answer of the next night", http.StatusOK, s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)))
+	enginetest.Want(t, "answer of the next night", http.StatusOK, s.nextNight(t, ""))
 	enginetest.Want(t, "things left", 5, len(left(t, s.Function)))
 }
 
@@ -432,9 +443,7 @@ func TestTaskThatContinuesNothing(t *testing.T) {
 	s := newSlow(t, 3)
 	s.Env["MAX_ACTIONS"] = "1"
 	for _, body := range []string{"", `{"force":true,"dryRun":false}`} {
-		if code := s.call(t, body, "X-CloudTasks-QueueName", "testJob-continue"); code != http.StatusBadRequest || len(left(t, s.Function)) != 3 {
-			t.Errorf("%q: %d, %d left; want 400, 3", body, code, len(left(t, s.Function)))
-		}
+		s.wantCall(t, http.StatusBadRequest, 3, body, "X-CloudTasks-QueueName", "testJob-continue")
 	}
 }
 

@@ -2,18 +2,24 @@ package engine_test
 
 import (
 	"context"
+	"net/http"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // unary disturbs the unary requests of one method; n counts them from 1.
@@ -65,7 +71,7 @@ func loseFirstAnswer(method string) grpc.DialOption {
 	return unary(method, func(n int, send func() error) error {
 		err := send()
 		if n == 1 && err == nil {
-			return status.Error(codes.Unavailable, "the connection broke")
+			return lost
 		}
 		return err
 	})
@@ -99,6 +105,92 @@ func (s besidesPins) SendMsg(m any) error {
 		s.f()
 	}
 	return s.ClientStream.SendMsg(m)
+}
+
+// lost is an answer that does not come.
+var lost = status.Error(codes.Unavailable, "the connection broke")
+
+// loseAnswers makes the commits for which is returns true, and says that their answers are lost; n counts commits from 1.
+func loseAnswers(f *enginetest.Function, is func(n int, r *firestorepb.CommitRequest) bool) {
+	f.OnCommit(func(n int, r *firestorepb.CommitRequest, send func() error) error {
+		if err := send(); err != nil || !is(n, r) {
+			return err
+		}
+		return lost
+	})
+}
+
+// onStorage disturbs the requests to Cloud Storage.
+func onStorage(f *enginetest.Function, disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) {
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// refuseStorage has Cloud Storage refuse to delete what ends with a text, until what is returned says false.
+func refuseStorage(f *enginetest.Function, suffix string) (refuses *bool) {
+	refuses = new(true)
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if *refuses && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, suffix) {
+			return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+		}
+		return send()
+	})
+	return refuses
+}
+
+// hold puts an object under a hold, or releases it. Without the embedded Storage, which alone imitates holds, the test is skipped.
+func hold(t *testing.T, f *enginetest.Function, name string, held bool) {
+	t.Helper()
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	if _, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lateClock has a function's time be up once what is returned says so.
+func lateClock(f *enginetest.Function) *atomic.Bool {
+	var late atomic.Bool
+	f.Clock = func() time.Time {
+		if late.Load() {
+			return start.Add(f.Timeout)
+		}
+		return start
+	}
+	return &late
+}
+
+// has fails the test unless a text holds a part of it.
+func has(t *testing.T, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%v, want it to hold %q", text, part)
+	}
+}
+
+// begins fails the test unless a text begins with a part of it.
+func begins(t *testing.T, text, part string) {
+	t.Helper()
+	if !strings.HasPrefix(text, part) {
+		t.Errorf("%v, want it to begin with %q", text, part)
+	}
+}
+
+// onlyFailure returns the failure of a run that has no other.
+func onlyFailure(t *testing.T, got *report.Report) report.Failure {
+	t.Helper()
+	if len(got.Failures) != 1 {
+		t.Fatalf("%s, failures %v, want one", got.Status, got.Failures)
+	}
+	return got.Failures[0]
 }
 
 // counter counts connections.

@@ -41,21 +41,19 @@ var albums = cleanup.Rule[cleanup.Subject]{
 // beforeDeletes calls f with the name of each object right before the request to delete it is sent.
 func beforeDeletes(f *enginetest.Function, call func(object string)) {
 	var mu sync.Mutex
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodDelete {
-				_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/o/")
-				name, err := url.PathUnescape(escaped)
-				if err != nil {
-					return nil, err
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				call(name)
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if r.Method == http.MethodDelete {
+			_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/o/")
+			name, err := url.PathUnescape(escaped)
+			if err != nil {
+				return nil, err
 			}
-			return base.RoundTrip(r)
-		})
-	}
+			mu.Lock()
+			defer mu.Unlock()
+			call(name)
+		}
+		return send()
+	})
 }
 
 func relabel(t *testing.T, f *enginetest.Function, name string, metadata map[string]string) {

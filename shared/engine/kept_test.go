@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -90,9 +89,7 @@ func TestCountKept(t *testing.T) {
 					named = append(named, target)
 				}
 			}
-			if diff := cmp.Diff(tt.named, named); diff != "" {
-				t.Errorf("named (-want +got):\n%s", diff)
-			}
+			enginetest.Want(t, "named", tt.named, named)
 			if warnings != tt.warnings {
 				t.Errorf("%d warnings, want %d", warnings, tt.warnings)
 			}
@@ -250,12 +247,8 @@ func TestUndatedAreNamedWithinBounds(t *testing.T) {
 	if len(said) != 2 {
 		t.Fatalf("said %v, want %d", said, 2)
 	}
-	if !strings.Contains(said[1], "0 of 1 are named") {
-		t.Errorf("%v, want it to hold %q", said[1], "0 of 1 are named")
-	}
-	if !strings.Contains(said[1], "not among the first 1") {
-		t.Errorf("%v, want it to hold %q", said[1], "not among the first 1")
-	}
+	has(t, said[1], "0 of 1 are named")
+	has(t, said[1], "not among the first 1")
 	// The lease; three counts of 1 read each, then three of 3, 3 and 1; both ends of two indexes, of which the first is
 	// empty; and at most 2000 to name.
 	if reads := got.Usage.FirestoreReads; reads > 1+3+7+4+2000 || reads < 1500 {
@@ -279,9 +272,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
 	enginetest.Want(t, "kept", 0, len(got.Kept))
-	if diff := cmp.Diff([]string{"things", "no/collection"}, got.NotCounted); diff != "" {
-		t.Errorf("not counted (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "not counted", []string{"things", "no/collection"}, got.NotCounted)
 	if n := f.Request.Count("RunAggregationQuery"); n != 2*3 {
 		t.Errorf("%d counts sent, want one attempt each", n)
 	}

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,12 +50,7 @@ func TestKilledRunIsFound(t *testing.T) {
 	if at := f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"]; at != killed.StartedAt.Add(report.RunRetention) {
 		t.Errorf("it is kept until %v", at)
 	}
-	said := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
-		return line["severity"] == "WARNING" && strings.Contains(line["message"].(string), "found that run "+killed.RunID+" was killed")
-	})
-	if !said {
-		t.Error("no line says so")
-	}
+	enginetest.Want(t, "severity", any("WARNING"), oneLine(t, f, "found that run "+killed.RunID+" was killed")["severity"])
 }
 
 // TestKilledRunThatLives saves its own report in the end, which knows more.

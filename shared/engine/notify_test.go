@@ -98,7 +98,7 @@ func TestOneMessageForAllCalls(t *testing.T) {
 		t.Fatalf("%d tasks, want a chain", n)
 	}
 	c.mu.Lock()
-	if len(c.heard) != 1 || c.heard[0].Runs[0].RunID != s.report(t).RunID || c.heard[0].Runs[0].Actions["delete thing"].Done != 5 {
+	if len(c.heard) != 1 || c.heard[0].Runs[0].RunID != onlyReport(t, s.Function).RunID || c.heard[0].Runs[0].Actions["delete thing"].Done != 5 {
 		t.Errorf("%+v", c.heard)
 	}
 	c.mu.Unlock()

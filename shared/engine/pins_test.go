@@ -126,3 +126,31 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAnInterruptedRunLeftIsKeptIfPinned: an operator pins what a run that was killed has left to delete. It stays until it is
+// released, which is no failure, and nothing else does.
+func TestWhatAnInterruptedRunLeftIsKeptIfPinned(t *testing.T) {
+	t.Parallel()
+	f := reachFunction(t)
+	for _, name := range []string{"files/a", "files/b", "crates/gone/a"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	f.SignUp(t, "p1", "p2")
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"),
+		enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"),
+		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
+	pinned := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
+	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: pinned})
+	foretold := f.Run(t, `{"dryRun":true}`).Plan[0].Writes
+	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/ is pinned"}, foretold[:1])
+	enginetest.Want(t, "foretold", 5, len(foretold))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 3}, got.Kept)
+	enginetest.Want(t, "objects", []string{"crates/gone/a", "files/a"}, f.Objects(t))
+	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
+	f.Delete(t, undo.PinnedIn+"/1")
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
@@ -113,10 +112,8 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			}
 		}
 		for _, uid := range uids {
-			if _, err := f.Auth(t).GetUser(t.Context(), uid); auth.IsUserNotFound(err) {
-				if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(uid)); err != nil {
-					t.Fatal(err)
-				}
+			if !slices.Contains(f.Accounts(t), uid) {
+				f.SignUp(t, uid)
 			}
 		}
 		for i := range 6 {
@@ -133,7 +130,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			}
 		}
 		for _, uid := range uids {
-			if _, err := f.Auth(t).GetUser(t.Context(), uid); auth.IsUserNotFound(err) && slices.Contains(there, "people/"+uid) {
+			if !slices.Contains(f.Accounts(t), uid) && slices.Contains(there, "people/"+uid) {
 				rt.Fatalf("account %s was deleted", uid)
 			}
 		}
@@ -162,9 +159,7 @@ func TestReplayCountsAndShows(t *testing.T) {
 	}
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Set(t, "boxes/old", old)
-	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
-		t.Fatal(err)
-	}
+	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
 		enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old", ""))
 	want := []string{"delete gs://bucket/files/a", "delete account p1", "delete boxes/old", "set gone/old"}
@@ -191,9 +186,7 @@ func TestReplayCountsAndShows(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
-	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
-		t.Errorf("account p1: %v", err)
-	}
+	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
 }
 
 // TestReplayIsTakenBack: what a run deletes because an entry says so is in that run's own undo log, whoever wrote the entry.
@@ -207,9 +200,7 @@ func TestReplayIsTakenBack(t *testing.T) {
 	for _, name := range all {
 		f.Put(t, name, nil, []byte("x"))
 	}
-	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
-		t.Fatal(err)
-	}
+	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
 		enginetest.AccountOf("person", "people/p1"))
 	rep := f.Run(t, "")
@@ -218,11 +209,10 @@ func TestReplayIsTakenBack(t *testing.T) {
 	steps := map[undo.Step]int{}
 	p := f.Restorer(t, f.Clock)
 	err := p.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
+	enginetest.Want(t, "undo", nil, err)
 	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: 4}, steps)
 	enginetest.Want(t, "objects back", all, f.Objects(t))
-	if _, gone := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || gone != nil {
-		t.Errorf("undo: %v, account p1: %v", err, gone)
-	}
+	enginetest.Want(t, "accounts back", []string{"p1"}, f.Accounts(t))
 }
 
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
@@ -231,9 +221,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	f := reachFunction(t)
 	f.Env["UNDO_DAYS"] = "7"
 	f.Put(t, "files/a", nil, []byte("x"))
-	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
-		t.Fatal(err)
-	}
+	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.AccountOf("person", "people/p1"))
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		err := send()
@@ -250,9 +238,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1, "its document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
-	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil {
-		t.Error(err)
-	}
+	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
 }
 
 // TestAnEntryThatChangesAfterItWasCounted is left alone: nobody has counted or shown what it holds now.
@@ -333,9 +319,7 @@ func TestARuleThatTheJobDoesNotName(t *testing.T) {
 // TestAnAccountWhoseDocumentCannotBeLookedUp right before its deletion stays.
 func TestAnAccountWhoseDocumentCannotBeLookedUp(t *testing.T) {
 	f := reachFunction(t)
-	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
-		t.Fatal(err)
-	}
+	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"))
 	looks := 0
 	f.Hooks.Dial = append(f.Hooks.Dial, streamed("BatchGetDocuments", func(n int) error {
@@ -345,7 +329,6 @@ func TestAnAccountWhoseDocumentCannotBeLookedUp(t *testing.T) {
 		return nil
 	}))
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
-	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || looks != 4 {
-		t.Errorf("account p1: %v, after %d reads", err, looks)
-	}
+	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
+	enginetest.Want(t, "reads", 4, looks)
 }

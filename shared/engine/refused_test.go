@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -20,9 +21,7 @@ func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "DRY_RUN is true") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if n := len(left(t, f)); n != 1 {
-		t.Errorf("%d left", n)
-	}
+	enginetest.Want(t, "left", 1, len(left(t, f)))
 	f.Env["DRY_RUN"] = "false"
 	if got := f.Run(t, `{"dryRun":true}`); !got.DryRun || len(left(t, f)) != 1 {
 		t.Errorf("report %+v, want a preview", got)

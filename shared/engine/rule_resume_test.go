@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,13 +56,7 @@ func TestWhatATodoRemembers(t *testing.T) {
 			f.Set(t, "ladders/a", map[string]any{"state": "old"})
 			f.Set(t, "ladders/used", map[string]any{"state": "used"})
 			f.Put(t, "files/a", nil, []byte("x"))
-			var late atomic.Bool
-			f.Clock = func() time.Time {
-				if late.Load() {
-					return start.Add(f.Timeout)
-				}
-				return start
-			}
+			late := lateClock(f)
 			steps := 0
 			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 				err := send()

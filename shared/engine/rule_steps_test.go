@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +12,6 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"cloud.google.com/go/storage"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -168,19 +165,11 @@ func TestAFileOfWhatGoesFirst(t *testing.T) {
 	setCrate(t, f, "c1", 3)
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
 	f.Put(t, "files/a", nil, []byte("x"))
-	refuses := true
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if refuses && r.Method == http.MethodDelete {
-				return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	refuses := refuseStorage(f, "")
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}})
 	enginetest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
 	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	refuses = false
+	*refuses = false
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"finish crate": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 1, Done: 1},
 	})
@@ -239,9 +228,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	f.Hooks.Accounts = func(d accounts.API) accounts.API { authentication.API = d; return authentication }
 	for _, id := range []string{"p1", "p2", "p3"} {
 		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
-		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id)); err != nil {
-			t.Fatal(err)
-		}
+		f.SignUp(t, id)
 	}
 	got := f.Run(t, "")
 	// Neither done nor failed: it is no failure that Cloud Scheduler repeats.
@@ -256,12 +243,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	got = f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete person", 1))
 	enginetest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
-	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
-		t.Errorf("account p1: %v, want none", err)
-	}
-	if _, err := f.Auth(t).GetUser(t.Context(), "p2"); err != nil {
-		t.Errorf("account p2: %v", err)
-	}
+	enginetest.Want(t, "accounts", []string{"p2", "p3"}, f.Accounts(t))
 }
 
 // told are things of which a worker is told after a commit that says so.
@@ -369,17 +351,10 @@ func TestTasksBeforeTheCommit(t *testing.T) {
 		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
 	}
 	// The first answer of the commit that counts is lost, and nobody is handed over twice.
-	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if err := send(); err != nil || n != 2 {
-			return err
-		}
-		return status.Error(codes.Unavailable, "the connection broke")
-	})
+	loseAnswers(f, func(n int, _ *firestorepb.CommitRequest) bool { return n == 2 })
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("hand over", 3))
-	if got.Usage.Tasks != 3 {
-		t.Errorf("%d tasks, want 3", got.Usage.Tasks)
-	}
+	enginetest.Want(t, "tasks", int64(3), got.Usage.Tasks)
 	for id, d := range f.Documents(t, "things") {
 		if d["n"] != int64(1) {
 			t.Errorf("things/%s: %v", id, d)
@@ -551,17 +526,8 @@ func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 
 func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	f := boxFunction(t)
-	if !f.EmbeddedStorage() {
-		t.Skip("only the embedded Storage imitates holds")
-	}
 	f.Put(t, "files/a", nil, []byte("x"))
-	hold := func(held bool) {
-		t.Helper()
-		if _, err := f.Storage(t).Bucket(f.Bucket).Object("files/a").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hold(true)
+	hold(t, f, "files/a", true)
 	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete box", 1))
@@ -570,7 +536,7 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
 	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
-	hold(false)
+	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 }
@@ -578,30 +544,17 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 // TestWhatIsHeldHidesNoFailure has a folder with two objects under a hold, and between them one that cannot be deleted.
 func TestWhatIsHeldHidesNoFailure(t *testing.T) {
 	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	if !f.EmbeddedStorage() {
-		t.Skip("only the embedded Storage imitates holds")
-	}
 	setCrate(t, f, "c1", 0)
-	for _, name := range []string{"a", "z"} {
-		f.Put(t, "crates/c1/"+name, nil, []byte("x"))
-		if _, err := f.Storage(t).Bucket(f.Bucket).Object("crates/c1/"+name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: true}); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"crates/c1/a", "crates/c1/z"} {
+		f.Put(t, name, nil, []byte("x"))
+		hold(t, f, name, true)
 	}
-	refuses := true
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if refuses && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "label") {
-				return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	refuses := refuseStorage(f, "label")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}})
 	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
-	refuses = false
+	*refuses = false
 	got = f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
 	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)

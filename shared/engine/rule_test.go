@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -142,12 +141,7 @@ func TestLostAnswersOfGroups(t *testing.T) {
 			f := boxFunction(t)
 			f.Env["UNDO_DAYS"] = days
 			setBoxes(t, f, "old", 30, 2, old)
-			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-				if err := send(); err != nil || n != lost {
-					return err
-				}
-				return status.Error(codes.Unavailable, "the connection broke")
-			})
+			loseAnswers(f, func(n int, _ *firestorepb.CommitRequest) bool { return n == lost })
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 30))
 			enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
 			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
@@ -178,13 +172,9 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
-			if len(got.Failures) != 1 {
-				t.Fatalf("failures %v, want %d", got.Failures, 1)
-			}
-			enginetest.Want(t, "target", "boxes/b000", got.Failures[0].Target)
-			if !strings.Contains(got.Failures[0].Error, c.error) {
-				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, c.error)
-			}
+			failure := onlyFailure(t, got)
+			enginetest.Want(t, "target", "boxes/b000", failure.Target)
+			has(t, failure.Error, c.error)
 			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
 			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
 			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
@@ -286,28 +276,15 @@ func TestManyFilesOfOneDocument(t *testing.T) {
 	for _, name := range []string{"files/a", "files/b", "photos/0000", "photos/0999", "photos/1000"} {
 		f.Put(t, name, nil, []byte("x"))
 	}
-	refuses := true
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if refuses {
-				return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	refuses := refuseStorage(f, "")
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Failed: 2}})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
 		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
 			t.Errorf("%d bytes are remembered", size)
 		}
 	}
-	refuses = false
+	*refuses = false
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	slices.Sort(kept)
 	enginetest.Want(t, "objects", kept, f.Objects(t))
 }
-
-// roundTripper disturbs the requests to Cloud Storage.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

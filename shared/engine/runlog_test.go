@@ -83,9 +83,7 @@ func TestRunThatCannotBegin(t *testing.T) {
 	problem, _ := line["problem"].(string)
 	enginetest.Want(t, "severity", "ERROR", line["severity"])
 	enginetest.Want(t, "job", "testJob", label(line, "job"))
-	if !strings.HasPrefix(problem, "wrong configuration: ") {
-		t.Errorf("%v, want it to begin with %q", problem, "wrong configuration: ")
-	}
+	begins(t, problem, "wrong configuration: ")
 	if len(problem) > 300 {
 		t.Errorf("problem: %v", len(problem))
 	}
@@ -182,14 +180,11 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("another schedule time is answered with %+v", got)
 	}
-	if got := f.Run(t, `{"force":true}`); got.Status != report.Completed || len(left(t, f)) != 0 {
-		t.Errorf("forced: %+v", got)
-	}
+	enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 	f.Env["MAX_ACTIONS"] = ""
 	f.Now = time.Time{} // called by hand, the clock standing still
-	if got := f.Run(t, ""); got.Status != report.Completed {
-		t.Errorf("by hand: %+v", got)
-	}
+	enginetest.Want(t, "by hand", report.Completed, f.Run(t, "").Status)
 }
 
 func TestRetryOfAnAbortedRunByHandPlansAgain(t *testing.T) {
@@ -225,9 +220,7 @@ func TestEmptyCollection(t *testing.T) {
 		}
 	}
 	missing = 2
-	if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed {
-		t.Errorf("one of them exists, so the collection is not empty: %+v", got)
-	}
+	enginetest.Want(t, "one of them exists, so the collection is not empty", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
 	missing = 3
 	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
 		if got := f.Run(t, body); got.Status != report.Aborted || len(left(t, f)) != 2 {
@@ -239,9 +232,7 @@ func TestEmptyCollection(t *testing.T) {
 	enginetest.Want(t, "left", 0, len(left(t, f)))
 	enginetest.Want(t, "lift", []string{"empty:posts"}, got.Lift)
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
-	if got := f.Run(t, ""); got.Status != report.Completed {
-		t.Errorf("the collection holds a document: %+v", got)
-	}
+	enginetest.Want(t, "the collection holds a document", report.Completed, f.Run(t, "").Status)
 }
 
 // TestForcedPreviewShowsTheWholePlan: it is what the limit's message asks for.
@@ -335,10 +326,9 @@ func TestStopTimeReached(t *testing.T) {
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
-	f.Run(t, "")
-	if line := oneLine(t, f, "does not keep up"); line["alert"] != "behind" {
-		t.Errorf("line %v", line)
-	}
+	enginetest.Want(t, "status", report.Partial, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "alert", any("behind"), oneLine(t, f, "does not keep up")["alert"])
 	canceled := newFunction(t, thingsJob(2))
 	canceled.StopAfter = time.Minute
 	seed(t, canceled, 3)
@@ -376,9 +366,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 			t.Errorf("%s: the report is not saved", name)
 		}
 		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
-		if line["severity"] != "ERROR" {
-			t.Errorf("%s: %v", name, line)
-		}
+		enginetest.Want(t, "severity", any("ERROR"), line["severity"])
 		address := regexp.MustCompile(`'(http://[^']+)'`).FindStringSubmatch(got.Failures[0].Error)
 		if address == nil {
 			t.Fatalf("%s: no request in %q", name, got.Failures[0].Error)
@@ -407,9 +395,7 @@ func TestLeaseOfAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-x", start.Add(f.Timeout+2*time.Minute)))
-	if got := f.Run(t, ""); got.Status != report.Skipped {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.Want(t, "report", report.Skipped, f.Run(t, "").Status)
 }
 
 func TestOldScheduleTimeIsSaid(t *testing.T) {
@@ -442,9 +428,8 @@ func TestReplacedClientsAreClosed(t *testing.T) {
 			t.Errorf("%d connections begun, %d ended while a run still uses the first", begun, ended)
 		}
 	}
-	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
-		t.Errorf("the run whose connections were replaced: %+v", got)
-	}
+	enginetest.Want(t, "the run whose connections were replaced", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 	connections.await(t, 2, 1)
 	f.Env["MIN_LOOKUPS"] = "8"
 	f.Run(t, "") // nothing is under way on the second
@@ -507,7 +492,6 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 	}))
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete thing": {Planned: 2, Failed: 2}})
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
-		t.Errorf("the next run: %+v", got)
-	}
+	enginetest.Want(t, "the next run", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }

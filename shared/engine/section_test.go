@@ -72,13 +72,8 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 			want = map[string]report.Counts{"delete thing": {Planned: 5}}
 		}
 		enginetest.WantReport(t, got, report.Aborted, want)
-		if len(got.Failures) != 1 {
-			t.Fatalf("failures %v", got.Failures)
-		}
-		e := got.Failures[0].Error
-		if !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") {
-			t.Errorf("%v, want it to begin with %q", e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners")
-		}
+		e := onlyFailure(t, got).Error
+		begins(t, e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners")
 		if !strings.HasSuffix(e, ". Leave it out.") {
 			t.Errorf("%v, want it to end with %q", e, ". Leave it out.")
 		}
@@ -120,9 +115,8 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 			enginetest.Want(t, "position", tt.position, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
-			if got := f.Run(t, ""); got.Status != report.Aborted || len(left(t, f)) != 3 {
-				t.Errorf("the third run: %+v", got)
-			}
+			enginetest.Want(t, "the third run", report.Aborted, f.Run(t, "").Status)
+			enginetest.Want(t, "left", 3, len(left(t, f)))
 		})
 	}
 }
@@ -181,7 +175,7 @@ func TestSectionsOfShards(t *testing.T) {
 	if _, err := s.deliverOnce(t); err == nil {
 		t.Error("shards are aborted, and nobody hears it")
 	}
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	if got.Status != report.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
 		!strings.HasPrefix(got.Failures[0].Error, "pass odd: MAX_MISSING_PERCENT: ") {
 		t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, left(t, s.Function))

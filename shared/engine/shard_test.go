@@ -22,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -86,43 +85,22 @@ func (s *sharded) seeded(t *testing.T) *sharded {
 	return s
 }
 
-// whole returns the report of the one run that was saved.
-func (s *sharded) whole(t *testing.T) *report.Report {
-	t.Helper()
-	return onlyReport(t, s.Function)
-}
-
-// deliverAll delivers what is handed over, as often as it takes; failures are expected.
+// deliverOnce delivers what is handed over; failures are expected.
 func (s *sharded) deliverOnce(t *testing.T) (int, error) {
 	t.Helper()
 	return s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
 }
 
-// messages returns the messages that hold a text.
-func (s *sharded) messages(t *testing.T, text string) (found []string) {
-	t.Helper()
-	for _, line := range s.LogLines(t) {
-		if m := line["message"].(string); strings.Contains(m, text) {
-			found = append(found, m)
-		}
-	}
-	return found
-}
-
 func TestShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
-	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
-	}
-	before := s.whole(t)
+	s.wantCall(t, http.StatusOK, 40, "")
+	before := onlyReport(t, s.Function)
 	enginetest.Want(t, "status before any shard", report.Partial, before.Status)
 	enginetest.Want(t, "continued before any shard", true, before.Continued)
 	enginetest.Want(t, "shards before any", make([]report.Shard, shards), before.Shards)
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
-		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
-	}
-	got := s.whole(t)
+	s.wantTasks(t, shards, 0)
+	got := onlyReport(t, s.Function)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	for i, shard := range got.Shards {
 		enginetest.Want(t, fmt.Sprintf("status of shard %d", i), report.Completed, shard.Status)
@@ -177,7 +155,7 @@ func TestShardsAreTakenBackAsOne(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	p := s.Restorer(t, s.Clock)
 	var underWay error
 	s.began = func(begin string) error {
@@ -198,12 +176,9 @@ func TestShardsAreTakenBackAsOne(t *testing.T) {
 		t.Errorf("%d things are back, %v", n, steps)
 	}
 	s.call(t, "")
-	if s.deliver(t); len(left(t, s.Function)) != 40 {
-		t.Error("what came back is not held")
-	}
-	if n := len(enginetest.LoggedRuns(t, s.Firestore(t))); n != 1 {
-		t.Errorf("%d undo logs, want one", n)
-	}
+	s.deliver(t)
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
+	enginetest.Want(t, "undo logs", 1, len(enginetest.LoggedRuns(t, s.Firestore(t))))
 }
 
 // TestShardThatFailsIsTriedAlone: the others are not done again, and the whole ends as if it had not failed.
@@ -221,7 +196,7 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 	if n, err := s.deliverOnce(t); n != shards-1 || err == nil || !strings.Contains(err.Error(), "500") {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	if got.Status != report.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
 		!got.Shards[2].Left || got.Shards[2].Status != report.Failed || got.Shards[3].Left {
 		t.Errorf("with a shard that failed: %+v", got)
@@ -231,13 +206,9 @@ func TestShardThatFailsIsTriedAlone(t *testing.T) {
 		t.Fatalf("lines %v, want %d", lines, 2)
 	}
 	enginetest.Want(t, "severity", "ERROR", lines[1]["severity"])
-	if !strings.Contains(lines[1]["problem"].(string), "no luck") {
-		t.Errorf("%v, want it to hold %q", lines[1]["problem"].(string), "no luck")
-	}
-	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Fatalf("%d tasks, %v", n, err)
-	}
-	enginetest.WantReport(t, s.whole(t), report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
+	has(t, lines[1]["problem"].(string), "no luck")
+	enginetest.Want(t, "tasks that are tried again", 1, s.deliverAgain(t))
+	enginetest.WantReport(t, onlyReport(t, s.Function), report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "plans", map[string]int{"": 1, "t010": 1, "t020": 2, "t030": 1}, plans)
 }
 
@@ -250,14 +221,12 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 	if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 {
 		t.Fatalf("%d: no task can be made", code)
 	}
-	first := s.whole(t).RunID
+	first := onlyReport(t, s.Function).RunID
 	if code := s.call(t, ""); code != http.StatusOK {
 		t.Fatalf("%d: the retry", code)
 	}
 	late := s.shardTask(first, 1)
-	if code := s.call(t, "", late...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d, %d left: a task of a run that another goes on with", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 40, "", late...)
 	killed := errors.New("killed")
 	s.began = func(begin string) error {
 		if begin == "t010" || begin == "t030" {
@@ -270,8 +239,8 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 	}
 	var plans []string
 	s.began = func(begin string) error { plans = append(plans, begin); return nil }
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if len(s.messages(t, "continues the 2 shards that run")) != 1 {
+	s.nextNight(t, "")
+	if len(linesWith(t, s.Function, "continues the 2 shards that run")) != 1 {
 		t.Error("the log does not say so")
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 4 || err != nil || len(left(t, s.Function)) != 0 { // two come too late
@@ -299,41 +268,25 @@ func TestShardThatIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	s.hold(t, 2, "testJob-dead", start.Add(6*time.Minute))
 	task := s.shardTask(id, 2)
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d, %d left: another run holds the shard", code, len(left(t, s.Function)))
-	}
+	s.wantCall(t, http.StatusOK, 40, "", task...)
 	// A scheduled run sees that, and hands over what nobody has begun, which was handed over before.
 	s.call(t, "")
-	if len(s.messages(t, "skipped: run "+id+" is under way in shards")) != 1 || len(s.messages(t, "handed over 3 shards")) != 1 {
+	if len(linesWith(t, s.Function, "skipped: run "+id+" is under way in shards")) != 1 || len(linesWith(t, s.Function, "handed over 3 shards")) != 1 {
 		t.Error("the log does not say that the run is under way")
 	}
-	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
-	with := s.report(t, id)
+	s.wantTasks(t, 4+3, 10)
+	with := reportOf(t, s.Function, id)
 	enginetest.Want(t, "status with a shard that was killed", report.Partial, with.Status)
 	enginetest.Want(t, "continued with a shard that was killed", true, with.Continued)
 	enginetest.Want(t, "done with a shard that was killed", 30, with.Actions["delete thing"].Done)
 	s.seconds.Store(361)
-	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
-	}
-	if got := s.report(t, id); got.Status != report.Completed || got.Actions["delete thing"].Done != 40 {
+	s.wantCall(t, http.StatusOK, 0, "", task...)
+	if got := reportOf(t, s.Function, id); got.Status != report.Completed || got.Actions["delete thing"].Done != 40 {
 		t.Errorf("in the end: %+v", got)
 	}
-}
-
-// report returns the report of one run of several.
-func (s *sharded) report(t *testing.T, id string) *report.Report {
-	t.Helper()
-	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
 }
 
 // TestLimitHoldsForAllShards: MAX_ACTIONS is what may be done before somebody looks, in however many shards.
@@ -352,7 +305,7 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 			if done == 40 {
 				want = report.Completed
 			}
-			if got := s.whole(t); got.Status != want || done < 40 && !strings.Contains(got.Failures[0].Error, fmt.Sprintf("more than %d actions", most)) {
+			if got := onlyReport(t, s.Function); got.Status != want || done < 40 && !strings.Contains(got.Failures[0].Error, fmt.Sprintf("more than %d actions", most)) {
 				t.Errorf("%+v, want %s", got, want)
 			}
 			if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil || len(left(t, s.Function)) != 40-done {
@@ -365,7 +318,7 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 					t.Errorf("a retry of the same time: %d, %v, %d left", code, err, len(left(t, s.Function)))
 				}
 			}
-			s.call(t, `{"force":true}`, "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+			s.nextNight(t, `{"force":true}`)
 			if _, err := s.Tasks().Deliver(t.Context(), time.Now().Add(3*time.Hour)); err != nil || len(left(t, s.Function)) != 0 {
 				t.Errorf("forced: %v, %d left", err, len(left(t, s.Function)))
 			}
@@ -391,30 +344,36 @@ func TestMissingIDsCountForAllShards(t *testing.T) {
 			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
 				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
 			}
-			if got := s.whole(t); done < 40 && !strings.Contains(got.Failures[0].Error, "MAX_MISSING_PERCENT: ") {
+			if got := onlyReport(t, s.Function); done < 40 && !strings.Contains(got.Failures[0].Error, "MAX_MISSING_PERCENT: ") {
 				t.Errorf("%+v", got.Failures)
 			}
 		})
 	}
 }
 
-// TestLimitCountsShardsThatRunAtOnce: two plan at the same time what only one may do.
+// TestLimitCountsShardsThatRunAtOnce: two plan at the same time what only one may do. What a shard may do is known when it reserves, not
+// when it begins.
 func TestLimitCountsShardsThatRunAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.Env["MAX_ACTIONS"] = "15"
-	s.call(t, "")
-	id := s.whole(t).RunID
-	inside := false
-	s.Hooks.BeforeApply = func() { // another shard runs while this one is about to begin
-		if !inside {
-			inside = true
-			s.call(t, "", s.shardTask(id, 3)...)
-		}
-	}
-	s.call(t, "", s.shardTask(id, 1)...)
-	if n := len(left(t, s.Function)); n != 30 {
-		t.Errorf("%d left, want 30", n)
+	for name, during := range map[string]func(s *sharded, other func()){
+		"one plans":          func(s *sharded, other func()) { s.began = func(string) error { other(); return nil } },
+		"one is to begin it": func(s *sharded, other func()) { s.Hooks.BeforeApply = other },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSharded(t).seeded(t)
+			s.Env["MAX_ACTIONS"] = "15"
+			s.call(t, "")
+			id, inside := onlyReport(t, s.Function).RunID, false
+			during(s, func() {
+				if !inside {
+					inside = true
+					s.call(t, "", s.shardTask(id, 3)...)
+				}
+			})
+			s.call(t, "", s.shardTask(id, 1)...)
+			enginetest.Want(t, "left", 30, len(left(t, s.Function)))
+		})
 	}
 }
 
@@ -423,16 +382,13 @@ func TestStopForAllShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	s.Hooks.DeafToStop = false
 	var planned atomic.Int64
 	s.began = func(string) error {
 		if planned.Add(1) == 1 {
 			enginetest.Want(t, "holder", id, stateOf(t, s.Function).Leased(s.Clock()))
-			if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
-				t.Error(err)
-			}
-			s.seconds.Add(6)
+			s.stop(t, id)
 		}
 		return nil
 	}
@@ -440,7 +396,7 @@ func TestStopForAllShards(t *testing.T) {
 	enginetest.Want(t, "tasks", shards, n)
 	enginetest.Want(t, "planned", int64(1), planned.Load())
 	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "stopped", true, got.Stopped)
 	enginetest.Want(t, "continued", false, got.Continued)
@@ -453,10 +409,9 @@ func TestStopForAllShards(t *testing.T) {
 		t.Error("a retry began anew")
 	}
 	s.began = nil
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 0 {
-		t.Error("the next run does not go on")
-	}
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestShardContinues: a shard that is out of time continues by itself, and the whole waits for it.
@@ -470,10 +425,8 @@ func TestShardContinues(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards+1 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
-	}
-	got := s.whole(t)
+	s.wantTasks(t, shards+1, 0)
+	got := onlyReport(t, s.Function)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	enginetest.Want(t, "runs", 2, got.Shards[2].Runs)
 	enginetest.Want(t, "done", 10, got.Shards[2].Done)
@@ -488,7 +441,7 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	s.call(t, "")
 	s.began = func(string) error { s.seconds.Add(slowRun); return nil }
 	s.deliver(t)
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "partial runs", 1, got.PartialRuns)
 	enginetest.Want(t, "alerts", 1, len(s.alerts(t)))
@@ -505,7 +458,7 @@ func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
-		if got := s.whole(t); got.Status != report.Completed || got.Shards != nil {
+		if got := onlyReport(t, s.Function); got.Status != report.Completed || got.Shards != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -529,28 +482,25 @@ func TestSplitWithoutTime(t *testing.T) {
 	s.call(t, "")
 	enginetest.Want(t, "tasks", shards, s.deliver(t))
 	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
-	enginetest.Want(t, "warnings", 1, len(s.messages(t, warning)))
-	if got := s.whole(t); got.Status != report.Completed || len(got.Shards) != shards {
+	enginetest.Want(t, "warnings", 1, len(linesWith(t, s.Function, warning)))
+	if got := onlyReport(t, s.Function); got.Status != report.Completed || len(got.Shards) != shards {
 		t.Errorf("%+v", got)
 	}
 
 	s = newSharded(t).seeded(t)
 	s.Hooks.DeafToStop = false
 	s.Job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
-		if err := jobstate.Stop(ctx, writerOf(t, s.Function), config.Config{}, "testJob", p.ID, s.Clock()); err != nil {
-			t.Error(err)
-		}
-		s.seconds.Add(6)
+		s.stop(t, p.ID)
 		all, err := divide(ctx, p, n)
 		return all, errors.Join(err, p.CheckTime())
 	}
 	s.call(t, "")
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "tasks of what was stopped", 0, s.deliver(t))
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "stopped", true, got.Stopped)
 	enginetest.Want(t, "shards of what was stopped", 0, len(got.Shards))
-	enginetest.Want(t, "warnings of what was stopped", 0, len(s.messages(t, warning)))
+	enginetest.Want(t, "warnings of what was stopped", 0, len(linesWith(t, s.Function, warning)))
 	if len(left(t, s.Function)) != 10*shards {
 		t.Errorf("stopped: %v left", left(t, s.Function))
 	}
@@ -574,7 +524,7 @@ func TestWrongSplits(t *testing.T) {
 		enginetest.Want(t, tt.problem+": answer", http.StatusInternalServerError, code)
 		enginetest.Want(t, "tasks", 0, s.deliver(t))
 		enginetest.Want(t, "left", 40, len(left(t, s.Function)))
-		if got := s.whole(t); got.Status != report.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
+		if got := onlyReport(t, s.Function); got.Status != report.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
 			t.Errorf("%+v, want %s", got.Failures, tt.problem)
 		}
 	}
@@ -600,7 +550,7 @@ func TestLimitHoldsForAllThatIsSplitForOneTime(t *testing.T) {
 	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
 		t.Errorf("%v, %d left; want 30: five more are allowed, and each shard has ten", err, len(left(t, s.Function)))
 	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	s.nextNight(t, "")
 	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 20 {
 		t.Errorf("%v, %d left; want 20: the next scheduled run has the limit for itself", err, len(left(t, s.Function)))
 	}
@@ -611,7 +561,7 @@ func TestRefusesWrongShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	for _, header := range []string{
 		"1", id, id + " 1", id + " -1 " + id, id + " 01 " + id, id + "  1 " + id, id + " x " + id, "other-run 1 " + id, id + " 1 other-run",
 		"testJob-" + strings.Repeat("x", 100) + " 1 " + id, id + " 1 testJob-a/b", id + " 1 " + id + " x",
@@ -625,9 +575,7 @@ func TestRefusesWrongShards(t *testing.T) {
 			t.Errorf("%q: %d, want that it is skipped", header, code)
 		}
 	}
-	if n := len(left(t, s.Function)); n != 40 {
-		t.Errorf("%d left", n)
-	}
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 }
 
 // TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
@@ -641,10 +589,8 @@ func TestShardsOfAForeignRecord(t *testing.T) {
 	} {
 		s := newSharded(t).seeded(t)
 		s.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": foreign})
-		if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
-			t.Errorf("%v: %d", foreign, code)
-		}
-		if len(s.messages(t, "updateMask.fieldPaths=ranges")) == 0 {
+		s.wantCall(t, http.StatusInternalServerError, 40, "")
+		if len(linesWith(t, s.Function, "updateMask.fieldPaths=ranges")) == 0 {
 			t.Errorf("%v: the log does not say how to delete it", foreign)
 		}
 	}
@@ -662,9 +608,7 @@ func TestSettingsOfShards(t *testing.T) {
 	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "testJob cannot be split") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if n := len(left(t, s.Function)); n != 40 {
-		t.Errorf("%d left", n)
-	}
+	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 }
 
 // TestShardsBecomeOne: fewer shards than a run left, and none any more.
@@ -673,10 +617,8 @@ func TestShardsBecomeOne(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	s.Env["SHARDS"] = "1"
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if n := s.deliver(t); n != 2*shards || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
-	}
+	s.nextNight(t, "")
+	s.wantTasks(t, 2*shards, 0)
 	seed(t, s.Function, 4)
 	s.call(t, "")
 	enginetest.Want(t, "tasks", 0, s.deliver(t))
@@ -686,10 +628,10 @@ func TestShardsBecomeOne(t *testing.T) {
 	seed(t, s.Function, 4)
 	s.call(t, "")
 	s.Env["SHARDS"], s.Env["CONTINUE_FOR"] = "1", "0s"
-	if s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)); len(left(t, s.Function)) != 0 {
+	if s.nextNight(t, ""); len(left(t, s.Function)) != 0 {
 		t.Errorf("%v left: nobody can hand shards over, so one run does all", left(t, s.Function))
 	}
-	if s.deliver(t); len(s.messages(t, "starts from the beginning")) != 1 {
+	if s.deliver(t); len(linesWith(t, s.Function, "starts from the beginning")) != 1 {
 		t.Error("the log does not say so")
 	}
 }
@@ -700,13 +642,11 @@ func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.Set(t, "cleanupJobs/testJob", enginetest.From("t005"))
 	s.call(t, "")
-	if s.deliver(t); len(left(t, s.Function)) != 5 {
-		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
-	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 0 {
-		t.Errorf("%v left: the run after it does not begin at the beginning", left(t, s.Function))
-	}
+	s.deliver(t)
+	enginetest.Want(t, "left", 5, len(left(t, s.Function)))
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
 }
 
 // TestFiguresOfAShardThatIsTriedAgain: what failed, or was left, is planned and looked at once more, and counts once.
@@ -723,13 +663,11 @@ func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
 	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
 		t.Fatalf("%d tasks, %v", n, err)
 	}
-	if got := s.whole(t); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 40, Done: 30, Failed: 10}) {
+	if got := onlyReport(t, s.Function); got.Status != report.Failed || got.Actions["delete thing"] != (report.Counts{Planned: 40, Done: 30, Failed: 10}) {
 		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
 	}
-	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Fatalf("%d tasks, %v", n, err)
-	}
-	got := s.whole(t)
+	enginetest.Want(t, "tasks that are tried again", 1, s.deliverAgain(t))
+	got := onlyReport(t, s.Function)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: 40, Done: 40}})
 	if got.Scanned != 40 || len(got.Failures) != 0 {
 		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
@@ -741,16 +679,14 @@ func TestShardHeldForTooLong(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	s.hold(t, 2, "testJob-ahead", start.Add(24*time.Hour))
 	for what, headers := range map[string][]string{"a scheduled run": nil, "the shard's task": s.shardTask(id, 2)} {
-		before := len(s.messages(t, "longer than any run may"))
-		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
-			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
-		}
-		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=ranges") {
-			t.Errorf("%s: the log does not say how to go on: %v", what, m)
-		}
+		before := len(linesWith(t, s.Function, "longer than any run may"))
+		s.wantCall(t, http.StatusInternalServerError, 40, "", headers...)
+		said := linesWith(t, s.Function, "longer than any run may")
+		has(t, said[len(said)-1]["message"].(string), "updateMask.fieldPaths=ranges")
+		enginetest.Want(t, what+": says how to go on", true, len(said) > before)
 	}
 	cfg := config.Config{Project: s.ID, Database: "(default)"}
 	if err := stateOf(t, s.Function).TooLongFor(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=ranges") {
@@ -763,15 +699,13 @@ func TestShardBesideADeadOne(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	s.hold(t, 1, "testJob-dead", start.Add(-time.Minute))
 	s.hold(t, 2, "testJob-shard", start.Add(6*time.Minute))
 	if holder, until := stateOf(t, s.Function).Holder(); holder != id || !until.Equal(start.Add(6*time.Minute)) {
 		t.Errorf("%s holds it until %s", holder, until)
 	}
-	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", id, s.Clock()); err != nil {
-		t.Error(err)
-	}
+	s.stop(t, id)
 }
 
 // hold has a run hold a shard, as one that was killed does.
@@ -795,7 +729,7 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	task := s.shardTask(s.whole(t).RunID, 1)
+	task := s.shardTask(onlyReport(t, s.Function).RunID, 1)
 	plans := 0
 	s.began = func(string) error {
 		if plans++; plans == 1 {
@@ -810,7 +744,7 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 		enginetest.Want(t, "plans", 1, plans)
 		enginetest.Want(t, "left", 30, len(left(t, s.Function)))
 	}
-	if got := s.whole(t); got.Shards[1] != (report.Shard{RunID: got.Shards[1].RunID, Status: report.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+	if got := onlyReport(t, s.Function); got.Shards[1] != (report.Shard{RunID: got.Shards[1].RunID, Status: report.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
 		t.Errorf("%+v", got.Shards[1])
 	}
 }
@@ -820,7 +754,7 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	task := s.shardTask(s.whole(t).RunID, 1)
+	task := s.shardTask(onlyReport(t, s.Function).RunID, 1)
 	plans := 0
 	s.began = func(string) error {
 		if plans++; plans == 1 { // the process is frozen, and time goes by
@@ -839,7 +773,7 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
 		t.Errorf("%d plans, %d left", plans, n)
 	}
-	got := s.whole(t)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "delete thing done", 10, got.Actions["delete thing"].Done)
 	enginetest.Want(t, "runs", 1, got.Shards[1].Runs)
 	enginetest.Want(t, "status", report.Completed, got.Shards[1].Status)
@@ -857,21 +791,17 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		}
 		return nil
 	}
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 5 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
-	got := s.whole(t)
+	s.wantTasks(t, shards, 5)
+	got := onlyReport(t, s.Function)
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "continued", false, got.Continued)
 	enginetest.Want(t, "now", start.Add(-time.Minute), got.Now)
-	if len(s.messages(t, "days ago")) == 0 {
+	if len(linesWith(t, s.Function, "days ago")) == 0 {
 		t.Error("no messages")
 	}
 	s.began = nil
 	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
-	if n := s.deliver(t); n != 1 || len(left(t, s.Function)) != 0 {
-		t.Errorf("%d tasks, %d left: the next run does what is left", n, len(left(t, s.Function)))
-	}
+	s.wantTasks(t, 1, 0)
 }
 
 // TestUndoBetweenShards: nobody is at work. What was done comes back, and the tasks that come later do nothing.
@@ -879,19 +809,16 @@ func TestUndoBetweenShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	id := s.whole(t).RunID
+	id := onlyReport(t, s.Function).RunID
 	s.call(t, "", s.shardTask(id, 2)...)
 	p := s.Restorer(t, s.Clock)
 	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 40 {
-		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
-	}
-	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if s.deliver(t); len(left(t, s.Function)) != 10 {
-		t.Errorf("%d left, want the ten that came back", len(left(t, s.Function)))
-	}
+	s.wantTasks(t, shards, 40)
+	s.nextNight(t, "")
+	s.deliver(t)
+	enginetest.Want(t, "left", 10, len(left(t, s.Function)))
 }
 
 // TestAsManyShardsAtOnceAsThereMayBe: they all write to one document, as they begin, before they apply, and as they end.
@@ -914,8 +841,6 @@ func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
 	if err := places.Wait(); err != nil {
 		t.Error(err)
 	}
-	enginetest.WantReport(t, s.whole(t), report.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
-	if n := len(s.Summaries(t)); n != 2 {
-		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
-	}
+	enginetest.WantReport(t, onlyReport(t, s.Function), report.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
+	enginetest.Want(t, "summaries, of the run that split and of the whole", 2, len(s.Summaries(t)))
 }

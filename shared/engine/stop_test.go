@@ -96,16 +96,14 @@ func TestStoppedBetweenCommits(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(underWay)
 	var tell sync.Once
-	s.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if s.ahead.Load() == 0 {
-				begun.Done()
-				begun.Wait()
-				tell.Do(func() { s.tell(t) })
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	onStorage(s.Function, func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if s.ahead.Load() == 0 {
+			begun.Done()
+			begun.Wait()
+			tell.Do(func() { s.tell(t) })
+		}
+		return send()
+	})
 	got := s.Run(t, "")
 	s.stopped(t, got)
 	enginetest.Want(t, "actions", map[string]report.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
@@ -118,12 +116,10 @@ func TestStoppedBetweenCommitsOfOneItem(t *testing.T) {
 	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
 	s.Set(t, "things/a", map[string]any{"left": 3})
 	var tell sync.Once
-	s.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			tell.Do(func() { s.tell(t) })
-			return base.RoundTrip(r)
-		})
-	}
+	onStorage(s.Function, func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		tell.Do(func() { s.tell(t) })
+		return send()
+	})
 	s.stopped(t, s.Run(t, ""))
 	enginetest.Want(t, "left", any(int64(2)), s.Documents(t, "things")["a"]["left"])
 	s.ahead.Add(3600)

@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc"
@@ -135,14 +133,10 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		"run": got.RunID, "begun": record["begun"], "ranges": record["ranges"], "lastReport": want,
 		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
-	if diff := cmp.Diff(wantJob, record); diff != "" {
-		t.Errorf("cleanupJobs (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "cleanupJobs", wantJob, record)
 	stored := maps.Clone(want)
 	stored["expireAt"] = start.AddDate(0, 0, 90)
-	if diff := cmp.Diff(map[string]map[string]any{got.RunID: stored}, f.Documents(t, "cleanupRuns")); diff != "" {
-		t.Errorf("cleanupRuns (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "cleanupRuns", map[string]map[string]any{got.RunID: stored}, f.Documents(t, "cleanupRuns"))
 	summaries := f.Summaries(t)
 	if len(summaries) != 1 || summaries[0]["severity"] != "INFO" ||
 		summaries[0]["message"] != "testJob completed: delete thing 3 of 3; kept 0; 0 ms" {
@@ -161,9 +155,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 			actions++
 		}
 	}
-	if actions != 3 {
-		t.Errorf("%d log lines name an action and its reason, want 3", actions)
-	}
+	enginetest.Want(t, "log lines that name an action and its reason", 3, actions)
 }
 
 func TestTwoRunsAtOnce(t *testing.T) {
@@ -181,9 +173,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	if first.Status != report.Completed || first.Actions["delete thing"].Done != 2 {
 		t.Errorf("first run %+v, want completed", first)
 	}
-	if enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("lease %v left", enginetest.Holder(job(t, f)))
-	}
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 	runs := f.Documents(t, "cleanupRuns")
 	if len(runs) != 2 {
 		t.Fatalf("runs %v, want %d", runs, 2)
@@ -215,9 +205,7 @@ func TestLeaseOfDeadRun(t *testing.T) {
 			t.Errorf("%s after the dead run began: %s, want %s", tt.after, got.Status, tt.want)
 		}
 	}
-	if len(left(t, f)) != 0 {
-		t.Error("the run after the lease's expiry did nothing")
-	}
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestLeaseOutlastsTheTimeout(t *testing.T) {
@@ -232,20 +220,27 @@ func TestLeaseOutlastsTheTimeout(t *testing.T) {
 	}
 }
 
+// TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
+// checkpoint stay.
 func TestRunThatLostItsLease(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
-	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
-	rep := f.Run(t, "")
-	if rep.Status != report.Completed {
-		t.Errorf("report %+v", rep)
-	}
-	if diff := cmp.Diff(other, job(t, f)); diff != "" {
-		t.Errorf("the other run's lease was touched (-want +got):\n%s", diff)
-	}
-	if f.Documents(t, "cleanupRuns")[rep.RunID]["status"] != "completed" {
-		t.Error("the run's report is not saved")
+	for lost := range 2 {
+		f := newFunction(t, thingsJob(10))
+		other := enginetest.Leased("testJob-other", start.Add(time.Hour))
+		if lost == 0 {
+			seed(t, f, 1)
+			f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
+		}
+		f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+			if lost == 1 && n == 2 { // the first took the lease
+				f.Set(t, "cleanupJobs/testJob", other)
+			}
+			return send()
+		})
+		got := f.Run(t, "")
+		enginetest.Want(t, "status", report.Completed, got.Status)
+		enginetest.Want(t, "the other run's lease", other, job(t, f))
+		enginetest.Want(t, "saved", any("completed"), f.Documents(t, "cleanupRuns")[got.RunID]["status"])
+		oneLine(t, f, "lost its lease")
 	}
 }
 
@@ -264,15 +259,8 @@ func TestForeignRecordsAreAnError(t *testing.T) {
 			f.Set(t, "cleanupJobs/testJob", record)
 			got := f.Run(t, "")
 			enginetest.Want(t, "status", report.Failed, got.Status)
-			if len(got.Failures) != 1 {
-				t.Fatalf("failures %v, want %d", got.Failures, 1)
-			}
-			if !strings.Contains(got.Failures[0].Error, "delete that field") {
-				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "delete that field")
-			}
-			if len(left(t, f)) != 1 {
-				t.Error("something was deleted")
-			}
+			has(t, onlyFailure(t, got).Error, "delete that field")
+			enginetest.Want(t, "left", 1, len(left(t, f)))
 		})
 	}
 }
@@ -307,9 +295,7 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
 	enginetest.Want(t, "delete thing done", 4, got.Actions["delete thing"].Done)
-	if diff := cmp.Diff([]string{"t004", "t005"}, left(t, f)); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
 	if want := `[{"text":"t003"}]`; enginetest.Checkpoint(job(t, f)) != want {
 		t.Errorf("position %v, want %s", enginetest.Checkpoint(job(t, f)), want)
 	}
@@ -336,9 +322,8 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 	}
 	f.Hooks.BeforeApply = nil
 	wall = start.Add(24 * time.Hour)
-	if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
-		t.Errorf("next run %+v", got)
-	}
+	enginetest.Want(t, "next run", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
@@ -385,29 +370,21 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	for id, left := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
 		f.Set(t, "things/"+id, map[string]any{"left": left})
 	}
-	var late atomic.Bool
-	f.Clock = func() time.Time {
-		if late.Load() {
-			return start.Add(f.Timeout)
-		}
-		return start
-	}
+	late := lateClock(f)
 	var once sync.Once
 	var others sync.WaitGroup
 	others.Add(3)
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.URL.Path, "c") {
-				once.Do(func() {
-					others.Wait()
-					late.Store(true)
-				})
-			} else {
-				defer others.Done()
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "c") {
+			once.Do(func() {
+				others.Wait()
+				late.Store(true)
+			})
+		} else {
+			defer others.Done()
+		}
+		return send()
+	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3}, got.Actions["file"])
@@ -474,14 +451,12 @@ func TestBrokenRules(t *testing.T) {
 // TestPanicsOfFollowUps are failures of what led to them: requests to Cloud Storage are sent side by side.
 func TestPanicsOfFollowUps(t *testing.T) {
 	f := ruleFunction(t, ruleJob("things", filed))
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.URL.Path, "c") {
-				panic("poisoned")
-			}
-			return base.RoundTrip(r)
-		})
-	}
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "c") {
+			panic("poisoned")
+		}
+		return send()
+	})
 	for _, id := range []string{"a", "b", "c"} {
 		f.Set(t, "things/"+id, map[string]any{"left": 1})
 	}
@@ -511,19 +486,11 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 			seed(t, f, 1)
 			got := f.Run(t, "")
 			enginetest.Want(t, "status", report.Failed, got.Status)
-			if len(got.Failures) != 1 {
-				t.Fatalf("failures %v, want %d", got.Failures, 1)
-			}
-			enginetest.Want(t, "action", "plan", got.Failures[0].Action)
-			if !strings.Contains(got.Failures[0].Error, "no index") {
-				t.Errorf("%v, want it to hold %q", got.Failures[0].Error, "no index")
-			}
-			if len(left(t, f)) != 1 {
-				t.Error("a plan that was not finished was applied")
-			}
-			if enginetest.Holder(job(t, f)) != "" {
-				t.Error("the lease was not released")
-			}
+			failure := onlyFailure(t, got)
+			enginetest.Want(t, "action", "plan", failure.Action)
+			has(t, failure.Error, "no index")
+			enginetest.Want(t, "left", 1, len(left(t, f)))
+			enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 		})
 	}
 }
@@ -551,18 +518,14 @@ func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 		return nil
 	}})
 	got := f.Run(t, "")
-	if diff := cmp.Diff(map[string]int{"no date": 30, "young": 5}, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "kept", map[string]int{"no date": 30, "young": 5}, got.Kept)
 	warnings := 0
 	for _, line := range f.LogLines(t) {
 		if line["severity"] == "WARNING" && line["reason"] == "no date" && line["target"] != "" {
 			warnings++
 		}
 	}
-	if warnings != 20 {
-		t.Errorf("%d warnings, want the first 20", warnings)
-	}
+	enginetest.Want(t, "warnings", 20, warnings)
 }
 
 func TestMissingLimit(t *testing.T) {
@@ -594,14 +557,11 @@ func TestMissingLimit(t *testing.T) {
 		t.Errorf("cleanupJobs %v", job(t, f))
 	}
 	missing = 10
-	if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed {
-		t.Errorf("10 of 20: %+v", got)
-	}
+	enginetest.Want(t, "10 of 20", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
 	missing = 20
 	f.Set(t, "posts/another", map[string]any{"n": 1}) // or an empty collection would have to be lifted by its name
-	if got := f.Run(t, `{"force":true}`); got.Status != report.Completed || len(left(t, f)) != 0 {
-		t.Errorf("forced: %+v", got)
-	}
+	enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestLongPlanIsTruncated(t *testing.T) {
@@ -641,9 +601,7 @@ func TestForcedRunGoesWindowByWindow(t *testing.T) {
 	f.Hooks.BeforeApply = func() { windows++ }
 	got := f.Run(t, `{"force":true}`)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: n, Changed: n}})
-	if windows != 2 {
-		t.Errorf("%d windows, want 2", windows)
-	}
+	enginetest.Want(t, "windows", 2, windows)
 }
 
 func TestRetriesOfTransientFailures(t *testing.T) {
@@ -664,22 +622,16 @@ func TestLostAnswerIsNoRace(t *testing.T) {
 	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("BatchWrite"))
 	got := f.Run(t, "")
-	if diff := cmp.Diff(map[string]report.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
-	if len(left(t, f)) != 0 {
-		t.Errorf("left %v", left(t, f))
-	}
+	enginetest.Want(t, "counts", map[string]report.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestLostAnswersOfTheLease(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
-	got := f.Run(t, "")
-	if got.Status != report.Completed || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("report %+v, lease %v", got, enginetest.Holder(job(t, f)))
-	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
@@ -693,9 +645,7 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	if n := f.Request.Count("BatchWrite"); n != 1 {
 		t.Errorf("%d attempts, want 1: it will not be allowed a second later", n)
 	}
-	if len(left(t, f)) != 3 {
-		t.Error("something is gone")
-	}
+	enginetest.Want(t, "left", 3, len(left(t, f)))
 }
 
 func TestBackendDown(t *testing.T) {
@@ -752,26 +702,14 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 	}}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Clock = func() time.Time { return start }
-	if !f.EmbeddedStorage() {
-		t.Skip("only the embedded Storage knows holds")
-	}
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}
-	_, err := f.Storage(t).Bucket(f.Bucket).Object("files/b").Update(t.Context(), storage.ObjectAttrsToUpdate{EventBasedHold: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hold(t, f, "files/b", true)
 	got := f.Run(t, "")
-	if diff := cmp.Diff(report.Counts{Planned: 2, Done: 1}, got.Actions["delete file"]); diff != "" || got.Status != report.Completed {
-		t.Errorf("%s %v; counts (-want +got):\n%s", got.Status, got.Failures, diff)
-	}
-	if diff := cmp.Diff(map[string]int{objects.HeldByHold: 1}, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
-	if left := f.Objects(t); !slices.Equal(left, []string{"files/b"}) {
-		t.Errorf("left %v", left)
-	}
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1}})
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
+	enginetest.Want(t, "objects", []string{"files/b"}, f.Objects(t))
 }
 
 // TestBatchesGrowWhileTheyAreQuick: the engine asks how many documents are best deleted together, and never sends one by one

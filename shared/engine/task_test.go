@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -58,9 +57,7 @@ func TestWorker(t *testing.T) {
 	enginetest.Want(t, "job", "testWorker", got.Job)
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	enginetest.Want(t, "paint thing", report.Counts{Planned: 1, Done: 1}, got.Actions["paint thing"])
-	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
-		t.Errorf("things/t1 (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"])
 	enginetest.Want(t, "cleanup jobs", 0, len(f.Documents(t, "cleanupJobs")))
 	enginetest.Want(t, "cleanup runs", 0, len(f.Documents(t, "cleanupRuns")))
 	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
@@ -153,9 +150,7 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
 		t.Fatalf("delivered %d, %v", n, err)
 	}
-	if diff := cmp.Diff(map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"]); diff != "" {
-		t.Errorf("things/t1 (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"])
 }
 
 func TestContinue(t *testing.T) {
@@ -183,23 +178,9 @@ func TestContinue(t *testing.T) {
 		}
 	}
 	f.Run(t, `{"dryRun":true}`)
-	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, checkpoints); diff != "" {
-		t.Errorf("checkpoints (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "checkpoints", []string{"", "+", "++", "+++"}, checkpoints)
 	if enginetest.Checkpoint(job(t, f)) != "+++" {
 		t.Errorf("a preview changed the checkpoint to %v", enginetest.Checkpoint(job(t, f)))
-	}
-}
-
-func TestStopAfter(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	f.StopAfter = time.Minute
-	seed(t, f, 3)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
-	if got := f.Run(t, ""); got.Status != report.Partial || len(left(t, f)) != 3 {
-		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
 	}
 }
 

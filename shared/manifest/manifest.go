@@ -194,7 +194,7 @@ type parsing struct {
 
 func (p *parsing) read(s source) {
 	var l list
-	wrong := strictly(s.plain, prepared, &l)
+	wrong := strictly(s, prepared, &l)
 	refuse := func(path, format string, args ...any) {
 		p.problems = append(p.problems, s.problem(path, fmt.Sprintf(format, args...)))
 	}

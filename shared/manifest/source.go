@@ -54,3 +54,28 @@ func (s source) line(path string) int {
 func (s source) problem(path, text string) error {
 	return fmt.Errorf("%s:%d: %s", s.Name, s.line(path), text)
 }
+
+// doubled returns a key that an object has twice, with its path; "" if there is none.
+func doubled(v *hujson.Value) string {
+	seen := map[string]bool{}
+	switch of := v.Value.(type) {
+	case *hujson.Object:
+		for i, m := range of.Members {
+			name := m.Name.Value.(hujson.Literal).String()
+			if seen[name] {
+				return name
+			}
+			seen[name] = true
+			if inner := doubled(&of.Members[i].Value); inner != "" {
+				return name + "." + inner
+			}
+		}
+	case *hujson.Array:
+		for i := range of.Elements {
+			if inner := doubled(&of.Elements[i]); inner != "" {
+				return inner
+			}
+		}
+	}
+	return ""
+}

@@ -48,31 +48,29 @@ func (p problem) hides(key string) bool {
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
 // occur once, and none may be null. It returns all problems. What has one is missing from out.
-func strictly(text []byte, prepare func(object map[string]any) []problem, out any) []problem {
+func strictly(s source, prepare func(object map[string]any) []problem, out any) []problem {
 	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
-	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
-		return whole(err.Error())
-	} else if key != "" {
-		return whole(fmt.Sprintf("%s is given twice", key))
+	if key := doubled(&s.root); key != "" {
+		return whole(key + " is given twice")
 	}
 	var value any
-	if err := decode(text, &value); err != nil {
+	if err := decode(s.plain, &value); err != nil {
 		return whole(err.Error())
 	}
-	var s shape
-	object, isObject := s.fit(value, expected{of: reflect.TypeOf(out)}).(map[string]any)
+	var checked shape
+	object, isObject := checked.fit(value, expected{of: reflect.TypeOf(out)}).(map[string]any)
 	if !isObject {
-		return s.problems
+		return checked.problems
 	}
-	s.problems = append(s.problems, prepare(object)...)
+	problems := append(checked.problems, prepare(object)...)
 	fitting, err := json.Marshal(object)
 	if err == nil {
 		err = decode(fitting, out)
 	}
 	if err != nil {
-		return append(s.problems, whole(err.Error())...)
+		return append(problems, whole(err.Error())...)
 	}
-	return s.problems
+	return problems
 }
 
 // decode reads JSON. A number becomes a [json.Number] where any value may be.
@@ -80,39 +78,4 @@ func decode(text []byte, out any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	return d.Decode(out)
-}
-
-// doubled returns a key that an object has twice, with its path; "" if there is none.
-func doubled(d *json.Decoder) (key string, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return "", err
-	}
-	seen := map[string]bool{}
-	for token == json.Delim('{') || token == json.Delim('[') {
-		if !d.More() {
-			_, err := d.Token()
-			return "", err
-		}
-		name := ""
-		if token == json.Delim('{') {
-			t, err := d.Token()
-			if err != nil {
-				return "", err
-			}
-			name, _ = t.(string)
-			if seen[name] {
-				return name, nil
-			}
-			seen[name] = true
-		}
-		inner, err := doubled(d)
-		if err != nil {
-			return "", err
-		}
-		if inner != "" {
-			return strings.TrimPrefix(name+"."+inner, "."), nil
-		}
-	}
-	return "", nil
 }

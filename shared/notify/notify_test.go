@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/googleapis/gax-go/v2"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -249,7 +250,7 @@ func TestNoMoreTime(t *testing.T) {
 	t.Parallel()
 	h := newHook(t, "", 503)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := Poster{Wait: func(ctx context.Context, d time.Duration) error { cancel(); return sleep(ctx, 1000*d) }}
+	p := Poster{Wait: func(ctx context.Context, d time.Duration) error { cancel(); return gax.Sleep(ctx, 1000*d) }}
 	if err := p.Post(ctx, h.address(t, h.URL), Message{}); err == nil || err.Error() != "it answered 503" || len(h.got) != 1 {
 		t.Errorf("%v after %d tries", err, len(h.got))
 	}

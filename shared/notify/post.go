@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -52,7 +54,7 @@ func (p Poster) Post(ctx context.Context, to config.SecretURL, m Message) error 
 	}
 	wait := p.Wait
 	if wait == nil {
-		wait = sleep
+		wait = gax.Sleep
 	}
 	pause := time.Second
 	for n := 1; ; n++ {
@@ -67,17 +69,6 @@ func (p Poster) Post(ctx context.Context, to config.SecretURL, m Message) error 
 			return err // there is no more time
 		}
 		pause *= 2
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -116,6 +116,7 @@ run "environment" {
     timeouts               = { cleanupOrphanedMedia = 1740 }
     inquiry_folders        = ["inquiries/", "support/images/"]
     safety_limits          = { max_actions = 500, max_due_percent = 60, max_users = 3 }
+    job_safety_limits      = { deleteInactiveProjects = { max_due_percent = 90, max_users = 4 } }
     orphans                = ["posts", "postsOfCircles"]
     undo_days              = { cleanupOrphanedMedia = 30 }
     continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
@@ -158,10 +159,10 @@ run "environment" {
       DRY_RUN               = "false"
       MAX_ACTIONS           = "500"
       MAX_MISSING_PERCENT   = "50"
-      MAX_DUE_PERCENT       = "60"
+      MAX_DUE_PERCENT       = "90"
       MAX_PER_OWNER         = "1000"
       MIN_LOOKUPS           = "20"
-      MAX_USERS             = "3"
+      MAX_USERS             = "4"
       UNDO_DAYS             = "7"
       NOTIFICATION_LOCALE   = "en"
       GOMEMLIMIT            = "217MiB"

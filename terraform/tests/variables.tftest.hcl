@@ -125,6 +125,40 @@ run "refuses_a_misspelt_safety_limit" {
   expect_failures = [var.safety_limits]
 }
 
+run "refuses_a_limit_of_a_job_out_of_range" {
+  command = plan
+  variables {
+    job_safety_limits = { cleanupReports = { max_due_percent = 101 } }
+  }
+  expect_failures = [var.job_safety_limits]
+}
+
+run "refuses_a_misspelt_limit_of_a_job" {
+  command = plan
+  variables {
+    job_safety_limits = { cleanupReports = { max_action = 5 } }
+  }
+  expect_failures = [var.job_safety_limits]
+}
+
+run "refuses_a_limit_of_no_job" {
+  command = plan
+  variables {
+    job_safety_limits = { cleanupReport = { max_actions = 5 } }
+  }
+  expect_failures = [var.job_safety_limits]
+}
+
+run "refuses_more_actions_of_a_job_than_fit_into_its_memory" {
+  command = plan
+  variables {
+    enabled           = ["cleanupReports"]
+    dry_run           = { cleanupReports = true }
+    job_safety_limits = { cleanupReports = { max_actions = 512001 } }
+  }
+  expect_failures = [var.job_safety_limits]
+}
+
 run "refuses_the_earlier_name_of_the_safety_limits" {
   command = plan
   variables {

@@ -15,11 +15,11 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"firebase.google.com/go/v4/auth/hash"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/api/iterator"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/each"
 )
 
 // Put uploads an object to the project's bucket and returns its attributes. The metadata may be nil.
@@ -133,17 +133,13 @@ func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fiel
 func (p *Project) Objects(t testing.TB) []string {
 	t.Helper()
 	names := []string{}
-	it := p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), nil)
-	for {
-		o, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return names
-		}
+	for o, err := range each.Of(p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), nil)) {
 		if err != nil {
 			t.Fatalf("list the bucket: %v", err)
 		}
 		names = append(names, o.Name)
 	}
+	return names
 }
 
 // Set writes a whole document of the database (default).
@@ -209,17 +205,14 @@ func (p *Project) SetAccount(t testing.TB, uid string, fields map[string]any) {
 func (p *Project) Accounts(t testing.TB) []string {
 	t.Helper()
 	uids := []string{}
-	for all := p.Auth(t).Users(context.Background(), ""); ; {
-		user, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			slices.Sort(uids)
-			return uids
-		}
+	for user, err := range each.Of(p.Auth(t).Users(context.Background(), "")) {
 		if err != nil {
 			t.Fatalf("list the accounts: %v", err)
 		}
 		uids = append(uids, user.UID)
 	}
+	slices.Sort(uids)
+	return uids
 }
 
 // Documents returns the documents of a collection of the database (default), by id. The collection may be the path of a
@@ -293,18 +286,12 @@ func (p *Project) clearStorage(t testing.TB) {
 		server.Clear(p.Bucket)
 	} else if p.storage != nil {
 		bucket := p.storage.Bucket(p.Bucket)
-		it := bucket.Objects(context.Background(), nil)
-		for {
-			o, err := it.Next()
-			if errors.Is(err, iterator.Done) {
-				break
+		for o, err := range each.Of(bucket.Objects(context.Background(), nil)) {
+			if err == nil {
+				err = bucket.Object(o.Name).Delete(context.Background())
 			}
 			if err != nil {
-				t.Errorf("list the bucket: %v", err)
-				break
-			}
-			if err := bucket.Object(o.Name).Delete(context.Background()); err != nil {
-				t.Errorf("delete %q: %v", o.Name, err)
+				t.Errorf("empty the bucket: %v", err)
 			}
 		}
 	}

@@ -47,14 +47,6 @@ func TestProjectsAreApart(t *testing.T) {
 	}
 }
 
-func TestAnotherDatabase(t *testing.T) {
-	p := backendstest.Start(t)
-	p.Set(t, "c/d", map[string]any{})
-	if _, err := p.FirestoreDatabase(t, "second").Doc("c/d").Get(context.Background()); err == nil {
-		t.Error("a document is in both databases")
-	}
-}
-
 func TestEnvironment(t *testing.T) {
 	p := backendstest.Start(t)
 	for key, want := range map[string]string{"GOOGLE_CLOUD_PROJECT": p.ID, "STORAGE_BUCKET": p.Bucket} {
@@ -118,21 +110,6 @@ func TestDataIsClearedAtTheEnd(t *testing.T) {
 	}
 	if _, err := p.Auth(t).GetUser(ctx, "u"); !auth.IsUserNotFound(err) {
 		t.Errorf("the user is left: %v", err)
-	}
-}
-
-func TestFailDelete(t *testing.T) {
-	p := backendstest.Start(t)
-	p.FailDelete(t, "u", "INTERNAL")
-	result, err := p.Auth(t).DeleteUsers(context.Background(), []string{"u", "v"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.SuccessCount != 1 || result.FailureCount != 1 {
-		t.Fatalf("%+v", result)
-	}
-	if got := result.Errors[0].Reason; got != "INTERNAL" {
-		t.Errorf("reason %q", got)
 	}
 }
 

@@ -1,12 +1,8 @@
 package standin
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -22,25 +18,10 @@ const (
 )
 
 // newAuthentication returns the local Authentication with accounts, behind Google's limits.
-func newAuthentication(project string, uids []string) (http.Handler, error) {
-	auth := backends.NewAuth()
-	for some := range slices.Chunk(uids, 1000) {
-		users := make([]map[string]any, len(some))
-		for i, uid := range some {
-			users[i] = map[string]any{
-				"localId": uid, "createdAt": written.UnixMilli(), "lastLoginAt": written.UnixMilli(), "email": uid + "@example.com",
-			}
-		}
-		body, err := json.Marshal(map[string]any{"users": users})
-		if err != nil {
-			return nil, err
-		}
-		answer := httptest.NewRecorder()
-		path := "/v1/projects/" + project + "/accounts:batchCreate"
-		auth.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body)))
-		if answer.Code != http.StatusOK {
-			return nil, fmt.Errorf("make accounts: %d %s", answer.Code, answer.Body)
-		}
+func newAuthentication(project string, uids []string) http.Handler {
+	auth, at := backends.NewAuth(), strconv.FormatInt(written.UnixMilli(), 10)
+	for _, uid := range uids {
+		auth.Put(project, map[string]any{"localId": uid, "createdAt": at, "lastLoginAt": at, "email": uid + "@example.com"})
 	}
 	batches, singles := rate.NewLimiter(batchesPerSecond, 2*batchesPerSecond), rate.NewLimiter(singlesPerSecond, singlesPerSecond)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,5 +31,5 @@ func newAuthentication(project string, uids []string) (http.Handler, error) {
 			return
 		}
 		auth.ServeHTTP(w, r)
-	}), nil
+	})
 }

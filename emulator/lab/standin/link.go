@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,9 @@ func (p *path) turn(now time.Time) time.Duration {
 	p.traffic.Turn = max(p.traffic.Turn, wait)
 	return wait
 }
+
+// isListing reports whether a request asks Cloud Storage for a page of a listing.
+func isListing(r *http.Request) bool { return strings.HasSuffix(r.URL.EscapedPath(), "/o") }
 
 // carry waits as long as the link says, and answers. A page of a listing takes three times as long as another answer.
 func (p *path) carry(listing bool, answer func()) {

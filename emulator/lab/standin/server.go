@@ -41,14 +41,11 @@ const Credentials = `{"type":"authorized_user","client_id":"lab","client_secret"
 // Start starts the services for a world, which they take over.
 func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	g := &Google{path: &path{link: link}, Address: Address{Project: project, Bucket: bucketName}}
-	g.Storage = g.serve(g.path.before(&bucket{name: bucketName, objects: w.Objects}))
-	users, err := newAuthentication(project, w.Accounts)
-	if err != nil {
-		g.http[0].Close()
-		return nil, err
-	}
+	storage := backends.NewStorage()
+	storage.Compute(bucketName, w.Objects)
+	g.Storage = g.serve(g.path.before(storage))
 	accounts := http.NewServeMux()
-	accounts.Handle("/", g.path.before(users))
+	accounts.Handle("/", g.path.before(newAuthentication(project, w.Accounts)))
 	accounts.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"lab","token_type":"Bearer","expires_in":3600}`)) // whoever asked may be gone
@@ -65,7 +62,7 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	own := credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])
 	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
-	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
+	pb.RegisterFirestoreServer(g.grpc, &server{store: newStore(project, w), turn: g.path.turn})
 	g.tasks = backends.RegisterTasks(g.grpc)
 	go func() { _ = g.grpc.Serve(listener) }() // ends when it is stopped
 	return g, nil

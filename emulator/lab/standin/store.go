@@ -1,7 +1,6 @@
 package standin
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -20,16 +19,13 @@ import (
 type store struct {
 	root string // projects/P/databases/D/documents
 
-	mu          sync.Mutex
-	last        time.Time // of a commit
+	mu          sync.Mutex // held by all that follows
+	last        time.Time  // of a commit
 	collections map[string]*collection
-	transacting map[string]map[string]time.Time // by transaction: what it read, and when that was written; zero if it was not there
-	begun       int
 }
 
 // collection is the documents of one collection.
 type collection struct {
-	path    string
 	docs    map[string]*doc
 	fields  map[string]bool   // that any document has had
 	indexes map[string]*index // by their fields; that of none holds all documents
@@ -49,30 +45,25 @@ type index struct {
 }
 
 type entry struct {
-	key []*pb.Value // of the index's fields
+	key string // the keys of the index's fields, and the id
 	d   *doc
 }
 
 func newStore(project string, w *World) *store {
-	s := &store{
-		root: "projects/" + project + "/databases/(default)/documents", collections: w.collections,
-		transacting: map[string]map[string]time.Time{},
-	}
-	if s.collections == nil {
-		s.collections = map[string]*collection{}
-	}
+	s := &store{root: "projects/" + project + "/databases/(default)/documents", collections: map[string]*collection{}}
+	maps.Copy(s.collections, w.collections)
 	return s
 }
 
-func newCollection(path string, n int) *collection {
-	return &collection{path: path, docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
+func newCollection(n int) *collection {
+	return &collection{docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
 }
 
-// collection returns a collection, which comes into being. The lock is held, as it is in all that follows.
+// collection returns a collection, which comes into being.
 func (s *store) collection(path string) *collection {
 	c := s.collections[path]
 	if c == nil {
-		c = newCollection(path, 0)
+		c = newCollection(0)
 		s.collections[path] = c
 	}
 	return c
@@ -83,28 +74,21 @@ func (s *store) split(name string) (c *collection, id string, err error) {
 	path, ok := strings.CutPrefix(name, s.root+"/")
 	at := strings.LastIndexByte(path, '/')
 	if !ok || at < 0 || strings.Count(path, "/")%2 == 0 || at == len(path)-1 {
-		return nil, "", status.Errorf(codes.InvalidArgument, "%q is no document's name", name)
+		return nil, "", wrong("%q is no document's name", name)
 	}
 	return s.collection(path[:at]), path[at+1:], nil
-}
-
-func (s *store) get(name string) (*doc, error) {
-	c, id, err := s.split(name)
-	if err != nil {
-		return nil, err
-	}
-	return c.docs[id], nil
 }
 
 // put writes a document, or deletes it if there is none.
 func (c *collection) put(id string, d *doc) {
 	had := c.docs[id]
 	for _, i := range c.indexes {
-		if at, e := i.find(had); e != nil {
+		if key, has := i.key(had); has {
+			at := i.search(key)
 			i.entries = slices.Delete(i.entries, at, at+1)
 		}
-		if at, e := i.find(d); e != nil {
-			i.entries = slices.Insert(i.entries, at, *e)
+		if key, has := i.key(d); has {
+			i.entries = slices.Insert(i.entries, i.search(key), entry{key, d})
 		}
 	}
 	if d == nil {
@@ -125,87 +109,68 @@ func (c *collection) index(fields []string) *index {
 	}
 	i := &index{fields: fields}
 	for _, field := range fields {
-		if first, _, _ := strings.Cut(field, "."); !c.fields[field] && !c.fields[first] {
+		if first, _, _ := strings.Cut(field, "."); !c.fields[first] { // nothing is in it, and what is not kept is not looked through
 			return i
 		}
 	}
-	for _, all := range c.indexes[""].entries { // by id: what ascends with it is soon sorted
-		if e := i.entry(all.d); e != nil {
-			i.entries = append(i.entries, *e)
+	for _, all := range c.indexes[""].entries {
+		if key, has := i.key(all.d); has {
+			i.entries = append(i.entries, entry{key, all.d})
 		}
 	}
-	slices.SortFunc(i.entries, entry.compare)
+	slices.SortFunc(i.entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	c.indexes[name] = i
 	return i
 }
 
-// entry returns a document's entry, nil if it has none.
-func (i *index) entry(d *doc) *entry {
-	e := &entry{d: d, key: make([]*pb.Value, len(i.fields))}
-	for n, field := range i.fields {
-		if e.key[n] = d.field(field); e.key[n] == nil {
-			return nil
-		}
-	}
-	return e
-}
-
-// find returns a document's entry and its place; nil if it has none, or there is no document.
-func (i *index) find(d *doc) (at int, e *entry) {
+// key returns a document's key; has is false if it is not in the index, or there is no document.
+func (i *index) key(d *doc) (key string, has bool) {
 	if d == nil {
-		return 0, nil
+		return "", false
 	}
-	if e = i.entry(d); e == nil {
-		return 0, nil
+	if len(i.fields) == 0 {
+		return d.id, true
 	}
-	if n := len(i.entries); n == 0 || i.entries[n-1].compare(*e) < 0 {
-		return n, e
+	var b []byte
+	for _, field := range i.fields {
+		v := d.field(field)
+		if v == nil {
+			return "", false
+		}
+		b = appendKey(b, v)
 	}
-	return sort.Search(len(i.entries), func(n int) bool { return i.entries[n].compare(*e) >= 0 }), e
+	return string(append(b, d.id...)), true
 }
 
-func (e entry) compare(f entry) int {
-	for n := range e.key {
-		if e.key[n] == f.key[n] { // documents may share their fields
-			continue
-		}
-		if c := compare(e.key[n], f.key[n]); c != 0 {
-			return c
-		}
+// search returns the place of the first entry that is not before a key.
+func (i *index) search(key string) int {
+	if n := len(i.entries); n == 0 || i.entries[n-1].key < key { // as it is when a world is made
+		return n
 	}
-	return cmp.Compare(e.d.id, f.d.id)
+	return sort.Search(len(i.entries), func(n int) bool { return i.entries[n].key >= key })
 }
 
+// field returns the value at a path, nil if there is none.
 func (d *doc) field(path string) *pb.Value {
-	v, rest, nested := d.fields[path], "", false
-	if v == nil {
-		var first string
-		if first, rest, nested = strings.Cut(path, "."); nested {
-			v = d.fields[first]
-		}
-	}
+	first, rest, nested := strings.Cut(path, ".")
+	v := d.fields[first]
 	for nested && v != nil {
-		var first string
 		first, rest, nested = strings.Cut(rest, ".")
 		v = v.GetMapValue().GetFields()[first]
 	}
 	return v
 }
 
-func (s *store) name(c *collection, d *doc) string { return s.root + "/" + c.path + "/" + d.id }
-
-// message returns a document as it is answered; a mask names the fields to send, nil: all.
-func (s *store) message(c *collection, d *doc, mask *pb.DocumentMask) *pb.Document {
-	m := &pb.Document{Name: s.name(c, d), CreateTime: timestamppb.New(d.created), UpdateTime: timestamppb.New(d.updated)}
+// message returns a document of a folder, which ends with a slash, as it is answered; a mask names the fields to send, nil: all.
+func message(folder string, d *doc, mask *pb.DocumentMask) *pb.Document {
+	m := &pb.Document{Name: folder + d.id, CreateTime: timestamppb.New(d.created), UpdateTime: timestamppb.New(d.updated)}
 	if mask == nil {
 		m.Fields = d.fields
 		return m
 	}
+	m.Fields = Fields{}
 	for _, path := range mask.GetFieldPaths() {
 		if v := d.field(path); v != nil {
-			if m.Fields == nil {
-				m.Fields = Fields{}
-			}
 			m.Fields[path] = v
 		}
 	}
@@ -222,8 +187,21 @@ func (s *store) tick() time.Time {
 	return now
 }
 
-// check returns an error if a write's condition does not hold.
-func check(w *pb.Write, d *doc) error {
+// target returns the name of the document that a write is about.
+func target(w *pb.Write) string {
+	if name := w.GetDelete(); name != "" {
+		return name
+	}
+	return w.GetUpdate().GetName()
+}
+
+// check returns an error if a write cannot be carried out.
+func (s *store) check(w *pb.Write) error {
+	c, id, err := s.split(target(w))
+	if err != nil {
+		return err
+	}
+	d := c.docs[id]
 	switch cond := w.GetCurrentDocument().GetConditionType().(type) {
 	case *pb.Precondition_Exists:
 		if cond.Exists && d == nil {
@@ -233,36 +211,24 @@ func check(w *pb.Write, d *doc) error {
 			return status.Error(codes.AlreadyExists, "Document already exists.")
 		}
 	case *pb.Precondition_UpdateTime:
-		switch {
-		case d == nil:
-			return status.Error(codes.NotFound, "No document to update.")
-		case !d.updated.Equal(cond.UpdateTime.AsTime()):
+		if d == nil || !d.updated.Equal(cond.UpdateTime.AsTime()) {
 			return status.Error(codes.FailedPrecondition, "the stored version does not match the required base version")
+		}
+	}
+	for _, t := range w.GetUpdateTransforms() {
+		if t.GetIncrement() == nil && t.GetSetToServerValue() == 0 {
+			return status.Errorf(codes.Unimplemented, "a %T", t.GetTransformType())
 		}
 	}
 	return nil
 }
 
-// target returns the name of the document that a write is about.
-func target(w *pb.Write) string {
-	if name := w.GetDelete(); name != "" {
-		return name
-	}
-	return w.GetUpdate().GetName()
-}
-
-// apply carries a write out whose condition holds.
-func (s *store) apply(w *pb.Write, at time.Time) (*pb.WriteResult, error) {
-	c, id, err := s.split(target(w))
-	if err != nil {
-		return nil, err
-	}
+// apply carries a write out that was checked.
+func (s *store) apply(w *pb.Write, at time.Time) *pb.WriteResult {
+	c, id, _ := s.split(target(w)) // it was checked
 	if w.GetDelete() != "" {
 		c.put(id, nil)
-		return &pb.WriteResult{}, nil
-	}
-	if w.GetUpdate() == nil {
-		return nil, status.Errorf(codes.Unimplemented, "a write that neither updates nor deletes: %v", w)
+		return &pb.WriteResult{}
 	}
 	had := c.docs[id]
 	d := &doc{id: id, created: at, updated: at, fields: Fields{}}
@@ -272,57 +238,39 @@ func (s *store) apply(w *pb.Write, at time.Time) (*pb.WriteResult, error) {
 	given := &doc{fields: proto.CloneOf(w.GetUpdate()).GetFields()}
 	if mask := w.GetUpdateMask(); mask == nil {
 		maps.Copy(d.fields, given.fields)
-	} else {
-		if had != nil {
-			maps.Copy(d.fields, proto.CloneOf(&pb.Document{Fields: had.fields}).GetFields())
-		}
-		for _, path := range mask.GetFieldPaths() {
-			set(d.fields, path, given.field(path))
-		}
+	} else if had != nil {
+		maps.Copy(d.fields, proto.CloneOf(&pb.Document{Fields: had.fields}).GetFields())
+	}
+	for _, path := range w.GetUpdateMask().GetFieldPaths() {
+		set(d.fields, path, given.field(path))
 	}
 	result := &pb.WriteResult{UpdateTime: timestamppb.New(at)}
 	for _, t := range w.GetUpdateTransforms() {
-		v, err := transformed(d.field(t.GetFieldPath()), t, at)
-		if err != nil {
-			return nil, err
+		v := value(at)
+		if t.GetIncrement() != nil {
+			v = value(int(d.field(t.GetFieldPath()).GetIntegerValue() + t.GetIncrement().GetIntegerValue()))
 		}
 		set(d.fields, t.GetFieldPath(), v)
 		result.TransformResults = append(result.TransformResults, v)
 	}
 	c.put(id, d)
-	return result, nil
+	return result
 }
 
 // set sets a field, or deletes it if there is no value.
 func set(fields Fields, path string, v *pb.Value) {
 	first, rest, nested := strings.Cut(path, ".")
-	if !nested {
-		if delete(fields, first); v != nil {
-			fields[first] = v
-		}
-		return
-	}
-	inner := fields[first].GetMapValue()
-	if inner == nil {
-		if v == nil {
+	switch {
+	case !nested && v == nil:
+		delete(fields, first)
+	case !nested:
+		fields[first] = v
+	default:
+		inner := Fields{}
+		maps.Copy(inner, fields[first].GetMapValue().GetFields())
+		if set(inner, rest, v); len(inner) == 0 && v == nil {
 			return
 		}
-		inner = &pb.MapValue{}
-		fields[first] = &pb.Value{ValueType: &pb.Value_MapValue{MapValue: inner}}
-	}
-	if inner.Fields == nil {
-		inner.Fields = map[string]*pb.Value{}
-	}
-	set(inner.Fields, rest, v)
-}
-
-func transformed(had *pb.Value, t *pb.DocumentTransform_FieldTransform, at time.Time) (*pb.Value, error) {
-	switch t := t.GetTransformType().(type) {
-	case *pb.DocumentTransform_FieldTransform_SetToServerValue:
-		return value(at), nil
-	case *pb.DocumentTransform_FieldTransform_Increment:
-		return value(int(had.GetIntegerValue() + t.Increment.GetIntegerValue())), nil
-	default:
-		return nil, status.Errorf(codes.Unimplemented, "a %T", t)
+		fields[first] = &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: inner}}}
 	}
 }

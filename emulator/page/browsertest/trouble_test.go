@@ -79,6 +79,13 @@ func TestHandedOver(t *testing.T) {
 	w := open(t)
 	p := w.project()
 	before := w.state(p)
+	for path := range before.Documents { // one task is due at once, and each other a second after the one before
+		if strings.HasPrefix(path, "import_placeholder_user_details/") && !strings.HasSuffix(path, "/detail-unused") {
+			if _, err := p.Firestore.Doc(path).Delete(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	w.choose("cleanupPlaceholderUsers")
 	w.tabTo(labelled("Run…"))
 	w.enter()

@@ -39,14 +39,30 @@ var advices = []struct{ holds, do string }{
 func On(job, text string) string {
 	for _, a := range advices {
 		if strings.Contains(text, a.holds) {
+			if Forgets(job) {
+				return forgetting.Replace(a.do)
+			}
 			return strings.ReplaceAll(a.do, "JOB", job)
 		}
 	}
 	return ""
 }
 
+// Forgets reports whether a job is one of firesweep forget.
+func Forgets(job string) bool { return forgetName.MatchString(job) }
+
+var (
+	forgetName = regexp.MustCompile(`^forget[0-9a-f]{24}$`)
+	forgetting = strings.NewReplacer("firesweep plan --force JOB", "firesweep forget --force UID", "firesweep run JOB",
+		"firesweep forget --apply UID", "make it: firesweep indexes --write, or terraform apply. firesweep doctor shows which are missing.",
+		"make it at the address in the message.")
+)
+
 // Next says what happens after a run, and what to do.
 func Next(r *report.Report) string {
+	if Forgets(r.Job) && r.Status != report.Completed {
+		return "Not all is done. Look at what stands in the way, and do the rest: firesweep forget --apply UID."
+	}
 	switch r.Status {
 	case report.Completed:
 		if r.Approved != nil {
@@ -69,10 +85,8 @@ func Next(r *report.Report) string {
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case report.Aborted:
 		done := "nothing was deleted or changed"
-		for _, c := range r.Actions {
-			if c.Done > 0 {
-				done = "nothing was done of what tripped it, and the rest was done"
-			}
+		if r.Done() > 0 {
+			done = "nothing was done of what tripped it, and the rest was done"
 		}
 		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."

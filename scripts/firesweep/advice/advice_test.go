@@ -1,11 +1,9 @@
 package advice_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
-	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestLocal(t *testing.T) {
@@ -32,18 +30,5 @@ func TestHere(t *testing.T) {
 		if got := advice.Here(text); got != want {
 			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)
 		}
-	}
-}
-
-func TestNextSaysSomethingOfEveryStatus(t *testing.T) {
-	said := map[string]bool{}
-	for _, status := range []report.Status{report.Completed, report.Partial, report.Skipped, report.Aborted, report.Failed} {
-		said[advice.Next(&report.Report{Job: "cleanupReports", Status: status})] = true
-	}
-	if len(said) != 5 || said[""] {
-		t.Errorf("for five statuses: %v", said)
-	}
-	if stopped := advice.Next(&report.Report{Status: report.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
-		t.Errorf("of a run that was stopped: %q", stopped)
 	}
 }

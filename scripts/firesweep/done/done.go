@@ -59,19 +59,21 @@ type Thing struct {
 	Sent   bool         `json:"sent,omitempty"`
 	Fields []undo.Field `json:"fields,omitempty"`  // of a document, before and after the run
 	Known  string       `json:"account,omitempty"` // of an account: what there was to know of it, as JSON
+	Reason string       `json:"-"`                 // of an item
 }
 
 // Wanted says what of a log is read.
 type Wanted struct {
-	Bucket   string                // of the function
-	Most     int                   // of each list; 0: all
-	Targets  []string              // of the things; none: all
-	Progress func(done, total int) // entries; may be nil
+	Bucket   string                 // of the function
+	Most     int                    // of each list; 0: all
+	Targets  []string               // of the things; none: all
+	Only     func(undo.Record) bool // what is read of writes, objects and accounts, and no item is listed; nil: all
+	Progress func(done, total int)  // entries; may be nil
 }
 
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
-	r := reader{Wanted: w, items: map[string]bool{}, writes: map[string][]undo.Write{}, at: map[string]int{},
+	r := reader{Wanted: w, items: map[string]string{}, writes: map[string][]undo.Write{}, at: map[string]int{},
 		wanted: map[string]bool{}}
 	r.log.Items.First, r.log.Writes.First, r.log.Things.First = []Item{}, []Write{}, []Thing{}
 	for _, target := range w.Targets {
@@ -82,19 +84,26 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 			w.Progress(done, total)
 		}
 		for _, record := range records { // the items first, because an item's own deletion may precede it
-			if record.Item != "" && !r.items[record.Item] { // one that takes several commits is in several entries
-				r.items[record.Item] = true
-				r.log.Items.add(w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
+			if _, seen := r.items[record.Item]; record.Item != "" && !seen { // one that takes several commits is in several entries
+				r.items[record.Item] = record.Reason
+				if w.Only == nil {
+					r.log.Items.add(w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
+				}
 			}
 		}
 		for _, record := range records {
-			r.add(record)
+			if w.Only == nil || w.Only(record) {
+				r.add(record)
+			}
 		}
 		return nil
 	})
 	for path, i := range r.at {
 		c := undo.Net(r.writes[path])[0]
 		r.log.Things.First[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
+	}
+	for i, t := range r.log.Things.First {
+		r.log.Things.First[i].Reason = r.items[t.Target]
 	}
 	return r.log, err
 }
@@ -103,7 +112,7 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 type reader struct {
 	Wanted
 	log    Log
-	items  map[string]bool
+	items  map[string]string       // their reasons
 	writes map[string][]undo.Write // of the documents that are seen; none of those that are not listed
 	at     map[string]int          // where a document is listed among the things
 	wanted map[string]bool
@@ -136,7 +145,7 @@ func (r *reader) add(record undo.Record) {
 }
 
 func (r *reader) write(w Write) {
-	if !r.items[w.Path] || !strings.HasPrefix(w.Op, string(documents.Delete)) {
+	if _, isItem := r.items[w.Path]; !isItem || !strings.HasPrefix(w.Op, string(documents.Delete)) {
 		r.log.Writes.add(r.Most, w)
 	}
 }

@@ -80,6 +80,7 @@ type looker struct {
 
 // Look looks at a project. An error of the bucket or of the accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
+	ctx = p.Bound.Metered(ctx)
 	l := &looker{Project: p, db: p.Documents.Reader(), most: p.Bound.Left(), known: map[string]map[string]bool{},
 		found: &Findings{Collections: []*Collection{}, Folders: []*Folder{}, Unseen: []string{}}}
 	if err := l.collections(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -24,97 +25,83 @@ const indexEntriesPerRead = 1000
 
 // DialOptions make a connection count its requests.
 func DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(meterUnary), grpc.WithChainStreamInterceptor(meterStream)}
+	return wire.DialOptions(func(ctx context.Context, _ string) (wire.Request, error) {
+		return &request{meter: usage.FromContext(ctx)}, nil
+	})
 }
 
-// meterUnary counts the writes and deletes of successful unary requests.
-func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	err := invoke(ctx, method, req, reply, cc, opts...)
-	if err != nil {
-		return err
-	}
-	m := usage.FromContext(ctx)
-	switch r := req.(type) {
-	case *firestorepb.CommitRequest:
-		for _, w := range r.Writes {
-			meterWrite(m, w)
-		}
-	case *firestorepb.BatchWriteRequest:
-		statuses := reply.(*firestorepb.BatchWriteResponse).GetStatus()
-		for i, w := range r.Writes {
-			if i < len(statuses) && codes.Code(statuses[i].GetCode()) == codes.OK {
-				meterWrite(m, w)
-			}
-		}
-	}
-	return nil
-}
-
-func meterWrite(m *usage.Meter, w *firestorepb.Write) {
-	if w.GetDelete() != "" {
-		m.Add(usage.Usage{FirestoreDeletes: 1})
-	} else {
-		m.Add(usage.Usage{FirestoreWrites: 1})
-	}
-}
-
-// meterStream counts the reads of streamed answers.
-func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s, err := stream(ctx, desc, cc, method, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return &meteredStream{ClientStream: s, meter: usage.FromContext(ctx)}, nil
-}
-
-type meteredStream struct {
-	grpc.ClientStream
+// request is a request under way.
+type request struct {
 	meter     *usage.Meter
-	query     bool // the stream answers a query
-	ranges    bool // the query has several ranges, so its index entries are billed besides its documents
+	sent      any
+	query     bool // it is a query that was answered
 	documents int  // how many the query returned
 }
 
-// SendMsg looks at a query before it sends it.
-func (s *meteredStream) SendMsg(m any) error {
-	if r, ok := m.(*firestorepb.RunQueryRequest); ok {
-		s.ranges = severalRanges(r.GetStructuredQuery())
-	}
-	return s.ClientStream.SendMsg(m)
+// Send implements [wire.Request].
+func (r *request) Send(message any) error {
+	r.sent = message
+	return nil
 }
 
-// RecvMsg receives a message and counts its reads.
-func (s *meteredStream) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
+// Receive implements [wire.Request]. It counts the reads of a message, and the writes and deletes that took effect.
+func (r *request) Receive(answer any, err error) error {
 	if err != nil {
-		switch {
-		case !errors.Is(err, io.EOF) || !s.query:
-		case s.documents == 0:
-			s.meter.Add(usage.Usage{FirestoreReads: 1}) // a query without results costs one read
-		case s.ranges:
-			s.meter.Add(usage.Usage{FirestoreReads: readsOf(int64(s.documents))})
+		if errors.Is(err, io.EOF) && r.query {
+			r.reads(r.afterLast())
 		}
 		return err
 	}
-	switch r := m.(type) {
+	switch a := answer.(type) {
+	case *firestorepb.CommitResponse:
+		r.writes(r.sent.(*firestorepb.CommitRequest).GetWrites()...)
+	case *firestorepb.BatchWriteResponse:
+		writes := r.sent.(*firestorepb.BatchWriteRequest).GetWrites()
+		for i, s := range a.GetStatus()[:min(len(a.GetStatus()), len(writes))] {
+			if codes.Code(s.GetCode()) == codes.OK {
+				r.writes(writes[i])
+			}
+		}
 	case *firestorepb.RunQueryResponse:
-		s.query = true
-		if r.GetDocument() != nil {
-			s.documents++
-			s.meter.Add(usage.Usage{FirestoreReads: 1})
+		r.query = true
+		if a.GetDocument() != nil {
+			r.documents++
+			r.reads(1)
 		}
 	case *firestorepb.BatchGetDocumentsResponse:
-		if r.GetResult() != nil {
-			s.meter.Add(usage.Usage{FirestoreReads: 1}) // a missing document costs as much as one found
+		if a.GetResult() != nil {
+			r.reads(1) // a missing document costs as much as one found
 		}
 	case *firestorepb.RunAggregationQueryResponse:
-		if r.GetResult() != nil {
-			s.meter.Add(usage.Usage{FirestoreReads: aggregationReads(r.GetResult())})
+		if a.GetResult() != nil {
+			r.reads(aggregationReads(a.GetResult()))
 		}
 	}
 	return nil
+}
+
+// afterLast returns the reads that a query costs besides its documents.
+func (r *request) afterLast() int64 {
+	sent, _ := r.sent.(*firestorepb.RunQueryRequest)
+	switch {
+	case r.documents == 0:
+		return 1 // a query without results costs one read
+	case severalRanges(sent.GetStructuredQuery()): // its index entries are billed, too
+		return readsOf(int64(r.documents))
+	}
+	return 0
+}
+
+func (r *request) reads(n int64) { r.meter.Add(usage.Usage{FirestoreReads: n}) }
+
+func (r *request) writes(all ...*firestorepb.Write) {
+	for _, w := range all {
+		if w.GetDelete() != "" {
+			r.meter.Add(usage.Usage{FirestoreDeletes: 1})
+		} else {
+			r.meter.Add(usage.Usage{FirestoreWrites: 1})
+		}
+	}
 }
 
 // aggregationReads returns the reads that a count is billed as. It reads at least as many index entries as it counts.

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // Attempts bounds how often a request is sent. With [Backoff] the attempts spread over some 20 seconds.
@@ -71,38 +73,21 @@ func Code(err error) codes.Code {
 	return status.Code(err)
 }
 
-func toOwnRetry(method string, err error) error {
-	if err == nil || !Transient(err) || Code(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
+// DialOptions make a connection leave all repetition to this package.
+func DialOptions() []grpc.DialOption {
+	return wire.DialOptions(func(_ context.Context, method string) (wire.Request, error) { return request(method), nil })
+}
+
+// request is a request by its method.
+type request string
+
+// Send implements [wire.Request].
+func (request) Send(any) error { return nil }
+
+// Receive implements [wire.Request].
+func (r request) Receive(_ any, err error) error {
+	if err == nil || !Transient(err) || Code(err) == codes.Aborted && r != firestorepb.Firestore_BatchWrite_FullMethodName {
 		return err
 	}
 	return ownRetryError{err}
-}
-
-// DialOptions make a connection leave all repetition to this package.
-func DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(ownRetryUnary), grpc.WithChainStreamInterceptor(ownRetryStream)}
-}
-
-func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	return toOwnRetry(method, invoke(ctx, method, req, reply, cc, opts...))
-}
-
-func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s, err := stream(ctx, desc, cc, method, opts...)
-	if err != nil {
-		return nil, toOwnRetry(method, err)
-	}
-	return ownRetriedStream{s, method}, nil
-}
-
-type ownRetriedStream struct {
-	grpc.ClientStream
-	method string
-}
-
-// RecvMsg receives a message.
-func (s ownRetriedStream) RecvMsg(m any) error {
-	return toOwnRetry(s.method, s.ClientStream.RecvMsg(m))
 }

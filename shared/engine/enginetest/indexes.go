@@ -122,20 +122,25 @@ func requiredIndex(q *firestorepb.StructuredQuery, where ...filter) *need {
 
 type filter = *firestorepb.StructuredQuery_Filter
 
-// alternatives returns the conditions of each alternative of a filter: Firestore needs an index for each.
+// alternatives returns the filters of each alternative of a condition, which is its disjunctive normal form: Firestore needs an index
+// for each.
 func alternatives(where filter) [][]filter {
 	composite := where.GetCompositeFilter()
-	if composite == nil {
+	switch {
+	case where == nil:
+		return [][]filter{nil}
+	case composite == nil:
 		return [][]filter{{where}}
 	}
 	var either [][]filter
 	all := [][]filter{nil}
 	for _, part := range composite.GetFilters() {
+		of := alternatives(part)
+		either = append(either, of...)
 		var longer [][]filter
-		for _, one := range alternatives(part) {
-			either = append(either, one)
-			for _, before := range all {
-				longer = append(longer, append(slices.Clone(before), one...))
+		for _, before := range all {
+			for _, one := range of {
+				longer = append(longer, slices.Concat(before, one))
 			}
 		}
 		all = longer

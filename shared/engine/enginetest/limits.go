@@ -16,14 +16,17 @@ const (
 
 // beyondLimits returns which of Firestore's limits a query exceeds; empty if none.
 func beyondLimits(q *firestorepb.StructuredQuery) string {
-	conjunctions := normalForm(q.GetWhere())
-	terms := 0
-	for _, filters := range conjunctions {
-		terms += filters + len(q.GetOrderBy())
+	conjunctions, terms := 0, 0
+	for _, filters := range alternatives(q.GetWhere()) {
+		n := 1 // disjunctions that the values make of it
+		for _, f := range filters {
+			n *= valuesOf(f)
+		}
+		conjunctions, terms = conjunctions+n, terms+n*(len(filters)+len(q.GetOrderBy()))
 	}
 	switch collection := q.GetFrom()[0].GetCollectionId(); {
-	case len(conjunctions) > maxDisjunctions:
-		return fmt.Sprintf("%s: %d disjunctions, at most %d", collection, len(conjunctions), maxDisjunctions)
+	case conjunctions > maxDisjunctions:
+		return fmt.Sprintf("%s: %d disjunctions, at most %d", collection, conjunctions, maxDisjunctions)
 	case terms > maxTerms:
 		return fmt.Sprintf("%s: %d filters and sort orders in disjunctive normal form, at most %d", collection, terms, maxTerms)
 	default:
@@ -31,41 +34,12 @@ func beyondLimits(q *firestorepb.StructuredQuery) string {
 	}
 }
 
-// normalForm returns how many filters each conjunction of a filter's disjunctive normal form has.
-func normalForm(filter *firestorepb.StructuredQuery_Filter) []int {
-	composite := filter.GetCompositeFilter()
-	switch {
-	case filter == nil:
-		return []int{0}
-	case composite.GetOp() == firestorepb.StructuredQuery_CompositeFilter_OR:
-		var all []int
-		for _, part := range composite.GetFilters() {
-			all = append(all, normalForm(part)...)
-		}
-		return all
-	case composite != nil:
-		all := []int{0}
-		for _, part := range composite.GetFilters() {
-			var product []int
-			for _, a := range all {
-				for _, b := range normalForm(part) {
-					product = append(product, a+b)
-				}
-			}
-			all = product
-		}
-		return all
+// valuesOf returns for how many values a filter asks.
+func valuesOf(f filter) int {
+	switch f.GetFieldFilter().GetOp() {
+	case firestorepb.StructuredQuery_FieldFilter_IN, firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY:
+		return len(f.GetFieldFilter().GetValue().GetArrayValue().GetValues())
 	default:
-		n := 1
-		switch filter.GetFieldFilter().GetOp() {
-		case firestorepb.StructuredQuery_FieldFilter_IN, firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY:
-			n = len(filter.GetFieldFilter().GetValue().GetArrayValue().GetValues())
-		default: // one filter
-		}
-		all := make([]int, n)
-		for i := range all {
-			all[i] = 1
-		}
-		return all
+		return 1
 	}
 }

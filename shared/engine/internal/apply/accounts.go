@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 )
@@ -215,6 +216,72 @@ func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func
 			*failure = nil
 		} else {
 			*failure = errors.Join(*failure, err)
+		}
+	}
+}
+
+// deleteAccounts deletes the accounts of some follow-ups in as few calls as possible. An error concerns all.
+func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing) error {
+	if err := a.Time.CheckTime(); err != nil {
+		return err
+	}
+	uids, items := make([]string, len(all)), make([]undo.Record, len(all))
+	for i, f := range all {
+		uids[i], items[i] = f.Account, undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
+	}
+	var found []accounts.Account
+	var unknown error // which accounts there are
+	if a.Saves || slices.ContainsFunc(all, func(f *ongoing) bool { return f.NoAccount != "" }) {
+		found, unknown = a.Accounts.Get(ctx, uids)
+	}
+	if a.Saves {
+		err := unknown
+		if err == nil {
+			err = a.saveAccounts(ctx, items, found)
+		}
+		if err != nil {
+			return fmt.Errorf("save accounts to the undo log: %w", err)
+		}
+	}
+	if all[0].again {
+		var then []cleanup.FollowUp
+		for _, f := range all {
+			then = append(then, f.FollowUp)
+		}
+		still, err := a.StillAbsent(ctx, then)
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(slices.Clone(all), func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	uids = uids[:0]
+	for _, f := range all {
+		uids = append(uids, f.Account)
+	}
+	for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uids) {
+		all[i].err = err
+	}
+	if unknown == nil {
+		a.nameMissing(ctx, all, found)
+	}
+	return nil
+}
+
+// nameMissing counts and names the uids that no account had, where one was expected.
+func (a *Applier) nameMissing(ctx context.Context, all []*ongoing, found []accounts.Account) {
+	named := 0
+	for _, f := range all {
+		has := func(a accounts.Account) bool { return a.UID == f.Account }
+		if f.NoAccount == "" || f.err != nil || slices.ContainsFunc(found, has) {
+			continue
+		}
+		a.Keep(f.NoAccount, 1)
+		if named++; named <= tell.MaxNamed {
+			item := f.of.Ref.Path()
+			a.Notice(ctx, item, cleanup.Notice{Message: item + ": " + f.NoAccount, Fields: map[string]any{"reason": f.NoAccount}})
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -102,7 +101,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		first, batch, save := i, actions[i:i+n], saved.save
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range a.doGuarded(ctx, batch, save) {
+			for k, err := range a.applyGuarded(ctx, batch, save) {
 				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
 					continue
@@ -131,16 +130,6 @@ func weightOf(first decide.Effect, n int) int64 {
 	}
 	return 1
 }
-
-// How many deletes of objects go together, and on how many documents' absence they may depend: as many as one read can check.
-const (
-	MaxObjects = 100
-	maxAbsent  = 30
-)
-
-// maxDeletes is how many deletes of a batch of objects are under way at once. With four or more batches, and answers after a
-// twentieth of a second, they reach the bucket's rate.
-const maxDeletes = 25
 
 // batchLength returns how many of the first actions are done together, of document deletes at most so many.
 func batchLength(actions []decide.Action, deletes int) int {
@@ -181,10 +170,10 @@ func batchLength(actions []decide.Action, deletes int) int {
 	return n
 }
 
-// doGuarded is do; a panic is the failure of the whole batch.
-func (a *Applier) doGuarded(ctx context.Context, batch []decide.Action, save func() error) (results []error) {
+// applyGuarded is applyBatch; a panic is the failure of the whole batch.
+func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save func() error) (results []error) {
 	err := guard.Call(func() error {
-		results = a.do(ctx, batch, save)
+		results = a.applyBatch(ctx, batch, save)
 		return nil
 	})
 	if err != nil {
@@ -193,8 +182,8 @@ func (a *Applier) doGuarded(ctx context.Context, batch []decide.Action, save fun
 	return results
 }
 
-// do carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
-func (a *Applier) do(ctx context.Context, batch []decide.Action, save func() error) []error {
+// applyBatch carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
+func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save func() error) []error {
 	switch effect := batch[0].Effect.(type) {
 	case decide.DeleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
@@ -215,7 +204,7 @@ func (a *Applier) do(ctx context.Context, batch []decide.Action, save func() err
 		if err := a.saveObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
 			return slices.Repeat([]error{err}, len(batch))
 		}
-		results := a.deleteObjects(ctx, deletions)
+		results := a.deleteObjects(ctx, deletions, maxDeletes)
 		a.noteStayed(ctx, batch, results)
 		return results
 	case decide.DeleteAccount:
@@ -252,81 +241,6 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 	if len(a.undone) < maxUndone {
 		a.undone = append(a.undone, item)
 	}
-}
-
-// naming has read which objects documents name. That may be many documents, so one reading serves a minute of deletions.
-type naming struct {
-	mu    sync.Mutex
-	since time.Time
-	named func(object string) bool
-}
-
-const namesLast = time.Minute
-
-func (n *naming) names(read func() (func(string) bool, error)) (named func(string) bool, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.named != nil && time.Since(n.since) < namesLast {
-		return n.named, nil
-	}
-	n.since = time.Now()
-	n.named, err = read()
-	return n.named, err
-}
-
-// deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
-// absent.
-func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
-	objects, err := a.Objects.Ahead(ctx, len(deletions))
-	named := func(string) bool { return false }
-	if namer := deletions[0].Named; namer != nil && err == nil { // a job has one at most
-		named, err = a.naming.names(func() (func(string) bool, error) { return namer.Names(ctx, a.Decider.Documents, a.Run) })
-	}
-	if err != nil {
-		return slices.Repeat([]error{err}, len(deletions))
-	}
-	results := make([]error, len(deletions))
-	absent := map[string][]string{} // ids by collection
-	for _, d := range deletions {
-		if d.Absent != (documents.Ref{}) && !slices.Contains(absent[d.Absent.Collection], d.Absent.ID) {
-			absent[d.Absent.Collection] = append(absent[d.Absent.Collection], d.Absent.ID)
-		}
-	}
-	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
-	failed := map[string]error{}
-	for collection, ids := range absent {
-		still, err := a.Documents.Missing(ctx, collection, ids)
-		if err != nil {
-			failed[collection] = err
-		}
-		for _, id := range still {
-			missing[documents.Ref{Collection: collection, ID: id}] = true
-		}
-	}
-	told := a.Writes(ctx)
-	objects.Written = told.Object
-	defer told.Log() // in one line
-	var wg sync.WaitGroup
-	underWay := semaphore.NewWeighted(maxDeletes)
-	for i, d := range deletions {
-		switch {
-		case failed[d.Absent.Collection] != nil:
-			results[i] = failed[d.Absent.Collection]
-		case !missing[d.Absent], named(d.Name):
-			results[i] = documents.ErrChanged
-		default:
-			if err := underWay.Acquire(ctx, 1); err != nil {
-				results[i] = err
-				continue
-			}
-			wg.Go(func() {
-				defer underWay.Release(1)
-				results[i] = guard.Call(func() error { return objects.Delete(ctx, d.Deletion) })
-			})
-		}
-	}
-	wg.Wait()
-	return results
 }
 
 // record counts and logs the result of an action.

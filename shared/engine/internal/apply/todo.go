@@ -4,17 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -73,7 +67,16 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 		return err
 	}
 	a.Also(planned.Also) // even if only some of it gets done
-	err = a.doFollowUps(ctx, then, todo.At)
+	all := make([]*ongoing, len(then))
+	for i, f := range then {
+		of := workOf(cleanup.Item{Ref: f.Absent})
+		of.Kind, of.reason = decide.FinishKind, f.Absent.Path()+" is deleted"
+		all[i] = &ongoing{FollowUp: f, of: of, again: true}
+	}
+	a.do(ctx, todo.At, all)
+	for _, f := range all {
+		err = worse(err, f.err)
+	}
 	if err == nil || isHeld(err) {
 		next := works(todo.Next)
 		if len(next) == 1 && next[0].Rule.Together() == 1 && err == nil {
@@ -90,31 +93,6 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	return err
 }
 
-// doFollowUps deletes accounts and objects that an earlier run left to delete. at is when its commit was. It goes on after a failure, which
-// it returns in the end; whether something is held, only if nothing failed.
-func (a *Applier) doFollowUps(ctx context.Context, all []cleanup.FollowUp, at time.Time) (failed error) {
-	var accounts []ongoing
-	var named []cleanup.FollowUp
-	for _, f := range all {
-		switch {
-		case f.Account != "":
-			of := workOf(cleanup.Item{Ref: f.Absent})
-			of.Kind, of.reason = decide.FinishKind, goneBecause(f)
-			accounts = append(accounts, ongoing{FollowUp: f, of: of})
-		case f.Object.Folder:
-			failed = worse(failed, a.deleteFolder(ctx, f, at))
-		default:
-			named = append(named, f)
-		}
-	}
-	failed = worse(failed, a.deleteAgain(ctx, accounts))
-	for some := range slices.Chunk(named, MaxObjects) {
-		found, err := a.lookAt(ctx, some)
-		failed = worse(failed, cmp.Or(err, a.deleteFollowing(ctx, found, at)))
-	}
-	return failed
-}
-
 // worse returns the first failure; that something is held counts less.
 func worse(a, b error) error {
 	if a == nil || b != nil && isHeld(a) {
@@ -123,133 +101,9 @@ func worse(a, b error) error {
 	return a
 }
 
-func goneBecause(f cleanup.FollowUp) string { return f.Absent.Path() + " is deleted" }
-
-// deleteAgain deletes accounts, having looked again whether their documents are still absent, after the undo log has them.
-func (a *Applier) deleteAgain(ctx context.Context, all []ongoing) (failed error) {
-	which := make([]int, len(all))
-	for i := range all {
-		all[i].again, which[i] = true, i
-	}
-	a.deleteAccounts(ctx, all, which)
-	for _, f := range all {
-		failed = worse(failed, f.err)
-	}
-	return failed
-}
-
-// led is an object with the follow-up that led to it.
-type led struct {
-	objects.Object
-	by cleanup.FollowUp
-}
-
-// lookAt returns those of some objects that exist.
-func (a *Applier) lookAt(ctx context.Context, all []cleanup.FollowUp) ([]led, error) {
-	looked, there := make([]led, len(all)), make([]bool, len(all))
-	underWay, ctx := errgroup.WithContext(ctx)
-	underWay.SetLimit(maxFollowUps)
-	for i, f := range all {
-		underWay.Go(func() (err error) {
-			defer guard.Recover(&err)
-			looked[i].by = f
-			looked[i].Object, there[i], err = a.Objects.Get(ctx, f.Object.Name)
-			return err
-		})
-	}
-	err := underWay.Wait()
-	var found []led
-	for i, o := range looked {
-		if there[i] {
-			found = append(found, o)
-		}
-	}
-	return found, err
-}
-
-// deleteFolder deletes the objects of a folder.
-func (a *Applier) deleteFolder(ctx context.Context, f cleanup.FollowUp, at time.Time) (failed error) {
-	for page, err := range a.Objects.Pages(ctx, f.Object.Name, objects.Names{}) {
-		if err != nil {
-			return err
-		}
-		for some := range slices.Chunk(page, MaxObjects) {
-			found := make([]led, len(some))
-			for i, object := range some {
-				found[i] = led{object, f}
-			}
-			failed = worse(failed, a.deleteFollowing(ctx, found, at))
-		}
-	}
-	return failed
-}
-
-// deleteFollowing deletes objects as a plan's actions would: the undo log has them before, and right before the deletion it is asked
-// whether the document that led to them is still absent. It looks again at what has changed meanwhile.
-func (a *Applier) deleteFollowing(ctx context.Context, all []led, at time.Time) (failed error) {
-	logged := map[objects.Deletion]bool{}
-	for range maxLooks {
-		var due []led
-		var unlogged []decide.Action
-		for _, o := range all {
-			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
-				a.skipObject(ctx, o.Name, reason)
-				continue
-			}
-			due = append(due, o)
-			if same := (objects.Deletion{Name: o.Name, Generation: o.Generation}); !logged[same] {
-				logged[same] = true
-				unlogged = append(unlogged, decide.Action{
-					Kind: decide.FinishKind, Target: "gs://" + a.Run.Config.Bucket + "/" + o.Name, Reason: goneBecause(o.by), Effect: o.deletion(),
-				})
-			}
-		}
-		if err := a.Time.CheckTime(); err != nil || len(due) == 0 {
-			return cmp.Or(err, failed)
-		}
-		if err := a.saveObjects(ctx, unlogged); err != nil {
-			return err
-		}
-		deletions := make([]cleanup.DeleteObject, len(due))
-		for i, o := range due {
-			deletions[i] = o.deletion()
-		}
-		all = nil
-		for i, err := range a.deleteObjects(ctx, deletions) {
-			var held *objects.HeldError
-			switch {
-			case errors.As(err, &held):
-				a.skipObject(ctx, due[i].Name, held.Reason)
-				failed = worse(failed, err)
-			case errors.Is(err, documents.ErrChanged):
-				again, err := a.changedLed(ctx, due[i])
-				all, failed = append(all, again...), worse(failed, err)
-			default:
-				failed = worse(failed, err)
-			}
-		}
-	}
-	if len(all) > 0 {
-		failed = worse(failed, fmt.Errorf("delete object %s: it changed %d times meanwhile", all[0].Name, maxLooks))
-	}
-	return failed
-}
-
-// changedLed returns an object that was not deleted as it is now; none if it is gone, or kept because its document is back.
-func (a *Applier) changedLed(ctx context.Context, o led) ([]led, error) {
-	latest, found, err := a.Objects.Get(ctx, o.Name)
-	switch {
-	case err != nil || !found:
-		return nil, err
-	case latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
-		a.KeepRestored(ctx, o.by)
-		return nil, nil
-	}
-	return []led{{latest, o.by}}, nil
-}
-
-func (o led) deletion() cleanup.DeleteObject {
-	return cleanup.DeleteObject{
-		Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, Absent: o.by.Absent,
-	}
+// isHeld reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
+func isHeld(err error) bool {
+	var held *objects.HeldError
+	var pinned *decide.KeptError
+	return errors.As(err, &held) || errors.As(err, &pinned)
 }

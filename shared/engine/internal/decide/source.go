@@ -18,79 +18,144 @@ const (
 	maxAlike     = 1000    // documents that are looked through for those that name an id of 1,500 bytes
 )
 
-// gotten remembers what was read, so that each document is read once.
-type gotten struct {
-	mu        sync.Mutex
-	documents map[documents.Ref]*documents.Document // nil: there is none
+// Source is what rules read from: the database while planning, the transaction in a commit. It reads each document once.
+type Source struct {
+	decider *Decider
+	read    func(context.Context, []documents.Ref) (map[documents.Ref]documents.Document, error)
+	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
+	left    *int // children that the commit may still hold; nil: there is no commit
+
+	mu  sync.Mutex
+	got map[documents.Ref]*documents.Document // nil: there is none
 }
 
-func newGotten() *gotten { return &gotten{documents: map[documents.Ref]*documents.Document{}} }
-
-// note notes a document that was read.
-func (g *gotten) note(d documents.Document) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.documents[d.Ref()] = &d
+// Source returns what rules read from while planning.
+func (d *Decider) Source() *Source {
+	read := func(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+		paths := make([]string, len(refs))
+		for i, ref := range refs {
+			paths[i] = ref.Path()
+		}
+		byPath, err := d.Documents.GetAll(ctx, paths)
+		found := make(map[documents.Ref]documents.Document, len(byPath))
+		for _, d := range byPath {
+			found[d.Ref()] = d
+		}
+		return found, err
+	}
+	return &Source{decider: d, read: read, first: d.Documents.First, got: map[documents.Ref]*documents.Document{}}
 }
 
-// of returns a document that was read; nil if there is none.
-func (g *gotten) of(ref documents.Ref) *documents.Document {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.documents[ref]
+// In returns what rules read from in a commit, which may hold so many children.
+func (d *Decider) In(tx *documents.Transaction, children int) *Source {
+	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
+	s.read = func(_ context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+		return tx.GetAll(refs)
+	}
+	s.first = func(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+		return s.stream(tx, q, from, limit)
+	}
+	return s
+}
+
+// Run implements [cleanup.Source].
+func (s *Source) Run() cleanup.Run { return s.decider.Run }
+
+// Reference implements [cleanup.Source].
+func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.Ref(ref.Path()) }
+
+// Collections implements [cleanup.Source].
+func (s *Source) Collections(ctx context.Context, document documents.Ref) ([]string, error) {
+	return s.decider.Documents.Collections(ctx, document)
+}
+
+// Get implements [cleanup.Source].
+func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+	unread := s.unread(refs)
+	found, err := s.read(ctx, unread)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range unread {
+		s.got[ref] = nil
+		if d, ok := found[ref]; ok {
+			s.got[ref] = &d
+		}
+	}
+	there := make(map[documents.Ref]documents.Document, len(refs))
+	for _, ref := range refs {
+		if d := s.got[ref]; d != nil {
+			there[ref] = *d
+		}
+	}
+	return there, nil
 }
 
 // unread returns those of the references that have not been read, each once.
-func (g *gotten) unread(refs []documents.Ref) []documents.Ref {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var unread []documents.Ref
+func (s *Source) unread(refs []documents.Ref) (unread []documents.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, ref := range refs {
-		if _, known := g.documents[ref]; !known && !slices.Contains(unread, ref) {
+		if _, known := s.got[ref]; !known && !slices.Contains(unread, ref) {
 			unread = append(unread, ref)
 		}
 	}
 	return unread
 }
 
-// answer notes what was found of what was asked for, and returns what there is of refs.
-func (g *gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]documents.Document) map[documents.Ref]documents.Document {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, ref := range asked {
-		g.documents[ref] = nil
-		if d, ok := found[ref]; ok {
-			g.documents[ref] = &d
+// Seen returns a document that was read; nil if there is none.
+func (s *Source) Seen(ref documents.Ref) *documents.Document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got[ref]
+}
+
+// First implements [cleanup.Source].
+func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+	return s.first(ctx, q, from, limit)
+}
+
+// Children implements [cleanup.Source].
+func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
+	left := s.left
+	if left == nil {
+		room := cleanup.MaxRoom
+		left = &room
+	}
+	return childrenOf(c, parents, left, func(q documents.Query, limit int) ([]documents.Document, error) {
+		return s.first(ctx, q, c.From, limit)
+	})
+}
+
+// stream reads a query's documents in a transaction until they are so many, or hold so many bytes: whole where what is written is
+// saved for undo.
+func (s *Source) stream(tx *documents.Transaction, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
+	size, whole := 0, s.decider.Saves
+	if whole {
+		q.Select = nil // of the same price
+	}
+	for d, err := range tx.Stream(q, from, limit) {
+		if err != nil {
+			return nil, err
+		}
+		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(all) > 0 {
+			return all, documents.ErrTooMuch
+		}
+		all = append(all, d)
+		if whole {
+			s.mu.Lock()
+			s.got[d.Ref()] = &d
+			s.mu.Unlock()
 		}
 	}
-	there := make(map[documents.Ref]documents.Document, len(refs))
-	for _, ref := range refs {
-		if d := g.documents[ref]; d != nil {
-			there[ref] = *d
-		}
-	}
-	return there
+	return all, nil
 }
-
-// FromReader reads from the database; its reader has the rest of [Source].
-type FromReader struct {
-	documents.Reader
-	people
-	run    cleanup.Run
-	gotten *gotten
-}
-
-// Source returns what rules read from while planning.
-func (d *Decider) Source() *FromReader {
-	return &FromReader{Reader: d.Documents, people: people{d}, run: d.Run, gotten: newGotten()}
-}
-
-// people has the accounts of [cleanup.Source].
-type people struct{ decider *Decider }
 
 // Accounts implements [cleanup.Source].
-func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	found, err := p.decider.People.Get(ctx, uids)
+func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
+	found, err := s.decider.People.Get(ctx, uids)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +164,7 @@ func (p people) Accounts(ctx context.Context, uids []string) (map[string]bool, e
 		exist[a.UID] = true
 	}
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
-		return exist, p.decider.NoTenants(ctx)
+		return exist, s.decider.NoTenants(ctx)
 	}
 	return exist, nil
 }
@@ -127,114 +192,6 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 		d.tenants.err = &cleanup.LimitError{Tripped: []string{text}}
 	})
 	return d.tenants.err
-}
-
-// Run implements [Source].
-func (s *FromReader) Run() cleanup.Run { return s.run }
-
-// Get implements [Source].
-func (s *FromReader) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-	asked := s.gotten.unread(refs)
-	paths := make([]string, len(asked))
-	for i, ref := range asked {
-		paths[i] = ref.Path()
-	}
-	byPath, err := s.GetAll(ctx, paths)
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[documents.Ref]documents.Document, len(byPath))
-	for _, d := range byPath {
-		found[d.Ref()] = d
-	}
-	return s.gotten.answer(refs, asked, found), nil
-}
-
-// Reference implements [Source].
-func (s *FromReader) Reference(ref documents.Ref) any { return s.Ref(ref.Path()) }
-
-// Children implements [Source].
-func (s *FromReader) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	left := cleanup.MaxRoom
-	return childrenOf(c, parents, &left, func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.First(ctx, q, c.From, limit)
-	})
-}
-
-// Seen returns a document that was read; nil if there is none.
-func (s *FromReader) Seen(ref documents.Ref) *documents.Document { return s.gotten.of(ref) }
-
-// fromTransaction reads in a commit's transaction.
-type fromTransaction struct {
-	people
-	tx     *documents.Transaction
-	reader documents.Reader // for what is not read
-	run    cleanup.Run
-	gotten *gotten
-	left   *int // children that the commit may still hold
-	whole  bool // documents are read whole, because what is written is kept for undoing
-}
-
-// In returns what rules read from in a commit, which may hold so many children.
-func (d *Decider) In(tx *documents.Transaction, children int) cleanup.Source {
-	return fromTransaction{
-		people: people{d}, tx: tx, reader: d.Documents, run: d.Run, gotten: newGotten(), left: &children, whole: d.Saves,
-	}
-}
-
-// Run implements [Source].
-func (s fromTransaction) Run() cleanup.Run { return s.run }
-
-// Get implements [Source].
-func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-	asked := s.gotten.unread(refs)
-	found, err := s.tx.GetAll(asked)
-	if err != nil {
-		return nil, err
-	}
-	return s.gotten.answer(refs, asked, found), nil
-}
-
-// Collections implements [Source].
-func (s fromTransaction) Collections(ctx context.Context, document documents.Ref) ([]string, error) {
-	return s.reader.Collections(ctx, document)
-}
-
-// First implements [Source].
-func (s fromTransaction) First(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	return s.read(q, from, limit)
-}
-
-// Reference implements [Source].
-func (s fromTransaction) Reference(ref documents.Ref) any { return s.reader.Ref(ref.Path()) }
-
-// Children implements [Source].
-func (s fromTransaction) Children(_ context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.read(q, c.From, limit)
-	})
-}
-
-// read streams a query's documents until they are so many, or hold so many bytes.
-func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	var read []documents.Document
-	size := 0
-	if s.whole {
-		q.Select = nil // of the same price
-	}
-	for d, err := range s.tx.Stream(q, from, limit) {
-		if err != nil {
-			return nil, err
-		}
-		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(read) > 0 {
-			return read, documents.ErrTooMuch
-		}
-		read = append(read, d)
-		if s.whole {
-			s.gotten.note(d)
-		}
-	}
-	return read, nil
 }
 
 // errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.

@@ -76,8 +76,13 @@ func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
 	if f.Object != (cleanup.ObjectDeletion{}) {
 		reason = keptFileRestored
 	}
+	d.Skip(ctx, NameOf(f), reason)
+}
+
+// Skip counts and names something that is kept although its document went.
+func (d *Decider) Skip(ctx context.Context, what, reason string) {
 	d.Keep(reason, 1)
-	d.Logger.InfoContext(ctx, "kept "+NameOf(f)+": "+reason)
+	d.Logger.InfoContext(ctx, "kept "+what+": "+reason)
 }
 
 // StillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts
@@ -85,9 +90,7 @@ func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
 func (d *Decider) StillAbsent(ctx context.Context, all []cleanup.FollowUp) (still []cleanup.FollowUp, err error) {
 	var absent []documents.Ref
 	for _, f := range all {
-		if len(absent) == 0 || f.Absent != absent[len(absent)-1] {
-			absent = append(absent, f.Absent)
-		}
+		absent = append(absent, f.Absent)
 	}
 	back, err := d.Source().Get(ctx, absent)
 	if err != nil {

@@ -83,7 +83,7 @@ type foresight struct {
 }
 
 func (p *Planner) foresight(most, looks int) foresight {
-	source := &imagined{FromReader: p.decider.Source(), written: map[documents.Ref]*documents.Document{}}
+	source := &imagined{Source: p.decider.Source(), written: map[documents.Ref]*documents.Document{}}
 	return foresight{Planner: p, source: source, most: most, looks: looks}
 }
 
@@ -175,7 +175,9 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 	}
 	then, err := p.decider.StillAbsent(ctx, todo.Then)
 	for _, t := range then {
-		if err == nil && t.Object.Folder {
+		if pinned := p.decider.FollowsPinned(t); pinned != nil {
+			f.add("nothing: " + pinned.Error())
+		} else if err == nil && t.Object.Folder {
 			err = f.folder(ctx, t.Object, todo.At)
 		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
 			f.add(decide.Shown(t, p.Config.Bucket))
@@ -220,7 +222,7 @@ func (f *foresight) deletes(ctx context.Context, o cleanup.ObjectDeletion) bool 
 
 // imagined is the database as it would be after some writes.
 type imagined struct {
-	*decide.FromReader
+	*decide.Source
 	written map[documents.Ref]*documents.Document // nil: deleted
 	account string                                // deleted
 }
@@ -231,7 +233,7 @@ func (s *imagined) Accounts(ctx context.Context, uids []string) (map[string]bool
 	if len(uids) == 0 {
 		return nil, nil
 	}
-	return s.FromReader.Accounts(ctx, uids)
+	return s.Source.Accounts(ctx, uids)
 }
 
 func (s *imagined) write(w documents.Write) {
@@ -256,9 +258,9 @@ func (s *imagined) write(w documents.Write) {
 	s.written[w.Ref] = &d
 }
 
-// Get implements [Source].
+// Get implements [cleanup.Source].
 func (s *imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-	found, err := s.FromReader.Get(ctx, refs)
+	found, err := s.Source.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -272,9 +274,9 @@ func (s *imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents
 	return found, nil
 }
 
-// Children implements [Source].
+// Children implements [cleanup.Source].
 func (s *imagined) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	all, err := s.FromReader.Children(ctx, c, parents)
+	all, err := s.Source.Children(ctx, c, parents)
 	for id, b := range all {
 		b.Documents = s.left(b.Documents)
 		all[id] = b
@@ -282,7 +284,7 @@ func (s *imagined) Children(ctx context.Context, c cleanup.Children, parents []s
 	return all, err
 }
 
-// First implements [Source].
+// First implements [cleanup.Source].
 func (s *imagined) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	deleted := 0 // they are there still, and stand before those that would be found
 	for ref, d := range s.written {
@@ -290,7 +292,7 @@ func (s *imagined) First(ctx context.Context, q documents.Query, from documents.
 			deleted++
 		}
 	}
-	found, err := s.FromReader.First(ctx, q, from, limit+deleted)
+	found, err := s.Source.First(ctx, q, from, limit+deleted)
 	left := s.left(found)
 	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
 		left = append(left, s.created(q.Collection, found)...)

@@ -1,10 +1,62 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/emulator/plot"
 )
+
+const regretHead = `# Why 90 days and not 30
+
+An age is a guess about people: after so many days, nobody comes back. This page, written by ` + "`go run ./scripts/pages`" + `,
+shows what a wrong guess costs. It lets people use a simulated application for a year, deletes each night what is older
+than N days, and then looks who would have come back to it. **The people are assumed; yours are not.** For your own data
+ask ` + "`firesweep backtest`" + `, which compares what a rule would have deleted a week ago with what happened since.
+
+![regret by age](regret.svg)
+
+*Regret* is the share of the deleted items that somebody came back to within two years. *Waiting* is how many items that
+nobody ever needs again lie there on an average day: what a longer age costs.
+
+`
+
+// regretPage makes docs/regret.md with its plot: how often somebody comes back to what a rule has deleted, by the rule's age, in
+// a year of a simulated application.
+func regretPage() map[string][]byte {
+	var b strings.Builder
+	b.WriteString(regretHead)
+	p := plot.Plot{Title: "Deleted items that somebody came back to, by the rule's age", Step: 5,
+		Tick: func(v float64) string { return fmt.Sprintf("%g %%", v) }}
+	for _, age := range ages {
+		p.Rows = append(p.Rows, fmt.Sprintf("%d days", age))
+	}
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n```json\n%s\n```\n\n", strings.ToUpper(k.name[:1])+k.name[1:], k.why, k.rule)
+		b.WriteString("| N | deleted in the year | regret | waiting |\n|--:|--:|--:|--:|\n")
+		items := k.live()
+		for row, age := range ages {
+			o := judge(items, age)
+			p.Set(k.name, row, 100*o.share())
+			fmt.Fprintf(&b, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, 100*o.share(), o.waiting)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(regretTail)
+	return map[string][]byte{"regret.md": []byte(b.String()), "regret.svg": []byte(p.SVG())}
+}
+
+const regretTail = `## What to read from it
+
+- The right age depends on why people come back, not on the size of the collection: trash is decided within days, guests
+  come back for the next season.
+- Regret falls slowly at the end. What cannot be regretted is what can be taken back: ` + "`UNDO_DAYS`" + ` covers the first weeks
+  after a deletion, and a warning some days before it brings back those who still care.
+- What waits costs storage only. If it is not much, choose the longer age.
+`
 
 // All times are days since the simulation began. An item is the days on which somebody touched it, in order. Its owner may have
 // deleted it on the last of them.

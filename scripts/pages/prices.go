@@ -1,14 +1,8 @@
-// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of
-// scripts/prices.
-//
-//	go run ./scripts/pricepage           # write
-//	go run ./scripts/pricepage --check   # fail if it is out of date
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,16 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-func main() {
-	check := flag.Bool("check", false, "write nothing; fail if docs/prices.md is out of date")
-	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/usage.json")
-	flag.Parse()
-	if err := run(*docs, *check); err != nil {
-		fmt.Fprintln(os.Stderr, "pricepage: "+err.Error())
-		os.Exit(1)
-	}
-}
-
 // measured is a run that the lab measured.
 type measured struct {
 	Case, Job   string
@@ -36,35 +20,23 @@ type measured struct {
 	Usage       usage.Usage
 }
 
-func run(docs string, check bool) error {
+// pricePage makes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of scripts/prices.
+func pricePage(docs string) (map[string][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(docs, "performance", "usage.json"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var runs []measured
 	if err := json.Unmarshal(text, &runs); err != nil {
-		return fmt.Errorf("read what the lab measured: %w", err)
+		return nil, fmt.Errorf("read what the lab measured: %w", err)
 	}
-	page, err := write(runs)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(docs, "prices.md")
-	old, err := os.ReadFile(path)
-	switch {
-	case err == nil && bytes.Equal(old, page):
-		return nil
-	case err != nil && !os.IsNotExist(err):
-		return err
-	case check:
-		return fmt.Errorf("%s is out of date: run go run ./scripts/pricepage", path)
-	}
-	return os.WriteFile(path, page, 0o644) //nolint:gosec // a page for everybody
+	made, err := pricesOf(runs)
+	return map[string][]byte{"prices.md": made}, err
 }
 
-const head = `# Prices
+const pricesHead = `# Prices
 
-What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pricepage`" + `
+What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pages`" + `
 from what the lab has counted ([performance.md](performance.md)) and from one table in the code, ` + "`scripts/prices`" + `.
 Prices of %s; a bill in another currency has other ones. ` + "`firesweep plan`" + ` says what a run would bill,
 ` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of your own
@@ -110,9 +82,9 @@ const objectsHead = `
 
 const actions = 100_000
 
-func write(runs []measured) ([]byte, error) {
+func pricesOf(runs []measured) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, head, prices.Date)
+	fmt.Fprintf(&b, pricesHead, prices.Date)
 	for _, l := range prices.Lists {
 		fmt.Fprintf(&b, "| %s | %s |", l.Name, l.Where)
 		for _, price := range []float64{l.Reads, l.Writes, l.Deletes, l.ClassA, l.ClassB, l.Document, l.Object} {
@@ -136,21 +108,20 @@ func write(runs []measured) ([]byte, error) {
 		}
 		u := idle.Usage
 		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites,
-			both(times(u, float64(n))))
+			both(prices.Times(u, float64(n))))
 	}
 	fmt.Fprintf(&b, deletions, dear.Name, cheap.Name)
 	for _, r := range largest(runs) {
 		if r.Done > 0 {
-			u := times(r.Usage, actions/float64(r.Done))
+			u := prices.Times(r.Usage, actions/float64(r.Done))
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites,
-				u.FirestoreDeletes,
-				u.StorageClassA, both(u))
+				u.FirestoreDeletes, u.StorageClassA, both(u))
 		}
 	}
 	fmt.Fprintf(&b, objectsHead, dear.Name, cheap.Name)
 	for _, r := range largest(runs) {
 		if r.Done == 0 && r.Usage.StorageClassA > 0 {
-			u := times(r.Usage, 1_000_000/float64(r.Items))
+			u := prices.Times(r.Usage, 1_000_000/float64(r.Items))
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.StorageClassA, both(u))
 		}
 	}
@@ -179,14 +150,4 @@ func largest(runs []measured) (all []measured) {
 		}
 	}
 	return all
-}
-
-// times returns so many times what was used.
-func times(u usage.Usage, n float64) usage.Usage {
-	of := func(v int64) int64 { return int64(float64(v)*n + 0.5) }
-	return usage.Usage{
-		FirestoreReads: of(u.FirestoreReads), FirestoreWrites: of(u.FirestoreWrites), FirestoreDeletes: of(u.FirestoreDeletes),
-		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
-		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
-	}
 }

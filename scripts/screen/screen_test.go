@@ -3,6 +3,8 @@ package screen
 import (
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func TestWrap(t *testing.T) {
@@ -41,5 +43,15 @@ func want(t *testing.T, what, want, got string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for text, p := range map[string]report.Planned{
+		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"},
+			More: true}, "0+": {More: true}, "0": {Writes: []string{}},
+	} {
+		want(t, "writes", text, writesOf(p))
 	}
 }

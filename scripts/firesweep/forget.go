@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// forgotten is what became of a user: a receipt without any field's contents. docs/command.md documents it as JSON.
+type forgotten struct {
+	UID     string    `json:"uid"`
+	Project string    `json:"project"`
+	Rules   []string  `json:"rules"` // that were turned round
+	Plan    planned   `json:"plan"`
+	Run     *shownRun `json:"run,omitempty"`   // nil: nothing was run
+	Error   string    `json:"error,omitempty"` // what is not known of the run, or why there is none
+}
+
+func (a *app) forgetCommand() *cobra.Command {
+	var o engine.PlanOptions
+	var apply, yes bool
+	c := &cobra.Command{
+		Use:   "forget UID",
+		Short: "Show what belongs to one user, and with --apply delete it",
+		Long: `Show all that your rules say belongs to the user of this uid; with --apply, show
+it, ask for the uid to be typed, delete it, and print a receipt that holds no
+contents.
+
+Rules that name an account (in gone, unless or with) or are about accounts are
+turned round for this user, whatever their where and age say. A rule with
+"schedule": "never" is for this command only. What names other users besides, is
+in another place of that name, or is kept by an exception such as a legal hold
+stays, and is named. Copies in archives go too. The account goes last.
+
+It runs in this process, as 'firesweep run --here' does and with the same
+rights, lease, limits and undo log. 'firesweep undo' brings the user back. The
+second time there is nothing to do.`,
+		Example: `  firesweep forget --project my-project UID
+  firesweep forget --project my-project --apply UID
+  firesweep forget --apply --yes --json UID > receipt.json`,
+	}
+	c.Flags().BoolVar(&apply, "apply", false, "do it; without this flag it is only shown")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "with --apply: do not ask for the uid to be typed")
+	c.Flags().BoolVar(&o.Force, "force", false, "lift the limits on numbers and shares")
+	liftFlag(c, &o.Lift)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) != 1:
+			return wrongUse("name one user by the uid")
+		case yes && !apply:
+			return wrongUse("--yes needs --apply: without it nothing is changed")
+		case apply && !yes && !a.screen.in:
+			return wrongUse("it asks for the uid first, and standard input is not a terminal: use --yes")
+		}
+		if err := checkLift(o.Lift); err != nil {
+			return err
+		}
+		job, names, err := a.forgets("forget"+digest.Of(args[0]), args[0])
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			for _, setting := range []string{"FIRESTORE_DATABASE", "STORAGE_BUCKET"} {
+				if config.For(name, a.getenv)(setting) != a.getenv(setting) {
+					return wrongUse("%s_%s differs from %s: a user is forgotten in one database and bucket", setting, name, setting)
+				}
+			}
+		}
+		cfg, err := a.settings(job, job.Uses()...)
+		if err != nil {
+			return err
+		}
+		a.here = true
+		r := forgotten{UID: args[0], Project: cfg.Project, Rules: names}
+		again := "firesweep forget --apply" + asGiven(c, "project", "rules", "force", "lift") + " " + shellQuote(r.UID)
+		return a.forget(c.Context(), job, o, r, again, apply, yes)
+	}
+	return c
+}
+
+// forgets makes known the job that forgets a user, and returns it with the names of the rules. Each user has a job, so that no run
+// does what another's left to do. Who it is does not matter for what its runs can have done.
+func (a *application) forgets(name, uid string) (e manifest.Entry, names []string, err error) {
+	e = manifest.Entry{Name: name, Trigger: manifest.Schedule, TimeoutSeconds: 540, Roles: map[config.Backend][]string{
+		config.Firestore: {"roles/datastore.user"}, config.Auth: {"firesweepAccountDeleter", "firesweepAccountReader"}}}
+	var rules []rule.Rule
+	for _, of := range a.used() {
+		if of.Rule == nil || !of.DeletesAccounts() && !of.ReadsAccounts() {
+			continue
+		}
+		if of.UsesStorage() {
+			e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
+		}
+		rules, names = append(rules, *of.Rule), append(names, of.Name)
+	}
+	job, err := declared.Forget(name, uid, rules)
+	if err != nil {
+		return e, nil, wrongUse("%w", err)
+	}
+	a.Jobs = maps.Clone(a.Jobs)
+	a.Jobs[name], a.All = job, append(slices.Clone(a.All), e)
+	return e, names, nil
+}
+
+// forget shows what belongs to a user, and deletes it if that is asked for.
+func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptions, r forgotten, again string, apply, yes bool) error {
+	stop := a.progress(ctx, doing("looking for what belongs to the user"))
+	r.Plan = a.planHere(ctx, job, o)
+	stop()
+	p := a.aside()
+	if !a.json || apply && !yes {
+		p.Say(screen.Bold, 0, 2, "What belongs to the user %s in %s, by %s:", r.UID, r.Project, strings.Join(r.Rules, ", "))
+		p.planned(r.Plan, true)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !r.Plan.well(), len(r.Plan.Report.Plan) == 0:
+		return a.show(r, func(p *printer) { p.Say("", 0, 2, "Nothing was changed.") }, !r.Plan.well())
+	case !apply:
+		return a.show(r, func(p *printer) {
+			p.Say("", 0, 2, "Nothing was changed. Do it:")
+			p.Command("%s", again)
+		}, false)
+	case !yes && a.ask("Type the uid to delete all of this: ") != r.UID:
+		return errors.New("nothing was changed: the answer was not the uid")
+	}
+	if err := a.checkRights(ctx, []manifest.Entry{job}); err != nil {
+		return err
+	}
+	stop = a.progress(ctx, doing("forgetting the user"))
+	rep, err := here{app: a}.call(ctx, job.Name, order{Force: o.Force, Lift: o.Lift})
+	stop()
+	if rep != nil {
+		r.Run = &shownRun{Report: rep}
+		log, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
+		if unread == nil {
+			r.Run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
+		} else if !errors.Is(unread, restore.ErrNoLog) {
+			err = errors.Join(err, unread)
+		}
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return a.show(r, func(p *printer) {
+		p.Say(screen.Bold, 0, 2, "Receipt: the user %s in %s", r.UID, r.Project)
+		if r.Error != "" {
+			p.Say(screen.Red, 2, 2, "%s", r.Error)
+		}
+		if rep != nil {
+			p.run(*r.Run, rep.RunID, nil)
+			p.Say("", 2, 2, "Undo brings the user back, until its log is gone (UNDO_DAYS).")
+		}
+	}, err != nil || rep.Status != report.Completed)
+}

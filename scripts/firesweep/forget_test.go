@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+const forgets = `{"functions": [
+	{"name": "cleanupUsers", "schedule": "0 4 * * *", "collection": "users", "where": [{"field": "name", "==": null}], "age": {"field": "at", "days": 90},
+		"unless": [{"document": "legalHolds/{id}"}], "with": [{"subcollection": "prefs"}, {"objects": "users/{id}/**"}, {"account": "{id}"}]},
+	{"name": "cleanupPosts", "schedule": "0 4 * * *", "collection": "posts", "age": {"field": "at", "days": 90}, "gone": [{"account": "{by}"}],
+		"unless": [{"document": "postHolds/{id}"}]},
+	{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts", "age": {"field": "at", "days": 90}}
+]}`
+
+const secret = "what hana wrote"
+
+// forgetful puts an application with two users into the project.
+func (o *operator) forgetful(t *testing.T) {
+	t.Helper()
+	o.inApp(t, map[string]string{"firesweep.json": forgets, "firebase.json": "{}"})
+	for path, data := range map[string]map[string]any{
+		"users/hana": {"name": secret}, "users/hana/prefs/p": {"text": secret}, "users/ken": {"name": "ken"}, "users/hana2": {"name": "x"},
+		"posts/a": {"by": "hana", "text": secret}, "posts/held": {"by": "hana", "text": secret}, "posts/ken": {"by": "ken"},
+		"postHolds/held": {"by": "court"}, "legalHolds/ken": {"by": "court"}, "drafts/hana": {"by": "hana"},
+	} {
+		o.Set(t, path, data)
+	}
+	o.Put(t, "users/hana/a.png", nil, []byte(secret))
+	o.Put(t, "users/ken/a.png", nil, nil)
+	o.SetSoftDelete(t, 7*24*3600e9)
+	o.Import(t, new(auth.UserToImport).UID("hana").Email("hana@example.com"), new(auth.UserToImport).UID("ken"))
+}
+
+// application is all in the project but the bundle's own records.
+func (o *operator) application(t *testing.T) map[string]any {
+	all := map[string]any{}
+	for _, d := range o.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		if !strings.HasPrefix(path, "cleanup") {
+			all[path] = d.Data()
+		}
+	}
+	all["objects"], all["accounts"] = o.Objects(t), o.Accounts(t)
+	return all
+}
+
+// TestForget goes the way of somebody who answers a request for erasure, and then takes it back.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.forgetful(t)
+	all, before := o.everything(t), o.application(t)
+	out := o.well(t, "forget", "hana")
+	wantParts(t, out, "What belongs to the user hana in "+o.ID+", by cleanupUsers,\n  cleanupPosts:", "users/hana", "users/hana/prefs/p", "account hana", "posts/a",
+		"posts: postHolds/{id} exists", "posts/held is kept: posts: postHolds/{id} exists", "Nothing was changed. Do it:", "firesweep forget --apply hana")
+	if strings.Contains(out, "ken") || strings.Contains(out, "hana2") || strings.Contains(out, secret) {
+		t.Errorf("it names another user, or says what somebody wrote:\n%s", out)
+	}
+	want(t, "the project", all, o.everything(t))
+
+	o.screen.in, o.in = true, "Hana\n"
+	_, errs := o.ends(t, exitFailed, "forget", "--apply", "hana")
+	wantParts(t, errs, "Type the uid to delete all of this: ", "nothing was changed: the answer was not the uid")
+	want(t, "the project, after another answer", all, o.everything(t))
+
+	o.in = "hana\n"
+	out, _ = o.ends(t, exitFine, "forget", "--apply", "hana")
+	wantParts(t, out, "Receipt: the user hana in "+o.ID, "run --here by ", "Everything due is done", "users/hana/prefs/p", "delete account", "delete objects below",
+		"posts: postHolds/{id} exists", "Undo brings the user back, until its log is gone")
+	if strings.Contains(out, secret) || strings.Contains(out, "hana@example.com") {
+		t.Errorf("the receipt holds contents:\n%s", out)
+	}
+	after := o.application(t)
+	for _, path := range []string{"users/hana", "users/hana/prefs/p", "posts/a"} {
+		if after[path] != nil {
+			t.Errorf("%s is left", path)
+		}
+		delete(before, path)
+	}
+	before["objects"], before["accounts"] = []string{"users/ken/a.png"}, []string{"ken"}
+	want(t, "what is left", before, after)
+
+	wantParts(t, o.well(t, "forget", "--apply", "--yes", "hana"), "nothing to do", "Nothing was changed.")
+	run := ""
+	for id := range o.Documents(t, "cleanupRuns") {
+		run = id
+	}
+	wantParts(t, o.well(t, "show", run), "users/hana/prefs/p")
+	wantParts(t, o.well(t, "undo", run), "the run forgot a user, and undoing it brings that user back")
+	o.well(t, "undo", "--apply", run)
+	back := o.application(t)
+	want(t, "what hana wrote", map[string]any{"name": secret}, back["users/hana"])
+	want(t, "accounts", []string{"hana", "ken"}, o.Accounts(t))
+	want(t, "objects", []string{"users/hana/a.png", "users/ken/a.png"}, o.Objects(t))
+	o.well(t, "forget", "--apply", "--yes", "hana")
+	want(t, "what is pinned", back, o.application(t))
+}
+
+// TestForgetForPrograms: the receipt as JSON, of a user who is held, and of one whose forgetting was interrupted.
+func TestForgetForPrograms(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.forgetful(t)
+	held := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "ken"))
+	want(t, "kept of ken", map[string]int{"users: legalHolds/{id} exists": 1}, held.Run.Kept)
+	want(t, "done of ken", report.Counts{Planned: 1, Done: 1}, held.Run.Actions["delete document"])
+	want(t, "accounts", []string{"hana", "ken"}, o.Accounts(t))
+
+	o.env["MAX_ACTIONS"] = "1"
+	out, _ := o.ends(t, exitFailed, "forget", "hana")
+	wantParts(t, out, "aborted", "firesweep forget --force UID", "Nothing was changed.")
+	delete(o.env, "MAX_ACTIONS")
+	o.FailDelete(t, "hana", "INTERNAL_ERROR")
+	out, _ = o.ends(t, exitFailed, "forget", "--apply", "--yes", "--json", "hana")
+	want(t, "status", report.Failed, parsed[forgotten](t, out).Run.Status)
+	o.FailDelete(t, "hana", "")
+	o.Delete(t, "legalHolds/ken")
+	o.Set(t, "legalHolds/x", map[string]any{})
+	other := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "ken"))
+	want(t, "done of ken, now", 1, other.Run.Done())
+	want(t, "whose forgetting was interrupted", []string{"hana"}, o.Accounts(t))
+	out = o.well(t, "forget", "--apply", "--yes", "--json", "hana")
+	want(t, "accounts, finished", 0, len(o.Accounts(t)))
+	r := parsed[forgotten](t, out)
+	want(t, "receipt", []any{"hana", o.ID, []string{"cleanupUsers", "cleanupPosts"}}, []any{r.UID, r.Project, r.Rules})
+	if !json.Valid([]byte(out)) || strings.Contains(out, secret) || r.Run.Did == nil {
+		t.Errorf("the receipt: %s", out)
+	}
+}
+
+// TestForgetRefuses what it cannot do, before it does anything.
+func TestForgetRefuses(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.forgetful(t)
+	before := o.everything(t)
+	for args, says := range map[string]string{
+		"":                         "name one user by the uid",
+		"hana ken":                 "name one user by the uid",
+		"users/hana":               `"users/hana" is no uid`,
+		"--apply hana":             "standard input is not a terminal: use --yes",
+		"--yes hana":               "--yes needs --apply",
+		"--lift x --apply -y hana": `--lift: "x" cannot be lifted`,
+	} {
+		o.refuses(t, exitWrongUse, says, append([]string{"forget"}, strings.Fields(args)...)...)
+	}
+	o.env["FIRESTORE_DATABASE_cleanupPosts"] = "other"
+	o.refuses(t, exitWrongUse, "FIRESTORE_DATABASE_cleanupPosts differs from FIRESTORE_DATABASE", "forget", "hana")
+	delete(o.env, "FIRESTORE_DATABASE_cleanupPosts")
+	o.inApp(t, map[string]string{"firesweep.json": strings.ReplaceAll(forgets, "account", "accounts"), "firebase.json": "{}"})
+	o.ends(t, exitWrongUse, "forget", "hana")
+	o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": "{}"})
+	o.refuses(t, exitWrongUse, "no rule says whose anything is", "forget", "hana")
+	want(t, "the project", before, o.everything(t))
+	if !slices.Contains(o.Accounts(t), "hana") {
+		t.Error("hana is gone")
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPrices: the page says what is measured, by the prices, and whoever measures again is told to write it again.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	if err := os.Mkdir(filepath.Join(docs, "performance"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lab := func(reads string) {
+		t.Helper()
+		text := `[
+			{"Case": "reports", "Job": "cleanupReports", "Items": 0, "Usage": {"firestoreReads": 1000, "firestoreWrites": 3}},
+			{"Case": "reports", "Job": "cleanupReports", "Items": 10, "Done": 10, "Usage": {"firestoreReads": 9999}},
+			{"Case": "reports", "Job": "cleanupReports", "Items": 1000, "Done": 1000, "Usage": {"firestoreReads": ` + reads + `, "firestoreDeletes": 1000}},
+			{"Case": "live", "Job": "cleanupOrphanedMedia", "Items": 500000, "Usage": {"firestoreReads": 5000, "storageClassA": 550}}]`
+		if err := os.WriteFile(filepath.Join(docs, "performance", "usage.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(docs string, check bool) error {
+		pages, err := pricePage(docs)
+		if err != nil {
+			return err
+		}
+		return write(pages, docs, check)
+	}
+	lab("2000")
+	if err := check(docs, true); err == nil {
+		t.Error("a page that is not there is not missed")
+	}
+	if err := check(docs, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(docs, true); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(filepath.Join(docs, "prices.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| multi-region | nam5, eur3 | $0.06 | $0.18 | $0.02 |",
+		"| `cleanupReports` | 30 | 1000 and 3 | $0.02 | $0.0091 |",
+		"| `cleanupReports` | reports | 200000 | 0 | 100000 | 0 | $0.14 | $0.07 |",
+		"| `cleanupOrphanedMedia` | live | 10000 | 1100 | $0.02 | $0.0085 |",
+	} {
+		if strings.Count(string(text), want) != 1 {
+			t.Errorf("no line %q in\n%s", want, text)
+		}
+	}
+	lab("3000")
+	if err := check(docs, true); err == nil || !strings.Contains(err.Error(), "out of date: run go run ./scripts/pages") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRegret: the page is what the command writes.
+func TestRegret(t *testing.T) {
+	t.Parallel()
+	if err := write(regretPage(), "../../docs", true); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJudge: a rule of 30 days runs once a day, deletes an item once, and regrets it if somebody comes back to it later.
+func TestJudge(t *testing.T) {
+	const touched = 400. // its 30 days are over on day 430
+	for name, c := range map[string]struct {
+		item
+		want outcome
+	}{
+		"forgotten":               {item{touched: []float64{touched}}, outcome{deleted: 1, waiting: 30. / 365}},
+		"needed before that run":  {item{touched: []float64{touched, 430}, deleted: true}, outcome{}},
+		"needed after that run":   {item{touched: []float64{touched, 430.01}}, outcome{deleted: 1, regretted: 1}},
+		"needed after all years":  {item{touched: []float64{touched, seen}}, outcome{deleted: 1}},
+		"deleted by its owner":    {item{touched: []float64{touched}, deleted: true}, outcome{}},
+		"due before the year":     {item{touched: []float64{334}}, outcome{}},
+		"due as the year begins":  {item{touched: []float64{335}}, outcome{deleted: 1}},
+		"due as the year is over": {item{touched: []float64{700}}, outcome{waiting: 30. / 365}},
+		"again after a deletion":  {item{touched: []float64{touched, 500, 600}}, outcome{deleted: 1, regretted: 1}},
+	} {
+		got := judge([]item{c.item}, 30)
+		got.waiting, c.want.waiting = math.Round(got.waiting*1e6), math.Round(c.want.waiting*1e6)
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package declared
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// Forget returns the job that does for one user what rules say of accounts, backwards. By a rule with an account in gone, unless or
+// with, documents go (or change, with set) that name this user there and nobody else, with all that goes along; then the account.
+// where and age do not count, nothing is archived, and copies in archives go too. Whatever else keeps a document keeps it. The
+// error says which rule cannot be turned round, or that none says anything of accounts.
+func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
+	if !accounts.Deletable(uid) || !documents.ValidID(uid) {
+		return cleanup.Job{}, fmt.Errorf("%q is no uid: it has 1 to 128 bytes, no slash and no blanks at its ends", uid)
+	}
+	f := forgetting{uid: uid}
+	for _, r := range rules {
+		if err := f.turn(r); err != nil {
+			return cleanup.Job{}, err
+		}
+	}
+	if len(f.parts) == 0 && !slices.ContainsFunc(rules, func(r rule.Rule) bool { return r.Accounts != "" }) {
+		return cleanup.Job{}, errors.New(`no rule says whose anything is: name the account in gone, unless or with, as in ` +
+			`"gone": [{"account": "{userId}"}]; a rule with "schedule": "never" is for forget only`)
+	}
+	f.dropCovered()
+	slices.SortStableFunc(f.parts, func(a, b *part) int { return a.turn() - b.turn() })
+	f.account = f.accountRule(rules)
+	job := cleanup.Job{Name: name, Plan: f.plan, Accounts: true, Reach: cleanup.Reach{Account: true}}
+	for _, p := range f.parts {
+		p.documentsOf = documentsOf{Rule: p.Rule, keepers: &keepers{}, forgets: uid}
+		p.sweep = p.ruleOf(p.name, p.judgeMine)
+		job.Rules = append(job.Rules, p.sweep)
+	}
+	return job, nil
+}
+
+// forgetting is what all rules say of one user.
+type forgetting struct {
+	uid     string
+	parts   []*part
+	account *cleanup.AccountRule
+}
+
+// part is what rules say alike of documents in one place that name the account in one way. It is one rule of the job.
+type part struct {
+	documentsOf
+	name    string
+	account string // how a document names the account, such as {userId}
+	copies  bool   // its documents are copies in an archive
+	sweep   cleanup.AnyRule
+}
+
+// turn adds what a rule says of accounts.
+func (f *forgetting) turn(r rule.Rule) error {
+	var done []string
+	for _, related := range slices.Concat(r.Gone, r.Unless, r.With) {
+		account := related.Account
+		if !strings.Contains(account, "{") || slices.Contains(done, account) { // one that is the same for all says nothing of any
+			continue
+		}
+		done = append(done, account)
+		if strings.LastIndexByte(account, '{') > 0 || !strings.HasSuffix(account, "}") || account == "{parent}" {
+			return fmt.Errorf("%s: account %s cannot be turned round: a hole must be the whole uid, as in {userId}", r.Source(), account)
+		}
+		field := strings.TrimSuffix(strings.TrimSuffix(strings.Trim(account, "{}"), "[]"), ".*")
+		if _, changes := r.Set[field]; !changes && !r.Deletes() {
+			return fmt.Errorf("%s: set leaves %s, so it forgets nobody: set %s too, or delete the document", r.Source(), account, field)
+		}
+		p := part{account: account}
+		p.Rule = r
+		p.Where, p.Age, p.Archive, p.Because, p.With = nil, rule.Ages{}, "", account+" is the uid", slices.Clone(r.With)
+		f.add(p)
+		if r.Archive != "" {
+			p.copies, p.Collection, p.CollectionGroup = true, r.Archive, ""
+			p.With = []rule.Relation{{Subcollection: rule.Everything}} // nothing else reads what is below a copy
+			f.add(p)
+		}
+	}
+	return nil
+}
+
+// add adds a part. What several rules delete goes with all that any of them takes along, unless any of them keeps it.
+func (f *forgetting) add(p part) {
+	for _, other := range f.parts {
+		if p.Deletes() && other.Deletes() && p.Source() == other.Source() && p.account == other.account {
+			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
+			other.takes(p.With)
+			return
+		}
+	}
+	p.name = fmt.Sprintf("%s by %s", p.Source(), p.account)
+	if !p.Deletes() {
+		p.name += fmt.Sprintf(", set %d", len(f.parts))
+	}
+	f.parts = append(f.parts, &p)
+}
+
+// takes adds what goes along, each once.
+func (p *part) takes(with []rule.Relation) {
+	for _, w := range with {
+		if !slices.ContainsFunc(p.With, func(other rule.Relation) bool { return reflect.DeepEqual(w, other) }) {
+			p.With = append(p.With, w)
+		}
+	}
+}
+
+// dropCovered takes out of with what other parts find by themselves, because these also look what keeps it.
+func (f *forgetting) dropCovered() {
+	for _, p := range f.parts {
+		p.With = slices.DeleteFunc(p.With, func(w rule.Relation) bool {
+			i := slices.IndexFunc(f.parts, func(other *part) bool { return other.covers(p, w) })
+			if i >= 0 {
+				f.parts[i].takes(w.With)
+			}
+			return i >= 0
+		})
+	}
+}
+
+// covers reports whether a part finds all that goes along with the user's document of another.
+func (p *part) covers(of *part, w rule.Relation) bool {
+	byField := w.Collection != "" && w.Collection == p.Collection && p.account == "{"+w.Field+"}" &&
+		of.Collection == "users" // where a reference to the document names the account as well
+	below := w.Subcollection != "" && p.Collection == of.Collection+"/"+p.account+"/"+w.Subcollection
+	return (byField || below) && p != of && !of.copies && p.Deletes() && !w.Remove && of.account == "{id}"
+}
+
+// turn is when a part is planned: what may take others along comes after those, and what is only changed last.
+func (p *part) turn() int {
+	switch {
+	case !p.Deletes():
+		return 2
+	case p.takesBelow() || p.DeletesAccounts():
+		return 1
+	}
+	return 0
+}
+
+func (p *part) takesBelow() bool {
+	return slices.ContainsFunc(p.With, func(w rule.Relation) bool { return w.Subcollection != "" })
+}
+
+// mine reports whether a document of the part's place is this user's and nobody else's.
+func (p *part) mine(d documents.Document) bool {
+	item, ok := p.ItemOf(d)
+	if original, at, again := strings.Cut(item.ID, "@"); p.copies && again { // a second copy, as shared/cascade names it
+		if t, err := time.Parse(time.RFC3339Nano, at); err == nil && t.UTC().Format(time.RFC3339Nano) == at {
+			item.ID = original
+		}
+	}
+	uid, named := item.UID(p.account)
+	return ok && named && uid == p.forgets
+}
+
+// judgeMine decides about a document: while planning, and in the commit.
+func (p *part) judgeMine(i item, run cleanup.Run) (d cleanup.Decision) {
+	_, here := p.ItemOf(i.Document)
+	switch {
+	case !i.Found:
+		return d
+	case !here:
+		d = cleanup.Keep("in another place of that name")
+	case !p.mine(i.Document):
+		d = cleanup.Keep(p.account + " does not name this user alone")
+	default:
+		d = p.judge(i, run)
+	}
+	if d.Kind == "" && d.Reason != "" {
+		return p.named(i.Document, d)
+	}
+	return d
+}
+
+// named names a document that is kept, because a receipt must.
+func (p *part) named(d documents.Document, kept cleanup.Decision) cleanup.Decision {
+	kept.Reason = p.Source() + ": " + kept.Reason
+	kept.Notice = &cleanup.Notice{Message: d.Path + " is kept: " + kept.Reason}
+	return kept
+}
+
+// accountRule deletes the account, unless a document keeps it: one that a rule about accounts names, or one of the user that keeps
+// what is the user's, such as a legal hold.
+func (f *forgetting) accountRule(rules []rule.Rule) *cleanup.AccountRule {
+	r := &cleanup.AccountRule{Judge: func(a accounts.Account, _ cleanup.Run) cleanup.Decision {
+		if a.UID != f.uid {
+			return cleanup.Keep("another account")
+		}
+		return cleanup.Do("delete account", "it is the user")
+	}}
+	keep := func(related rule.Relation, document string) {
+		if of, ok := documentOf(rule.Relation{Document: document}, f.uid); ok {
+			r.Keepers = append(r.Keepers, cleanup.Keeper{
+				Collection: of.Collection, Reason: "account: " + related.Exists(), ID: func(string) string { return of.ID }})
+		}
+	}
+	for _, of := range rules {
+		for _, related := range of.Related() {
+			if of.Accounts != "" {
+				keep(related, related.Document)
+			}
+		}
+	}
+	for _, p := range f.parts {
+		for _, related := range p.Unless {
+			if strings.Contains(related.Document, p.account) && strings.Count(related.Document, "{") == 1 {
+				keep(related, strings.Replace(related.Document, p.account, "{id}", 1))
+			}
+		}
+	}
+	return r
+}

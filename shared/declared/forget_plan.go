@@ -1,0 +1,144 @@
+package declared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// plan proposes all that is the user's, the account last. It begins at the beginning, for what is done is not found again.
+func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
+	account, err := f.find(ctx, p)
+	if err != nil {
+		return err
+	}
+	seen := map[documents.Ref]bool{} // by a part that deletes: no other touches it
+	var kept []string
+	goesAlong := false // or stays with its document
+	for _, part := range f.parts {
+		*part.keepers = keepers{}
+		err := part.each(ctx, p, func(found []documents.Document) error {
+			found = slices.DeleteFunc(found, func(d documents.Document) bool {
+				goesAlong = goesAlong || part.DeletesAccounts() && part.mine(d)
+				return seen[d.Ref()] || part.keepsBelow(ctx, p, d, kept)
+			})
+			loaded, err := p.LoadAhead(ctx, part.sweep, found)
+			if err != nil {
+				return err
+			}
+			planned := p.Planned()
+			return p.ConsiderLoaded(ctx, part.sweep, found, loaded, func(d documents.Document) error {
+				if seen[d.Ref()] = part.Deletes(); p.Planned() == planned {
+					kept = append(kept, d.Path)
+				}
+				planned = p.Planned()
+				return nil
+			})
+		})
+		if err == nil {
+			err = part.keepers.report(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if goesAlong {
+		return nil
+	}
+	considered, err := p.ConsiderAccounts(ctx, f.account, account)
+	if err != nil {
+		return err
+	}
+	looked := &keepers{}
+	for collection, l := range considered.Lookups {
+		if l.Asked > 0 {
+			looked.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
+		}
+	}
+	return looked.report(ctx, p)
+}
+
+// find returns the user's account, if there is one. If not, it must not be a tenant's, of which nothing would tell.
+func (f *forgetting) find(ctx context.Context, p *cleanup.Planner) ([]accounts.Account, error) {
+	found, err := p.Accounts.Get(ctx, []string{f.uid})
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	may, err := p.Accounts.Tenants(ctx)
+	if may {
+		err = errors.New("the project allows tenants: delete a tenant's user by hand or, if no tenant has accounts, switch multi-tenancy off")
+	}
+	if err != nil {
+		err = fmt.Errorf("there is no account %s, unless it is a tenant's (Identity Platform), which is not found here: %w", f.uid, err)
+	}
+	return nil, err
+}
+
+// keepsBelow reports whether a document that takes along what is below it stays because something of that is kept.
+func (p *part) keepsBelow(ctx context.Context, plan *cleanup.Planner, d documents.Document, kept []string) bool {
+	below := p.takesBelow() && slices.ContainsFunc(kept, func(path string) bool { return strings.HasPrefix(path, d.Path+"/") })
+	if below {
+		plan.KeepJudged(ctx, d.Path, p.named(d, cleanup.Keep("a document below it is kept")))
+	}
+	return below
+}
+
+// each calls consider with the documents that name the user, page by page.
+func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]documents.Document) error) error {
+	q, exact, err := p.naming(plan.Documents)
+	if err != nil {
+		return err
+	}
+	read := 0
+	return plan.EachPage(ctx, q, "", func(found []documents.Document) error {
+		if read += len(found); read > p.Judges() {
+			return fmt.Errorf("%s: more than %d documents of %s must be read to find those of one user: raise maxReads, or write the uid "+
+				"into a field and name that", p.name, p.Judges(), p.Source())
+		}
+		if !exact {
+			found = slices.DeleteFunc(found, func(d documents.Document) bool { return !p.mine(d) })
+		}
+		return consider(found)
+	})
+}
+
+// naming returns the query for documents that name the user. exact says that it returns no others. Firestore has no index of ids in
+// many collections, so there it goes through all.
+func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err error) {
+	q = p.Query(time.Time{}) // without an age, the time does not matter
+	uid, hole := p.forgets, strings.Trim(p.account, "{}")
+	list, isList := strings.CutSuffix(hole, "[]")
+	keys, isMap := strings.CutSuffix(hole, ".*")
+	of := append(documents.NamesOf(uid), in.Ref("users/"+uid))
+	switch before, after, bound := strings.Cut(p.Collection, p.account); {
+	case bound && !strings.Contains(before+after, "{"):
+		q.Collection, q.Group = before+uid+after, false
+	case bound, hole == "id" && p.IsGroup():
+		return q, false, nil
+	case hole == "id":
+		end := "!"
+		if p.copies {
+			end = "A" // after @, with which the id of a second copy goes on
+		}
+		id, self := documents.NameOnly[0], p.Collection+"/"+uid
+		q.Where = []documents.Filter{{Field: id, Op: ">=", Value: in.Ref(self)}, {Field: id, Op: "<", Value: in.Ref(self + end)}}
+		return q, false, nil
+	case isMap && (strings.ContainsAny(uid, ".~*/[]`") || !documents.Queryable(uid)):
+		return q, false, fmt.Errorf("%s: %s: no query can ask for this uid as a key of a map", p.name, p.account)
+	case isMap:
+		q.OrderBy = []string{keys + "." + uid} // of whatever there is
+	case isList:
+		q.Where = []documents.Filter{{Field: list, Op: "array-contains-any", Value: of}}
+	default:
+		q.Where = []documents.Filter{{Field: hole, Op: "in", Value: of}}
+	}
+	return q, true, nil
+}

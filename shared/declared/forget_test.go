@@ -1,0 +1,299 @@
+package declared_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// rulesOf returns rules by their texts, which lack name and schedule.
+func rulesOf(t testing.TB, texts ...string) (rules []rule.Rule) {
+	t.Helper()
+	for _, text := range texts {
+		var keys fields
+		if err := json.Unmarshal([]byte("{"+text+"}"), &keys); err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, *entry(t, keys).Rule)
+	}
+	return rules
+}
+
+// forgetting returns the function that forgets a user.
+func forgetting(t testing.TB, rules []rule.Rule) *engine.Function {
+	t.Helper()
+	job, err := declared.Forget("forget1", "u1", rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.NewFunction(job, 540*time.Second, []config.Backend{config.Auth, config.Firestore, config.Storage})
+}
+
+// groups are the indexes that a deployment has to make for the fields of forgotten.
+var groups = []manifest.Index{
+	{CollectionGroup: "members", QueryScope: "COLLECTION_GROUP", Fields: []manifest.IndexField{{FieldPath: "uid", Order: "ASCENDING"}}},
+}
+
+// forgotten are rules that name accounts in every way, and what is to go of the user u1, to change and to stay.
+type forgotten struct {
+	rules         []string
+	gone, stays   map[string]fields
+	before, after map[string]fields
+	objects, left []string
+}
+
+// userOne is the application of a user u1.
+func userOne(f *enginetest.Function, t testing.TB) forgotten {
+	ref := func(path string) any {
+		if f == nil {
+			return nil
+		}
+		return f.Firestore(t).Doc(path)
+	}
+	return forgotten{
+		rules: []string{
+			`"collection":"users","where":[{"field":"email","==":null}],"age":{"field":"lastLogin","days":45},
+				"with":[{"subcollection":"prefs"},{"collection":"posts","field":"authorId","with":[{"subcollection":"likes"}]},{"collection":"teams","field":"owners.{id}","remove":true},
+					{"document":"admins/{id}"},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
+			`"collection":"posts","where":[{"field":"status","==":"draft"}],"age":{"field":"at","days":1},"gone":[{"account":"{authorId}"}],
+				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true}],"with":[{"collection":"comments","field":"post"}]`,
+			`"collection":"users/{uid}/notes","age":"any","gone":[{"account":"{uid}"}]`,
+			`"collection":"rooms/{room}/members","age":"any","gone":[{"account":"{uid}"}]`,
+			`"collection":"rooms/{room}/keys","age":"any","gone":[{"account":"{id}"}]`,
+			`"collection":"chats","age":"any","gone":[{"account":"{people[]}"}],"with":[{"subcollection":"**"}]`,
+			`"collection":"grants","age":"any","gone":[{"account":"{holders.*}"}]`,
+			`"collection":"votes","where":[{"field":"by","is":"set"}],"age":"any","gone":[{"account":"{by}"}],"set":{"by":null}`,
+			`"collection":"tickets","age":{"field":"at","days":1},"gone":[{"account":"{from.uid}"}],"archive":"oldTickets","with":[{"subcollection":"lines"}]`,
+			`"collection":"cards","age":"any","gone":[{"account":"{id}"}],"archive":"oldCards"`,
+			`"collection":"logs","age":{"field":"at","days":1}`,
+		},
+		gone: map[string]fields{
+			"users/u1": {"email": "a@example.com"}, "users/u1/prefs/p": {"x": true}, "users/u1/notes/n": {"x": true}, "admins/u1": {"x": true},
+			"posts/text": {"authorId": "u1", "status": "public", "at": now}, "posts/ref": {"authorId": ref("users/u1")}, "posts/text/likes/l": {"x": true},
+			"comments/c1": {"post": "text"}, "rooms/r/members/x": {"uid": "u1"}, "rooms/r/keys/u1": {"x": true}, "rooms/s/keys/u1": {"x": true},
+			"chats/alone": {"people": array{"u1", "u1"}}, "chats/alone/m/1": {"x": true}, "grants/own": {"holders": fields{"u1": true}},
+			"tickets/t": {"from": fields{"uid": "u1"}}, "tickets/t/lines/1": {"x": true}, "oldTickets/o": {"from": fields{"uid": "u1"}}, "oldTickets/o/lines/1": {"x": true},
+			"cards/u1": {"x": true}, "oldCards/u1": {"x": true}, "oldCards/u1@2026-01-02T03:04:05.6Z": {"x": true},
+		},
+		stays: map[string]fields{
+			"users/u12": {"x": true}, "users/u": {"x": true}, "users/U1": {"x": true}, "users/u1_": {"x": true}, "users/u10": {"x": true}, "users/u12/prefs/p": {"x": true}, "users/u12/notes/n": {"x": true},
+			"others/u1/notes/n": {"x": true}, "notes/u1": {"x": true}, "users/u1/photos/p": {"x": true},
+			"posts/other": {"authorId": "u12"}, "posts/prefix": {"authorId": "u"}, "posts/elsewhere": {"authorId": ref("admins/u1")}, "posts/path": {"authorId": "users/u1"},
+			"posts/list": {"authorId": array{"u1"}}, "posts/held": {"authorId": "u1"}, "postHolds/held": {"x": true}, "postHolds/u1": {"x": true}, "posts/flag": {"authorId": "u1", "hold": true},
+			"posts/odd": {"authorId": "u1", "hold": "yes"}, "comments/c2": {"post": "other"}, "comments/c3": {"post": "held"}, "comments/c4": {"author": "u1"},
+			"members/m": {"uid": "u1"}, "teams/x/rooms/r/members/m": {"uid": "u1"}, "rooms/r/members/y": {"uid": "u12"}, "rooms/r/keys/u12": {"x": true}, "keys/u1": {"x": true},
+			"chats/two": {"people": array{"u1", "u12"}}, "chats/two/m/1": {"x": true}, "chats/odd": {"people": array{"u1", int64(0)}}, "chats/none": {"people": array{}},
+			"grants/two": {"holders": fields{"u1": true, "u12": true}}, "grants/below": {"holders": fields{"u12": fields{"u1": true}}},
+			"votes/v2": {"by": "u12"}, "tickets/t2": {"from": fields{"uid": "u12"}}, "oldTickets/o2": {"from": fields{"uid": "u12"}}, "oldTickets/o2/lines/1": {"x": true},
+			"oldCards/u12": {"x": true}, "oldCards/u1@home": {"x": true}, "oldCards/u1A": {"x": true}, "oldCards/u12@2026-01-02T03:04:05.6Z": {"x": true},
+			"oldCards/u1@2026-01-02T03:04:05.600Z": {"x": true}, "logs/u1": {"at": far, "uid": "u1"}, "legalHolds/u12": {"x": true},
+		},
+		before:  map[string]fields{"teams/shared": {"owners": fields{"u1": true, "u12": true}}, "votes/v": {"by": "u1"}},
+		after:   map[string]fields{"teams/shared": {"owners": fields{"u12": true}}, "votes/v": {"by": nil}},
+		objects: []string{"users/u1/a.png", "users/u1/b/c.png", "users/u12/a.png", "users/u1.png", "u1/a.png"},
+		left:    []string{"u1/a.png", "users/u1.png", "users/u12/a.png"},
+	}
+}
+
+// load puts all of it into the project.
+func (w forgotten) load(f *enginetest.Function, t testing.TB) {
+	for _, some := range []map[string]fields{w.gone, w.stays, w.before} {
+		for path, data := range some {
+			f.Set(t, path, data)
+		}
+	}
+	for _, object := range w.objects {
+		f.Put(t, object, nil, nil)
+	}
+	for _, uid := range []string{"u1", "u12", "u", "U1"} {
+		f.Import(t, new(auth.UserToImport).UID(uid))
+	}
+}
+
+// left returns the paths of all documents but the bundle's own, and their fields.
+func left(f *enginetest.Function, t testing.TB) map[string]fields {
+	all := map[string]fields{}
+	for _, d := range f.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		if !strings.HasPrefix(path, "cleanup") {
+			all[path] = d.Data()
+		}
+	}
+	return all
+}
+
+// TestForget: all that is the user's goes, by what every rule says of accounts, and nothing else does; the second time finds nothing.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, forgetting(t, rulesOf(t, userOne(nil, t).rules...)))
+	f.Indexes, f.Now = groups, now
+	w := userOne(f, t)
+	w.load(f, t)
+	before := left(f, t)
+	preview := f.Run(t, `{"dryRun":true}`)
+	enginetest.Want(t, "after a preview", before, left(f, t))
+	rep := f.Run(t, "")
+	if rep.Status != report.Completed || rep.Done() != len(preview.Plan) {
+		t.Fatalf("%s, %d done of %d, %+v", rep.Status, rep.Done(), len(preview.Plan), rep.Failures)
+	}
+	want := maps.Clone(w.stays)
+	maps.Copy(want, w.after)
+	enginetest.Want(t, "documents", want, left(f, t))
+	enginetest.Want(t, "objects", w.left, f.Objects(t))
+	enginetest.Want(t, "accounts", []string{"U1", "u", "u12"}, f.Accounts(t))
+	enginetest.Want(t, "kept", map[string]int{
+		"posts: postHolds/{id} exists": 1, "posts: hold is true": 1, "posts: hold has another type, so it is unknown whether hold is true": 1,
+		"rooms/{room}/members: in another place of that name": 2,
+		"chats: {people[]} does not name this user alone":     2, "grants: {holders.*} does not name this user alone": 1,
+	}, rep.Kept)
+	if again := f.Run(t, ""); again.Status != report.Completed || len(again.Actions) != 0 {
+		t.Errorf("the second time: %s, %v", again.Status, again.Actions)
+	}
+}
+
+// TestForgetConforms proves what the engine promises of every job: among it lost answers, contention, kills and undo, bit for bit.
+func TestForgetConforms(t *testing.T) {
+	t.Parallel()
+	rules := rulesOf(t, userOne(nil, t).rules...)
+	enginetest.Conformance{Now: now, Indexes: groups, Function: func() *engine.Function { return forgetting(t, rules) },
+		Load: func(t testing.TB, f *enginetest.Function) { userOne(nil, t).load(f, t) }}.Prove(t)
+}
+
+// TestForgetKeeps what exceptions keep, and the account with it where it depends on that.
+func TestForgetKeeps(t *testing.T) {
+	t.Parallel()
+	const (
+		users = `"collection":"users","age":"any","unless":[{"document":"legalHolds/{id}"}],"with":[{"subcollection":"**"},{"account":"{id}"}]`
+		notes = `"collection":"users/{uid}/notes","age":"any","gone":[{"account":"{uid}"}],"unless":[{"field":"hold","==":true}]`
+		posts = `"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"legalHolds/{by}"}]`
+		all   = `"accounts":"disabled","age":{"by":"creationTime","days":30},"unless":[{"document":"staff/{uid}"}]`
+		gift  = `"collection":"gifts","age":"any","gone":[{"account":"{from}"}],"unless":[{"account":"{to}"}]`
+	)
+	for name, tt := range map[string]struct {
+		rules     []string
+		documents map[string]fields
+		left      []string // of them
+		account   bool     // stays
+		kept      []string
+	}{
+		"nothing": {rules: []string{users}, documents: map[string]fields{"users/u1": {}, "users/u1/a/b": {}, "legalHolds/x": {}}, left: []string{"legalHolds/x"}},
+		"the user under hold": {rules: []string{users}, documents: map[string]fields{"users/u1": {}, "users/u1/a/b": {}, "legalHolds/u1": {}},
+			left: []string{"legalHolds/u1", "users/u1", "users/u1/a/b"}, account: true, kept: []string{"users: legalHolds/{id} exists"}},
+		"a hold below the user": {rules: []string{users, notes},
+			documents: map[string]fields{"users/u1": {}, "users/u1/notes/held": {"hold": true}, "users/u1/notes/n": {}, "legalHolds/x": {}},
+			left:      []string{"legalHolds/x", "users/u1", "users/u1/notes/held"}, account: true,
+			kept: []string{"users/{uid}/notes: hold is true", "users: a document below it is kept"}},
+		"a hold of what the user wrote": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u1": {}},
+			left: []string{"legalHolds/u1", "posts/p"}, account: true, kept: []string{"account: legalHolds/{by} exists", "posts: legalHolds/{by} exists"}},
+		"another's hold": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u12": {}}, left: []string{"legalHolds/u12"}},
+		"the account's own exception": {rules: []string{all, posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/x": {}, "staff/u1": {}},
+			left: []string{"legalHolds/x", "staff/u1"}, account: true, kept: []string{"account: staff/{uid} exists"}},
+		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
+			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
+		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},
+		"who else has an account": {rules: []string{gift}, documents: map[string]fields{"gifts/a": {"from": "u1", "to": "u12"}, "gifts/b": {"from": "u1", "to": "gone"}, "gifts/c": {"from": "u1", "to": "u1"}},
+			left: []string{"gifts/a"}, kept: []string{"gifts: account {to} exists"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := enginetest.New(t, forgetting(t, rulesOf(t, tt.rules...)))
+			f.SignUp(t, "u1", "u12")
+			for path, data := range tt.documents {
+				f.Set(t, path, data)
+			}
+			rep := f.Run(t, "")
+			if rep.Status != report.Completed {
+				t.Fatalf("%s, %+v", rep.Status, rep.Failures)
+			}
+			enginetest.Want(t, "documents", tt.left, slices.Sorted(maps.Keys(left(f, t))))
+			enginetest.Want(t, "kept", tt.kept, slices.Sorted(maps.Keys(rep.Kept)))
+			accounts := []string{"u12"}
+			if tt.account {
+				accounts = []string{"u1", "u12"}
+			}
+			enginetest.Want(t, "accounts", accounts, f.Accounts(t))
+		})
+	}
+}
+
+// TestForgetOfAChange: what is another's by the time of the commit, or held since the plan, stays.
+func TestForgetOfAChange(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, forgetting(t, rulesOf(t,
+		`"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"holds/{id}"}]`,
+		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`)))
+	f.SignUp(t, "u1")
+	for _, path := range []string{"posts/given", "posts/held", "posts/gone", "posts/mine", "things/given", "things/mine"} {
+		f.Set(t, path, fields{"by": "u1"})
+	}
+	f.Set(t, "holds/x", fields{})
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "posts/given", fields{"by": "u12"})
+		f.Set(t, "things/given", fields{"by": "u12"})
+		f.Set(t, "holds/held", fields{})
+		f.Delete(t, "posts/gone")
+	}
+	rep := f.Run(t, "")
+	enginetest.Want(t, "documents", []string{"holds/held", "holds/x", "posts/given", "posts/held", "things/given"}, slices.Sorted(maps.Keys(left(f, t))))
+	enginetest.Want(t, "documents' counts", report.Counts{Planned: 6, Done: 2, Changed: 4}, rep.Actions["delete document"])
+}
+
+// TestForgetFailsClosed: where nobody can tell what is the user's, or what keeps it, nothing is done.
+func TestForgetFailsClosed(t *testing.T) {
+	t.Parallel()
+	const posts = `"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"legalHolds/{by}"}]`
+	for name, tt := range map[string]struct {
+		rules   []string
+		tenants bool
+		says    string
+	}{
+		"no hold at all": {rules: []string{posts}, says: "legalHolds"},
+		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
+		"too much to look through": {rules: []string{`"collection":"rooms/{room}/keys","age":"any","maxReads":2,"gone":[{"account":"{id}"}]`},
+			says: "more than 2 documents of rooms/{room}/keys must be read"},
+	} {
+		f := enginetest.New(t, forgetting(t, rulesOf(t, tt.rules...)))
+		if tt.tenants {
+			f.AllowTenants(t)
+		} else {
+			f.SignUp(t, "u1")
+		}
+		for _, path := range []string{"posts/p", "rooms/a/keys/u0", "rooms/a/keys/u1", "rooms/a/keys/u2"} {
+			f.Set(t, path, fields{"by": "u1"})
+		}
+		before := left(f, t)
+		rep := f.Run(t, "")
+		if rep.Status != report.Failed && rep.Status != report.Aborted || len(rep.Failures) == 0 || !strings.Contains(rep.Failures[0].Error, tt.says) {
+			t.Errorf("%s: %s, %+v", name, rep.Status, rep.Failures)
+		}
+		enginetest.Want(t, name, before, left(f, t))
+	}
+	one := rulesOf(t, posts)
+	for _, uid := range []string{"", "a/b", " u1", "u1 ", ".", "..", "__x__", "null", "undefined", strings.Repeat("x", 129), "\xff"} {
+		if _, err := declared.Forget("forget1", uid, one); err == nil || !strings.Contains(err.Error(), "is no uid") {
+			t.Errorf("%q: %v", uid, err)
+		}
+	}
+	for text, says := range map[string]string{
+		`"collection":"posts","age":"any"`:                                                                                 "no rule says whose anything is",
+		`"collection":"posts","age":"any","gone":[{"account":"{a}-{b}"}]`:                                                  "posts: account {a}-{b} cannot be turned round",
+		`"collection":"posts","age":"any","where":[{"field":"x","is":"missing"}],"gone":[{"account":"{a}"}],"set":{"x":1}`: "posts: set leaves {a}",
+	} {
+		if _, err := declared.Forget("forget1", "u1", rulesOf(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

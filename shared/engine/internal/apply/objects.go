@@ -1,0 +1,234 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// How many deletes of objects go together, and on how many documents' absence they may depend: as many as one read can check.
+const (
+	MaxObjects = 100
+	maxAbsent  = 30
+)
+
+// maxDeletes is how many deletes of a batch of objects are under way at once. With four or more batches, and answers after a
+// twentieth of a second, they reach the bucket's rate.
+const maxDeletes = 25
+
+// naming has read which objects documents name. That may be many documents, so one reading serves a minute of deletions.
+type naming struct {
+	mu    sync.Mutex
+	since time.Time
+	named func(object string) bool
+}
+
+const namesLast = time.Minute
+
+func (n *naming) names(read func() (func(string) bool, error)) (named func(string) bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.named != nil && time.Since(n.since) < namesLast {
+		return n.named, nil
+	}
+	n.since = time.Now()
+	n.named, err = read()
+	return n.named, err
+}
+
+// deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
+// absent, so many at once.
+func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int64) []error {
+	objects, err := a.Objects.Ahead(ctx, len(deletions))
+	named := func(string) bool { return false }
+	if namer := deletions[0].Named; namer != nil && err == nil { // a job has one at most
+		named, err = a.naming.names(func() (func(string) bool, error) { return namer.Names(ctx, a.Decider.Documents, a.Run) })
+	}
+	if err != nil {
+		return slices.Repeat([]error{err}, len(deletions))
+	}
+	results := make([]error, len(deletions))
+	absent := map[string][]string{} // ids by collection
+	for _, d := range deletions {
+		if d.Absent != (documents.Ref{}) && !slices.Contains(absent[d.Absent.Collection], d.Absent.ID) {
+			absent[d.Absent.Collection] = append(absent[d.Absent.Collection], d.Absent.ID)
+		}
+	}
+	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
+	failed := map[string]error{}
+	for collection, ids := range absent {
+		still, err := a.Documents.Missing(ctx, collection, ids)
+		if err != nil {
+			failed[collection] = err
+		}
+		for _, id := range still {
+			missing[documents.Ref{Collection: collection, ID: id}] = true
+		}
+	}
+	told := a.Writes(ctx)
+	objects.Written = told.Object
+	defer told.Log() // in one line
+	var wg sync.WaitGroup
+	underWay := semaphore.NewWeighted(atOnce)
+	for i, d := range deletions {
+		switch {
+		case failed[d.Absent.Collection] != nil:
+			results[i] = failed[d.Absent.Collection]
+		case !missing[d.Absent], named(d.Name):
+			results[i] = documents.ErrChanged
+		default:
+			if err := underWay.Acquire(ctx, 1); err != nil {
+				results[i] = err
+				continue
+			}
+			wg.Go(func() {
+				defer underWay.Release(1)
+				results[i] = guard.Call(func() error { return objects.Delete(ctx, d.Deletion) })
+			})
+		}
+	}
+	wg.Wait()
+	return results
+}
+
+// led is an object with the follow-up that led to it.
+type led struct {
+	objects.Object
+	by *ongoing
+}
+
+func (o led) deletion() cleanup.DeleteObject {
+	d := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+	if o.by.again {
+		d.Absent = o.by.Absent
+	}
+	return d
+}
+
+// deleteNamed deletes the objects that some follow-ups name.
+func (a *Applier) deleteNamed(ctx context.Context, all []*ongoing, at time.Time) error {
+	if err := a.Time.CheckTime(); err != nil {
+		return err
+	}
+	looked, there := make([]led, len(all)), make([]bool, len(all))
+	var underWay errgroup.Group
+	underWay.SetLimit(maxFollowUps)
+	for i, f := range all {
+		underWay.Go(func() error {
+			defer guard.Recover(&f.err)
+			looked[i].by = f
+			looked[i].Object, there[i], f.err = a.Objects.Get(ctx, f.Object.Name)
+			return nil
+		})
+	}
+	_ = underWay.Wait() // each error is in its follow-up
+	var found []led
+	for i, o := range looked {
+		if there[i] {
+			found = append(found, o)
+		}
+	}
+	return a.deleteFound(ctx, found, at)
+}
+
+// deleteFolder deletes the objects of a folder. It goes on after a failure.
+func (a *Applier) deleteFolder(ctx context.Context, f *ongoing, at time.Time) error {
+	if err := a.Time.CheckTime(); err != nil {
+		return err
+	}
+	for page, err := range a.Objects.Pages(ctx, f.Object.Name, objects.Names{}) {
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(page, MaxObjects) {
+			found := make([]led, len(some))
+			for i, object := range some {
+				found[i] = led{object, f}
+			}
+			if err := a.deleteFound(ctx, found, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
+// again.
+const maxLooks = 3
+
+// deleteFound deletes objects whose attributes allow it and that are still as they were found. It looks again at what has changed.
+// What became of each is in the err of its follow-up. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
+func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) error {
+	saved := map[objects.Deletion]bool{}
+	for range maxLooks {
+		var due []led
+		var unsaved []decide.Action
+		var deletions []cleanup.DeleteObject
+		for _, o := range all {
+			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
+				a.Skip(ctx, "object "+o.Name, reason)
+				continue
+			}
+			d := o.deletion()
+			due, deletions = append(due, o), append(deletions, d)
+			if same := (objects.Deletion{Name: o.Name, Generation: o.Generation}); o.by.again && !saved[same] {
+				saved[same] = true
+				unsaved = append(unsaved, decide.Action{
+					Kind: o.by.of.Kind, Target: a.ObjectTarget(o.Name), Reason: o.by.of.reason, Effect: d,
+				})
+			}
+		}
+		if len(due) == 0 {
+			return nil
+		}
+		if err := a.Time.CheckTime(); err != nil {
+			return err
+		}
+		if err := a.saveObjects(ctx, unsaved); err != nil {
+			return err
+		}
+		all = nil
+		for i, err := range a.deleteObjects(ctx, deletions, maxFollowUps) {
+			o := due[i]
+			var held *objects.HeldError
+			if errors.As(err, &held) {
+				a.Skip(ctx, "object "+o.Name, held.Reason)
+			} else if errors.Is(err, documents.ErrChanged) {
+				var again []led
+				again, err = a.changed(ctx, o)
+				all = append(all, again...)
+			}
+			o.by.err = worse(o.by.err, err)
+		}
+	}
+	for _, o := range all {
+		o.by.err = worse(o.by.err, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))
+	}
+	return nil
+}
+
+// changed returns an object that was not deleted as it is now; none if it is gone, or kept because its document is back.
+func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
+	latest, found, err := a.Objects.Get(ctx, o.Name)
+	switch {
+	case err != nil || !found:
+		return nil, err
+	case o.by.again && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
+		a.KeepRestored(ctx, o.by.FollowUp)
+		return nil, nil
+	}
+	return []led{{latest, o.by}}, nil
+}
