@@ -1,8 +1,10 @@
 package declared_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,65 +26,318 @@ type (
 var values = array{"a", "b", "", "日本", int64(1), 1.0, 1.5, int64(-7), true, false, nil, model.Missing, array{"a"},
 	fields{"x": true}}
 
+// Whether a condition holds: odd is said of a value whose type the condition does not speak of, and which keeps the document.
+const yes, no, odd = "yes", "no", "odd"
+
+// said returns yes or no.
+func said(is bool) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// kindOf returns what a value can be compared with.
+func kindOf(value any) string {
+	switch value.(type) {
+	case int64, float64:
+		return "number"
+	case string:
+		return "text"
+	case bool:
+		return "truth"
+	}
+	return ""
+}
+
+func asNumber(v any) float64 {
+	if n, isWhole := v.(int64); isWhole {
+		return float64(n)
+	}
+	return v.(float64)
+}
+
+// alike compares two values as Firestore does, for which 1 and 1.0 are equal.
+func alike(a, b any) bool {
+	if kindOf(a) == "number" && kindOf(b) == "number" {
+		return asNumber(a) == asNumber(b)
+	}
+	return kindOf(a) == kindOf(b) && a == b
+}
+
 // holds decides whether a condition holds, written from docs/rules.md.
-func holds(condition fields, document fields) bool {
-	path := strings.Split(condition["field"].(string), ".")
+func holds(condition fields, document fields) string {
+	if all, is := condition["any"].(array); is {
+		answer := no
+		for _, one := range all {
+			switch holds(one.(fields), document) {
+			case yes:
+				return yes
+			case odd:
+				answer = odd
+			}
+		}
+		return answer
+	}
 	var value any = document
 	there := true
-	for _, name := range path {
+	for name := range strings.SplitSeq(condition["field"].(string), ".") {
 		inner, _ := value.(fields)
 		value, there = inner[name]
 	}
-	number := func(v any) any {
-		if n, isWhole := v.(int64); isWhole {
-			return float64(n)
-		}
-		return v
-	}
 	text, isText := value.(string)
+	list, isList := value.(array)
+	inner, isMap := value.(fields)
 	switch condition["is"] {
 	case "text":
-		return isText && text != ""
+		if value != nil && !isText {
+			return odd
+		}
+		return said(text != "")
 	case "not set":
-		return value == nil
+		return said(value == nil)
 	case "set":
-		return value != nil
+		return said(value != nil)
 	case "missing":
-		return !there
+		return said(!there)
 	case "not true":
-		return value == false || value == nil
+		if value != nil && kindOf(value) != "truth" {
+			return odd
+		}
+		return said(value != true)
+	case "empty", "not empty":
+		switch {
+		case value == nil:
+			return no
+		case !isText && !isList && !isMap:
+			return odd
+		}
+		return said((len(text)+len(list)+len(inner) == 0) == (condition["is"] == "empty"))
 	}
-	switch value.(type) {
-	case array, fields:
-		return false
+	answer := yes
+	for operator, want := range condition {
+		switch {
+		case operator == "field":
+			continue
+		case want == nil:
+			if !there || (value == nil) != (operator == "==") {
+				return no
+			}
+			continue
+		case value == nil:
+			return no
+		}
+		switch compared(operator, value, want) {
+		case no:
+			return no
+		case odd:
+			answer = odd
+		}
 	}
-	if want, said := condition["=="]; said {
-		return number(value) == number(want)
-	}
-	return slices.ContainsFunc(condition["in"].(array), func(want any) bool { return number(value) == number(want) })
+	return answer
 }
 
-// drawConditions draws a rule's conditions: on different fields, at most one of them for a string.
-func drawConditions(t *rapid.T) (all array) {
-	for _, field := range []string{"a", "b", "deep.c", "d"} {
-		condition := fields{"field": field}
-		switch rapid.SampledFrom([]string{"", "", "==", "in", "is"}).Draw(t, field) {
-		case "==":
-			condition["=="] = rapid.SampledFrom(array{"a", "日本", int64(1), 1.5, true, false}).Draw(t, "value")
-		case "in":
-			condition["in"] = rapid.SampledFrom([]array{{"a", "b"}, {"a", int64(1)}, {true, "", int64(-7)}, {"b"}}).Draw(t, "values")
-		case "is":
-			states := []string{"not set", "set", "missing", "not true"}
-			if !strings.Contains(field, ".") {
-				states = append(states, "text", "text")
-			}
-			condition["is"] = rapid.SampledFrom(states).Draw(t, "state")
-		default:
-			continue
+// compared decides whether a value that is not null meets an operator.
+func compared(operator string, value, want any) string {
+	all, many := want.(array)
+	if !many {
+		all = array{want}
+	}
+	one := slices.ContainsFunc(all, func(w any) bool { return alike(value, w) })
+	same := slices.ContainsFunc(all, func(w any) bool { return kindOf(value) != "" && kindOf(value) == kindOf(w) })
+	switch operator {
+	case "array-contains", "array-contains-any":
+		list, isList := value.(array)
+		if !isList {
+			return odd
 		}
-		all = append(all, condition)
+		return said(slices.ContainsFunc(list, func(element any) bool {
+			return slices.ContainsFunc(all, func(w any) bool { return kindOf(w) != "" && alike(element, w) })
+		}))
+	case "==", "in", "!=", "not-in":
+		if !same {
+			return odd
+		}
+		return said(one == (operator == "==" || operator == "in"))
+	}
+	if !same {
+		return odd
+	}
+	order := 0
+	if kindOf(value) == "text" {
+		order = strings.Compare(value.(string), want.(string))
+	} else {
+		order = cmp.Compare(asNumber(value), asNumber(want))
+	}
+	switch operator {
+	case "<":
+		return said(order < 0)
+	case "<=":
+		return said(order <= 0)
+	case ">":
+		return said(order > 0)
+	case ">=":
+		return said(order >= 0)
+	case "startsWith":
+		return said(strings.HasPrefix(value.(string), want.(string)))
+	default:
+		return said(strings.HasSuffix(value.(string), want.(string)))
+	}
+}
+
+// drawCondition draws a condition on a field. Some has the values of lists.
+func drawCondition(t *rapid.T, field string, lists bool) fields {
+	one := rapid.SampledFrom(array{"a", "日本", int64(1), 1.5, true, false})
+	some := rapid.SampledFrom([]array{{"a", "b"}, {"a", int64(1)}, {"", int64(-7)}, {"b"}})
+	ordered := rapid.SampledFrom(array{"a", "", int64(1), 1.5, int64(-7)})
+	condition := fields{"field": field}
+	kind := rapid.SampledFrom([]string{"==", "==", "!=", "in", "not-in", "<", ">", "between", "starts", "contains", "is", "is", "is"}).Draw(t, field)
+	switch {
+	case kind == "==" || kind == "!=":
+		condition[kind] = one.Draw(t, "value")
+		if rapid.IntRange(0, 4).Draw(t, "null") == 0 {
+			condition[kind] = nil
+		}
+	case kind == "in" && lists || kind == "not-in":
+		condition[kind] = some.Draw(t, "values")
+	case kind == "<" || kind == ">":
+		condition[kind] = ordered.Draw(t, "value")
+	case kind == "between":
+		condition[">="], condition["<="] = int64(-7), 1.5
+	case kind == "starts":
+		condition[rapid.SampledFrom([]string{"startsWith", "endsWith"}).Draw(t, "end")] = rapid.SampledFrom([]string{"a", "日", "本"}).Draw(t, "text")
+	case kind == "contains":
+		condition["array-contains"] = one.Draw(t, "element")
+	default:
+		states := []string{"not set", "set", "missing", "not true", "empty", "not empty"}
+		if !strings.Contains(field, ".") {
+			states = append(states, "text", "text")
+		}
+		condition["is"] = rapid.SampledFrom(states).Draw(t, "state")
+		if !lists && condition["is"] == "empty" { // three values
+			condition["is"] = "set"
+		}
+	}
+	return condition
+}
+
+// drawConditions draws a rule's conditions, on different fields.
+func drawConditions(t *rapid.T) (all array) {
+	for n, field := range []string{"a", "b", "deep.c", "d"} {
+		switch rapid.IntRange(0, 5).Draw(t, "how "+field) {
+		case 0, 1:
+			all = append(all, drawCondition(t, field, n < 2))
+		case 2:
+			if field == "d" {
+				all = append(all, fields{"any": array{drawCondition(t, "d", false), drawCondition(t, "deep.c", false)}})
+			}
+		}
+	}
+	if rapid.IntRange(0, 5).Draw(t, "id") == 0 {
+		all = append(all, fields{"field": "{id}", "!=": "7"})
 	}
 	return all
+}
+
+// timeOf returns the time that a value means in one of some forms.
+func timeOf(value any, forms array) (time.Time, bool) {
+	y2k, latest := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	earliest := time.Date(1971, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, form := range forms {
+		switch form {
+		case "timestamp":
+			if at, is := value.(time.Time); is && !at.Before(earliest) {
+				return at, true
+			}
+		case "milliseconds", "seconds":
+			if kindOf(value) != "number" {
+				continue
+			}
+			microseconds := asNumber(value) * 1e6
+			if form == "milliseconds" {
+				microseconds = asNumber(value) * 1e3
+			}
+			if at := time.UnixMicro(int64(microseconds)).UTC(); !at.Before(y2k) && !at.After(latest) {
+				return at, true
+			}
+		case "text":
+			text, _ := value.(string)
+			if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+				return at, !at.Before(earliest)
+			}
+			if at, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+				return at.Add(12 * time.Hour), true
+			}
+			if at, err := time.Parse(time.DateOnly, text); err == nil {
+				return at.Add(36 * time.Hour), true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// writtenAs returns a time as an application may write it.
+func writtenAs(at time.Time, form string) any {
+	switch form {
+	case "milliseconds":
+		return at.UnixMilli()
+	case "seconds":
+		return at.Unix()
+	case "text":
+		return at.Format(time.RFC3339Nano)
+	case "local":
+		return at.Format("2006-01-02T15:04:05")
+	case "date":
+		return at.Format(time.DateOnly)
+	}
+	return at
+}
+
+// isDue decides whether a document is due by its age, its conditions and its exceptions, but for those that other documents are.
+func isDue(rule fields, document fields, cutoffs []time.Time) bool {
+	for n, one := range rule["age"].(array) {
+		age := one.(fields)
+		if age["by"] != nil {
+			continue // everything was written before
+		}
+		forms, _ := age["as"].(array)
+		if forms == nil {
+			forms = array{"timestamp"}
+		}
+		value := document[age["field"].(string)]
+		if value == nil && age["optional"] == true {
+			continue
+		}
+		if at, dated := timeOf(value, forms); !dated || !at.Before(cutoffs[n]) {
+			return false
+		}
+	}
+	for _, c := range rule["where"].(array) {
+		if holds(c.(fields), document) != yes {
+			return false
+		}
+	}
+	unless, _ := rule["unless"].(array)
+	return !slices.ContainsFunc(unless, func(u any) bool { return u.(fields)["field"] != nil && holds(u.(fields), document) != no })
+}
+
+// amongNewest decides whether a document is kept as the newest one of those with the same d.
+func amongNewest(w model.World, among func(collection string) bool, of fields) bool {
+	if kindOf(of["d"]) == "" {
+		return true // nobody can tell
+	}
+	return !slices.ContainsFunc(slices.Collect(maps.Keys(w.Documents)), func(path string) bool {
+		other := w.Documents[path]
+		if !among(path[:strings.LastIndexByte(path, '/')]) || !alike(other["d"], of["d"]) {
+			return false
+		}
+		at, isTime := of["at"].(time.Time)
+		later, alsoTime := other["at"].(time.Time)
+		if isTime || alsoTime {
+			return isTime && alsoTime && later.After(at)
+		}
+		return kindOf(of["at"]) == "number" && kindOf(other["at"]) == "number" && asNumber(other["at"]) > asNumber(of["at"])
+	})
 }
 
 // rulesARound is how many rules each round of the model has. One rule alone would test little.
@@ -96,13 +351,27 @@ func TestModel(t *testing.T) {
 		now := model.Now(rt).AddDate(10, 0, 0) // objects are as old as the test
 		rule := fields{"collection": "things", "maxDuePercent": 100, "where": drawConditions(rt)}
 		age, cutoff := fields{"field": "at", "hours": 36}, now.Add(-36*time.Hour)
-		switch rapid.SampledFrom([]string{"hours", "days", "months"}).Draw(rt, "age") {
+		switch rapid.SampledFrom([]string{"hours", "days", "months", "past"}).Draw(rt, "age") {
+		case "past":
+			age, cutoff = fields{"field": "at", "hours": 0}, now
 		case "days":
 			age, cutoff = fields{"field": "at", "days": 90}, now.Add(-90*24*time.Hour)
 		case "months":
 			age, cutoff = fields{"field": "at", "months": 3}, model.MonthsAgo(now, 3)
 		}
-		rule["age"] = age
+		forms := rapid.SampledFrom([]array{nil, nil, nil, {"milliseconds"}, {"seconds"}, {"text"}, {"timestamp", "text"}, {"milliseconds", "timestamp"}}).Draw(
+			rt, "forms")
+		if forms != nil {
+			age["as"] = forms
+		}
+		ages, cutoffs := array{age}, []time.Time{cutoff}
+		if rapid.IntRange(0, 3).Draw(rt, "second age") == 0 {
+			ages, cutoffs = append(ages, fields{"field": "at2", "days": 9, "optional": true}), append(cutoffs, now.AddDate(0, 0, -9))
+		}
+		if rapid.IntRange(0, 3).Draw(rt, "third age") == 0 {
+			ages, cutoffs = append(ages, fields{"by": "updateTime", "days": 1}), append(cutoffs, now)
+		}
+		rule["age"] = ages
 		group := rapid.SampledFrom([]bool{false, false, true}).Draw(rt, "group")
 		if group {
 			delete(rule, "collection")
@@ -131,8 +400,18 @@ func TestModel(t *testing.T) {
 		if with != nil {
 			rule["with"] = with
 		}
+		var unless array
 		if draw("unless") {
-			rule["unless"] = array{fields{"document": "keepers/{keeper}"}}
+			unless = append(unless, fields{"document": "keepers/{keeper}"})
+		}
+		if rapid.IntRange(0, 3).Draw(rt, "exception") == 0 {
+			unless = append(unless, drawCondition(rt, "e", true))
+		}
+		if rapid.IntRange(0, 2).Draw(rt, "newest") == 0 && (forms == nil || len(forms) == 1 && forms[0] != "text") {
+			unless = append(unless, fields{"newest": 1, "per": "d"})
+		}
+		if unless != nil {
+			rule["unless"] = unless
 		}
 
 		e := entry(t, rule)
@@ -143,7 +422,18 @@ func TestModel(t *testing.T) {
 
 		w := model.NewWorld()
 		thing := model.Fields{
-			"a": model.OneOf(values...), "b": model.OneOf(values...), "d": model.OneOf(values...), "at": model.Around(cutoff, now),
+			"a": model.OneOf(values...), "b": model.OneOf(values...), "d": model.OneOf(values...), "at2": model.Around(now.AddDate(0, 0, -9)), "e": model.OneOf(values...),
+			"at": rapid.Custom(func(rt *rapid.T) any {
+				value := model.Around(cutoff, now).Draw(rt, "time")
+				if at, isTime := value.(time.Time); isTime {
+					others := []string{"timestamp", "milliseconds", "seconds", "text", "local", "date"}
+					if forms == nil {
+						others = []string{"timestamp"}
+					}
+					return writtenAs(at, rapid.SampledFrom(others).Draw(rt, "form"))
+				}
+				return value
+			}),
 			"deep":   rapid.OneOf(model.OneOf(model.Missing, nil, "x", fields{}), rapid.Map(model.OneOf(values[:11]...), func(v any) any { return fields{"c": v} })),
 			"done":   model.OneOf(model.Missing, nil, false, true, "yes"),
 			"keeper": model.OneOf("k1", "k2", "", nil, model.Missing, "a/b", int64(3)),
@@ -172,11 +462,17 @@ func TestModel(t *testing.T) {
 		job := model.Job{
 			Pair: enginetest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
-				return afterRun(w, rule, now, cutoff, p.Bucket)
+				return afterRun(w, rule, now, cutoffs, p.Bucket)
 			},
 		}
 		if rule["archive"] != nil {
 			job.Whole = "archive"
+			job.Name = func(path string, _ map[string]any) string {
+				if named := archivedAgain.ReplaceAllString(path, againName); named != path {
+					return named
+				}
+				return ""
+			}
 		}
 		job.Prover(t)(rt, w)
 	}
@@ -187,8 +483,13 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// archivedAgain is what follows the id of a copy whose place was taken, and againName what the model calls it.
+var archivedAgain = regexp.MustCompile(`@20\d\d-[^/]*Z`)
+
+const againName = "@again"
+
 // afterRun computes the result of a rule.
-func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) model.World {
+func afterRun(w model.World, rule fields, now time.Time, cutoffs []time.Time, bucket string) model.World {
 	group := rule["collectionGroup"] != nil
 	with, _ := rule["with"].(array)
 	chosen := func(key string, value any) bool {
@@ -197,18 +498,20 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 	want := w.Clone()
 	for path, data := range w.Documents {
 		collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
-		if collection != "things" && (!group || !strings.HasSuffix(collection, "/things")) {
+		among := func(collection string) bool {
+			return collection == "things" || group && strings.HasSuffix(collection, "/things")
+		}
+		named := maps.Clone(data)
+		named["{id}"] = id
+		if !among(collection) || !isDue(rule, named, cutoffs) {
 			continue
 		}
-		at, dated := data["at"].(time.Time)
-		due := dated && at.Before(cutoff)
-		for _, c := range rule["where"].(array) {
-			due = due && holds(c.(fields), data)
-		}
-		if keeper := model.IDOf(data["keeper"]); rule["unless"] != nil {
-			due = due && keeper != "" && w.Documents["keepers/"+keeper] == nil
-		}
-		if !due {
+		unless, _ := rule["unless"].(array)
+		if slices.ContainsFunc(unless, func(u any) bool {
+			keeper := model.IDOf(data["keeper"])
+			return u.(fields)["document"] != nil && (keeper == "" || w.Documents["keepers/"+keeper] != nil) ||
+				u.(fields)["newest"] != nil && amongNewest(w, among, data)
+		}) {
 			continue
 		}
 		if set := rule["set"]; set != nil {
@@ -217,9 +520,13 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 			want.Documents[path] = changed
 			continue
 		}
+		place, first := "archive/"+id, ""
+		if _, taken := w.Documents[place]; taken { // by a copy that somebody changed before the document was restored
+			place, first = place+againName, " (1)" // as World.Renamed has it
+		}
 		move := func(path, to string) {
 			if rule["archive"] != nil {
-				want.Documents["archive/"+to] = w.Documents[path]
+				want.Documents[place+strings.TrimPrefix(to, id)+first] = w.Documents[path]
 			}
 			delete(want.Documents, path)
 		}

@@ -188,16 +188,26 @@ func (c *checker) where(key string, all []criteria.Condition, kind string) {
 	}
 }
 
-// alternatives checks how many combinations of alternatives the query has.
+// alternatives checks how many combinations of alternatives the query has, and how many filters and orders these have together.
 func (c *checker) alternatives() {
-	a := c.rule.Asked()
-	n := max(1, len(a.Any), c.rule.indexedForms())
-	for _, f := range a.Filters {
-		if all, isList := f.Value.([]any); isList {
-			n *= max(1, len(all))
-		}
+	q := c.rule.Query(time.Unix(0, 0))
+	if len(q.Any) == 0 {
+		q.Any = [][]documents.Filter{nil}
 	}
-	c.Expect(n <= criteria.MaxAlternatives, "where", "%d combinations of values; Firestore allows %d", n, criteria.MaxAlternatives)
+	combinations, terms := 0, 0
+	for _, group := range q.Any {
+		n, all := 1, append(slices.Clone(q.Where), group...)
+		for _, f := range all {
+			if values, isList := f.Value.([]any); isList {
+				n *= max(1, len(values))
+			}
+		}
+		combinations, terms = combinations+n, terms+n*(len(all)+len(q.OrderBy)+1) // the last order is that of names
+	}
+	c.Expect(combinations <= criteria.MaxAlternatives, "where", "%d combinations of values; Firestore allows %d", combinations,
+		criteria.MaxAlternatives)
+	c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, "where",
+		"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations, criteria.MaxTerms)
 }
 
 // path checks a document's path, which may have holes.

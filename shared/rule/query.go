@@ -21,9 +21,15 @@ type Asked struct {
 // string that is too long for a query only where strings come first, and not through fields of maps.
 func (r Rule) Asked() (a Asked) {
 	var numbers []string
+	lists := 0 // filters on elements of lists: Firestore allows a query one
 	for _, c := range r.Where {
 		filters, ranged, ok := c.Filters()
-		ofText := ranged && c.OfText()
+		ofText, ofLists := ranged && c.OfText(), c.OfLists()
+		if lists += ofLists; lists > 1 {
+			lists -= ofLists
+			a.Judged = append(a.Judged, c)
+			continue
+		}
 		switch {
 		case !ok && len(a.Any) == 0 && r.indexedForms() < 2:
 			if a.Any = c.Alternatives(); a.Any == nil {

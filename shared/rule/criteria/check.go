@@ -17,6 +17,9 @@ const maxHours = 24 * 36_500
 // MaxAlternatives is Firestore's limit on the combinations of all alternatives of a query.
 const MaxAlternatives = 30
 
+// MaxTerms is Firestore's limit on the filters and orders of all these together.
+const MaxTerms = 100
+
 // Name is what a field's name is like.
 var Name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 

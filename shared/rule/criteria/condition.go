@@ -91,6 +91,19 @@ func (c Condition) OfText() bool {
 	})
 }
 
+// OfLists returns how many filters on elements of lists one combination of the condition's alternatives has.
+func (c Condition) OfLists() (n int) {
+	for _, one := range c.Any {
+		n = max(n, one.OfLists())
+	}
+	for _, key := range []string{"array-contains", "array-contains-any"} {
+		if _, given := c.Ops[key]; given {
+			n++
+		}
+	}
+	return n
+}
+
 // Alternatives returns the filters of each condition of any; nil if a query cannot ask for one of them.
 func (c Condition) Alternatives() (all [][]documents.Filter) {
 	for _, one := range c.Any {
