@@ -153,13 +153,7 @@ func (p *printer) pinned(list []pinnedItem, all bool) {
 	}
 	var rows []screen.Row
 	for _, one := range list {
-		note := one.Why
-		if one.Run != "" {
-			note += " " + one.Run
-		}
-		if one.By != "" {
-			note += ", by " + one.By
-		}
+		note := one.Why + prefixed(" ", one.Run) + prefixed(", by ", one.By)
 		if len(one.With) > 0 {
 			note += ", and " + plural(len(one.With), "thing") + " with it"
 		}
@@ -201,13 +195,11 @@ It needs the role roles/datastore.user.`,
 	c.Flags().BoolVar(&all, "all", false, "release everything that is pinned, by whomever")
 	c.Flags().StringVar(&runID, "run", "", "release what undoing `RUN` pinned")
 	c.RunE = func(c *cobra.Command, targets []string) error {
-		ways := 0
-		for _, given := range []bool{all, runID != "", len(targets) > 0} {
-			if given {
-				ways++
-			}
-		}
-		if ways != 1 || runID != "" && !runIDPattern.MatchString(runID) {
+		ways := map[bool]int{}
+		ways[all]++
+		ways[runID != ""]++
+		ways[len(targets) > 0]++
+		if ways[true] != 1 || runID != "" && !runIDPattern.MatchString(runID) {
 			return wrongUse("give targets as firesweep pinned lists them, or --run with a run's whole id, or --all")
 		}
 		notPinned := slices.Clone(targets)
