@@ -155,14 +155,12 @@ func (a *app) wrongList(err error) error {
 // projectVariables name the project in the environment, as Google's libraries and the Firebase CLI's emulators set them.
 var projectVariables = []string{"GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"}
 
-var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
-
 // project returns the project's id.
 func (a *app) project() (string, error) {
 	if id := a.getenv("GOOGLE_CLOUD_PROJECT"); id != "" {
 		return id, nil
 	}
-	return "", errNoProject
+	return "", wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
 }
 
 // inProject makes a project the environment's.
