@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,12 +160,10 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 	if !onEmulators || a.getenv("FIREBASE_AUTH_EMULATOR_HOST") != "" {
 		uses = append(uses, config.Auth)
 	}
-	cfg, err = config.Load(config.Previewing(func(name string) string {
-		if name == "STORAGE_BUCKET" {
-			return cmp.Or(a.getenv(name), project+".firebasestorage.app")
-		}
-		return a.getenv(name)
-	}), nil, uses...)
+	if a.getenv("STORAGE_BUCKET") == "" && slices.Contains(uses, config.Storage) && a.chooseBucket(project) != nil {
+		a.setenv("STORAGE_BUCKET", project+bucketSuffixes[0]) // why it cannot be looked at is among what is unseen
+	}
+	cfg, err = config.Load(config.Previewing(a.getenv), nil, uses...)
 	if err != nil {
 		return cfg, nil, usageError{err}
 	}
