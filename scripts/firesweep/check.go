@@ -43,6 +43,7 @@ type checked struct {
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
 	Empty    []string                    `json:"empty,omitempty"` // collections of unless that hold no document in --project
+	Doubts   []string                    `json:"doubts,omitempty"` // what the first documents in --project tell against the rule
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
@@ -57,8 +58,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Say what your rules would do, and try them on this machine",
 		Long: `Check your list of rules strictly, say of each what it would do, and show what a
 plan finds on data that is made from it, on local backends. Nothing is sent to
-Google; with --project it also looks there, at one read each, whether the
-collections of unless hold any document.
+Google; with --project it also reads up to 300 documents of each rule's
+collection, and what keeps them, and says what they tell against the rule.
 
 All problems of a list are reported at once, with exit code 2. --write writes
 the lock file beside the list, from which Terraform deploys the rules, and makes
@@ -73,7 +74,7 @@ no plan.`,
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
-	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look there for the documents of unless")
+	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look at its documents")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
 	return c
 }
@@ -102,7 +103,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
-	empty, err := a.emptyKeepers(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
+	seen, err := a.lookAt(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		at.step("checking", job.Name, i, len(jobs))
 		stop := a.progress(ctx, at.now)
 		c, err := a.checked(job, a.owns(job))
-		c.Empty = empty[job.Name]
+		c.Empty, c.Doubts = seen[job.Name].empty, seen[job.Name].doubts
 		if err == nil {
 			c.Plan = try(ctx, job)
 		}
@@ -159,25 +160,33 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	return err
 }
 
-// emptyKeepers returns, by job, the collections of unless that hold no document in a project; none if there is no project.
-func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.Entry) (map[string][]string, error) {
-	empty := map[string][]string{}
-	if project == "" {
-		return empty, nil
-	}
+// seen is what a project's documents say of a rule.
+type seen struct {
+	empty  []string // collections of unless that hold no document
+	doubts []string
+}
+
+// lookAt returns what a project's documents say of the rules of jobs, by job; nothing if there is no project.
+func (a *app) lookAt(ctx context.Context, project string, jobs []manifest.Entry) (map[string]seen, error) {
+	all := map[string]seen{}
 	for _, job := range jobs {
-		if job.Rule == nil || len(job.Unless) == 0 {
+		if project == "" || job.Rule == nil {
 			continue
 		}
+		var s seen
 		_, db, err := a.reader(ctx, job)
 		if err == nil {
-			empty[job.Name], err = declared.EmptyKeepers(ctx, db, *job.Rule)
+			s.empty, err = declared.EmptyKeepers(ctx, db, *job.Rule)
+		}
+		if err == nil {
+			s.doubts, err = declared.Doubts(ctx, db, *job.Rule)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for the documents of unless of %s: %w", job.Name, err)
+			return nil, fmt.Errorf("look at the documents of %s: %w", job.Name, err)
 		}
+		all[job.Name] = s
 	}
-	return empty, nil
+	return all, nil
 }
 
 // runsSaid is how many of the next runs are shown.
@@ -369,6 +378,7 @@ func (c checked) facts() []fact {
 		{"dry run", dryRun},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"empty", emptyWords(c.Empty)},
+		{"doubts", strings.Join(c.Doubts, "; ")},
 		{"reads", c.Reads},
 		{"costs", c.Costs},
 		{"clients", prefixed("decide what goes if your security rules let them write ", judgedWords(c.Judged))},
@@ -383,7 +393,7 @@ func emptyWords(empty []string) string {
 	if len(empty) == 0 {
 		return ""
 	}
-	return strings.Join(empty, ", ") + ": no document in the project, so a run does nothing: correct the name in unless or, " +
+	return strings.Join(empty, ", ") + ": no document in the project, so a run does nothing: correct the name in the rule or, " +
 		"if it is right, put any document into it"
 }
 

@@ -157,7 +157,10 @@ func TestCheckOfTheProject(t *testing.T) {
 	wantParts(t, out, "legalHold, users/{by}/notes: no document in the project")
 	o.Set(t, "legalHold/h", map[string]any{"x": 1})
 	o.Set(t, "users/mia/notes/n", map[string]any{"x": 1})
-	wantNone(t, o.well(t, args...), "no document in the project")
+	wantNone(t, o.well(t, args...), "no document in the project", "doubts")
+	o.Set(t, "drafts/d/comments/c", map[string]any{"x": 1})
+	o.Set(t, "drafts/d", map[string]any{"updatedAt": o.now.UnixMilli()})
+	wantParts(t, o.well(t, args...), "age[0]: updatedAt is a number of milliseconds", "with: comments below drafts/d")
 }
 
 // TestCheckOfWhatIsBuiltIn: it is shown if it is asked for.

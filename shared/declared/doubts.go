@@ -1,0 +1,117 @@
+package declared
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// How many documents [Doubts] looks at, of how many it lists the collections below, and from which share on something is doubtful.
+const (
+	looked      = 300
+	listed      = 5
+	mostPercent = 90
+	leastLooked = 20
+)
+
+// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right: ages of
+// another form, exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one
+// document of each exception for each of them, and five lists of collections at most.
+func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
+	if !of.OfDocuments() {
+		return nil, nil
+	}
+	q := of.Query(documents.Earliest)
+	found, err := r.First(ctx, documents.Query{Collection: q.Collection, Group: q.Group}, "", looked)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(d documents.Document) bool {
+		_, ok := of.ItemOf(d)
+		return !ok
+	})
+	for i, a := range of.Age {
+		if text := doubtfulForm(a, found); text != "" {
+			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))
+		}
+	}
+	for i, u := range of.Unless {
+		if u.Document == "" {
+			continue
+		}
+		var paths []string
+		for _, d := range found {
+			item, _ := of.ItemOf(d)
+			if refs, ok := item.Fill(u.Document); ok && len(refs) == 1 {
+				paths = append(paths, refs[0].Path())
+			}
+		}
+		there, err := r.GetAll(ctx, paths)
+		if err != nil {
+			return nil, err
+		}
+		asked, kept := len(paths), 0
+		for _, path := range paths {
+			if _, exists := there[path]; exists {
+				kept++
+			}
+		}
+		if asked >= leastLooked && kept*100 > asked*mostPercent {
+			doubts = append(doubts, fmt.Sprintf("unless[%d]: %d of %d are kept by %s: meant gone?", i, kept, asked, u.Document))
+		}
+	}
+	left, err := leftBelow(ctx, r, of, found)
+	return append(doubts, left...), err
+}
+
+// doubtfulForm says that most documents hold a time in another form than an age reads; "" if not.
+func doubtfulForm(a criteria.Age, found []documents.Document) string {
+	set, forms := 0, map[string]int{}
+	for _, d := range found {
+		value := d.Value(a.Field)
+		if a.Field == "" || value == nil {
+			continue
+		}
+		set++
+		if _, ok := a.At(value); ok {
+			continue
+		}
+		for _, as := range criteria.Forms() {
+			if _, ok := (criteria.Age{As: []string{as}}).At(value); ok {
+				forms[as]++
+			}
+		}
+	}
+	for _, as := range criteria.Forms() {
+		if n := forms[as]; n > 0 && n*2 > set {
+			return fmt.Sprintf("%s is %s in %d of %d: add %q: %q", a.Field, criteria.Age{As: []string{as}}.Form(), n, set, "as", as)
+		}
+	}
+	return ""
+}
+
+// leftBelow names the collections below the first documents that would stay when these are deleted.
+func leftBelow(ctx context.Context, r documents.Reader, of rule.Rule, found []documents.Document) (doubts []string, err error) {
+	if !of.Deletes() || slices.ContainsFunc(of.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+		return nil, nil
+	}
+	var named []string
+	for _, d := range found[:min(listed, len(found))] {
+		below, err := r.Collections(ctx, d.Ref())
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range below {
+			goes := slices.ContainsFunc(of.With, func(w rule.Relation) bool { return w.Subcollection == name })
+			if !goes && !slices.Contains(named, name) {
+				named = append(named, name)
+				doubts = append(doubts, fmt.Sprintf("with: %s below %s would stay; add it or \"**\"", name, d.Path))
+			}
+		}
+	}
+	return doubts, nil
+}

@@ -1,0 +1,56 @@
+package declared_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// TestDoubts: what the first documents tell against a rule is said with its key, and nothing of a rule that fits them.
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		more  fields
+		users int // of 30 authors, so many exist
+		want  []string
+	}{
+		"all": {fields{"age": fields{"field": "at", "days": 30}, "unless": array{fields{"document": "users/{author}"}}}, 28, []string{
+			`age[0]: at is a number of milliseconds since 1970 in 29 of 30: add "as": "milliseconds"`,
+			"unless[0]: 28 of 30 are kept by users/{author}: meant gone?",
+			`with: comments below drafts/d00 would stay; add it or "**"`,
+		}},
+		"none": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "unless": array{fields{"document": "users/{author}"}},
+			"with": array{fields{"subcollection": "comments"}}}, 27, nil},
+		"everything below": {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := fields{"collection": "drafts"}
+			for key, value := range tt.more {
+				rule[key] = value
+			}
+			f := start(t, rule)
+			f.SetMany(t, 30, func(i int) (string, fields) {
+				at := any(old.UnixMilli())
+				if i == 7 {
+					at = old
+				}
+				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "author": fmt.Sprintf("u%02d", i)}
+			})
+			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
+			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
+			client, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)",
+				EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := declared.Doubts(t.Context(), client.Reader(), *entry(t, rule).Rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			enginetest.Want(t, "doubts", tt.want, got)
+		})
+	}
+}
