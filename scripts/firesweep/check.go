@@ -42,7 +42,7 @@ type checked struct {
 	Costs    string                      `json:"costs,omitempty"`    // of a rule
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
-	Empty    []string                    `json:"empty,omitempty"` // collections of unless that hold no document in --project
+	Empty    []string                    `json:"empty,omitempty"`  // collections of unless that hold no document in --project
 	Doubts   []string                    `json:"doubts,omitempty"` // what the first documents in --project tell against the rule
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
