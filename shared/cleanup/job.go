@@ -75,13 +75,9 @@ type DeleteObject struct {
 	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
 	// again, for many objects at a time, right before they are deleted.
 	Absent documents.Ref
-	// Named, where set, tells which objects documents name: one that is named stays. That is asked again right before deletions.
-	Named Namer
-}
-
-// Namer reads which objects of the bucket documents name. The error says that nobody can tell.
-type Namer interface {
-	Names(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
+	// Named, where set, reads which objects documents name: one that is named stays. That is asked again right before deletions. The
+	// error says that nobody can tell.
+	Named func(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
 }
 
 // Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is

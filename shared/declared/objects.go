@@ -53,7 +53,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	}
 	pass := orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
 	if r.ByReference() {
-		pass.Named = references{r}
+		pass.Named = references{r}.names
 	}
 	return pass
 }

@@ -22,8 +22,8 @@ type Objects struct {
 	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
 	// objects are not deleted, so a reason is not put together before it is needed.
 	Reason func(why string, uploaded time.Time) string
-	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
-	Named cleanup.Namer
+	// Named, if set, is [cleanup.DeleteObject.Named]: an object that is named stays, whatever Judge says.
+	Named func(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(object string) bool, err error)
 }
 
 // Verdict is what becomes of an object.
@@ -94,7 +94,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[
 		}
 		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
 			var err error
-			if named, err = f.Named.Names(ctx, p.Documents, p.Run); err != nil {
+			if named, err = f.Named(ctx, p.Documents, p.Run); err != nil {
 				return err
 			}
 		}
