@@ -112,9 +112,9 @@ func withFolder(name string, f func(root, folder string) error) (err error) {
 	return f(root, folder)
 }
 
-// overlay writes into a folder the file that makes Go see, of the module at root, only these files by their names, and those of the
-// folder that it is told of: each by its place in the module. It returns the file's name. So nothing but the archive is built, and
-// what the tests have compiled, of the same files at the same place, is not compiled once more.
+// overlay writes into a folder the file that makes Go see, of the module at root, only these files by their names, and the added
+// ones of the folder by their places in the module. It returns the file's name. So nothing but the archive is built, and what the
+// tests have compiled, of the same files at the same place, is not compiled once more.
 func overlay(root, folder string, files, added map[string]string) (string, error) {
 	replace := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

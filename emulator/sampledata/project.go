@@ -8,17 +8,19 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/emulator/localdb"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 // Project is the local project that the sample is loaded into.
@@ -189,26 +191,12 @@ func presence(what string, wanted, there bool) []string {
 	}
 }
 
-// equal compares values as Firestore returns them with those that were written.
-func equal(want, got any) bool {
-	switch want := want.(type) {
-	case time.Time:
-		t, ok := got.(time.Time)
-		return ok && want.Truncate(time.Microsecond).Equal(t)
-	case map[string]any:
-		m, ok := got.(map[string]any)
-		return ok && maps.EqualFunc(want, m, equal)
-	case []any:
-		l, ok := got.([]any)
-		return ok && slices.EqualFunc(want, l, equal)
-	case []string:
-		l, ok := got.([]any)
-		return ok && slices.EqualFunc(want, l, func(w string, g any) bool { return w == g })
-	case int:
-		return got == int64(want)
-	default:
-		return got == want
-	}
+// equal compares fields as Firestore returns them with those that were written.
+func equal(want, got map[string]any) bool {
+	written, err := encode.Fields(want)
+	is, other := encode.Fields(got)
+	same := func(a, b *firestorepb.Value) bool { return proto.Equal(a, b) }
+	return err == nil && other == nil && maps.EqualFunc(written, is, same)
 }
 
 // Names returns the state by the names that the log uses: the fields of a document by its path, and nil by "gs://bucket/name" for

@@ -40,3 +40,24 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferences: what is left is compared as Firestore returns it.
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 10, 15, 0, 0, 1999, time.UTC)
+	want := map[string]any{"n": 1, "at": at, "all": []string{"x"}, "deep": map[string]any{"f": nil}}
+	left := func(n, f any) sampledata.State {
+		return sampledata.State{Documents: map[string]map[string]any{"c/d": {
+			"n": n, "at": at.Truncate(time.Microsecond), "all": []any{"x"}, "deep": map[string]any{"f": f},
+		}}}
+	}
+	s := sampledata.Sample{Documents: []sampledata.Document{{Path: "c/d", After: want}}}
+	for _, tt := range []struct {
+		left      sampledata.State
+		different int
+	}{{left(int64(1), nil), 0}, {left(int64(2), nil), 1}, {left(1.0, nil), 1}, {left(int64(1), ""), 1}, {sampledata.State{}, 1}} {
+		if got := s.Differences(tt.left); len(got) != tt.different {
+			t.Errorf("%v: %q, want %d", tt.left, got, tt.different)
+		}
+	}
+}

@@ -31,9 +31,6 @@ func put(t *testing.T, f *enginetest.Function, name, postID string) {
 	f.Put(t, name, metadata, []byte("x"))
 }
 
-// lift lifts the safety limits, because a test has little data.
-func lift(f *enginetest.Function) { f.Env["MAX_MISSING_PERCENT"] = "100" }
-
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 func TestObjects(t *testing.T) {

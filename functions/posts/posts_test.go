@@ -171,25 +171,6 @@ func TestJudgedByItsCircle(t *testing.T) {
 	want(t, f, map[string][]string{"posts": {"gone", "none", "odd", "open"}})
 }
 
-// TestManyChildren deletes a post with more children than one commit takes, among others.
-func TestManyChildren(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, due, "a", "p1", "z")
-	for _, id := range []string{"a", "p1", "z"} {
-		f.Set(t, "posts/"+id, dueData(gs(f, "posts/a.png")))
-		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
-	}
-	put(t, f, "posts/a.png", "p1")
-	for collection, many := range map[string]int{"comments": cleanup.MaxRoom + 50, "reactions": 250} {
-		f.SetMany(t, many, func(i int) (string, map[string]any) {
-			return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"}
-		})
-	}
-	f.Set(t, "comments/other", map[string]any{"postId": "p12"})
-	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 3, Done: 3})
-	want(t, f, map[string][]string{"comments": {"other"}})
-}
-
 // TestKeptBetweenTwoCommits has somebody keep a post when the first of its comments are gone.
 func TestKeptBetweenTwoCommits(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ type checked struct {
 	Costs    string                      `json:"costs,omitempty"`    // of a rule
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
-	Empty    []string                    `json:"empty,omitempty"` // collections of unless that hold no document in --project
+	Empty    []string                    `json:"empty,omitempty"`  // collections of unless that hold no document in --project
 	Doubts   []string                    `json:"doubts,omitempty"` // what the first documents in --project tell against the rule
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
@@ -273,52 +273,6 @@ func limitsOf(r rule.Rule) (limits []string) {
 		}
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
-}
-
-// readsOf says which items that are not due each run of a rule reads; "" if none.
-func readsOf(r rule.Rule) string {
-	var judged []string
-	for _, c := range r.Asked().Judged {
-		judged = append(judged, c.Words())
-	}
-	for _, c := range r.Exceptions() {
-		judged = append(judged, c.Words())
-	}
-	for _, related := range r.Related() {
-		judged = append(judged, related.Exists())
-	}
-	switch {
-	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
-			strings.Join(judged, ", or whether ")
-	case r.Accounts != "":
-		return "all accounts, a thousand a call, which is free"
-	case r.ByReference():
-		var all []string
-		for _, g := range r.Gone {
-			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
-				all = append(all, of)
-			}
-		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)", strings.Join(all, " and "),
-			r.Judges())
-	case r.Objects != "":
-		return ""
-	case r.Scans():
-		which := "every document of " + r.Source()
-		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
-			which += " that meets the conditions which an index answers"
-		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
-			prefixed("; and whether ", strings.Join(judged, ", or whether "))
-	case len(judged) == 0:
-		return ""
-	}
-	which := "each document that is old enough"
-	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
-		which += " and is in the index"
-	}
-	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
 }
 
 // checked prints what is known of a job.

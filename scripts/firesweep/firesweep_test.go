@@ -393,7 +393,6 @@ func TestSettings(t *testing.T) {
 		want        string
 	}{
 		{"GOOGLE_CLOUD_PROJECT", "", []string{"plan"}, "no project: give --project, or set GOOGLE_CLOUD_PROJECT"},
-		{"STORAGE_BUCKET", "", []string{"plan"}, "cleanupOrphanedMedia: wrong configuration: STORAGE_BUCKET is not set"},
 		{"MAX_ACTIONS_cleanupReports", "none", []string{"plan"}, "cleanupReports: wrong configuration: MAX_ACTIONS"},
 		{"STORAGE_EMULATOR_HOST", "", []string{"plan"}, "so that real data is never judged by an emulator's"},
 	} {

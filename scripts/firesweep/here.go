@@ -181,11 +181,11 @@ func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 			if len(wanted) == 0 {
 				continue
 			}
-			where, test := "project "+cfg.Project, a.rightsOnProject
+			where := "project " + cfg.Project
 			if backend == config.Storage {
-				where, test = "bucket "+cfg.Bucket, a.rightsOnBucket
+				where = "bucket " + cfg.Bucket
 			}
-			has, err := test(ctx, cfg, wanted)
+			has, err := a.rightsOn(ctx, backend, cfg, wanted)
 			if err != nil {
 				fmt.Fprintf(a.errs, "firesweep: it is not known whether you have the rights of %s on %s: %s\n", job.Name, where, apiError(err))
 				continue
@@ -200,27 +200,25 @@ func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 	return nil
 }
 
-// rightsOnProject returns which of the permissions the caller has on the project.
-func (a *app) rightsOnProject(ctx context.Context, cfg config.Config, wanted []string) ([]string, error) {
+// rightsOn returns which of the permissions the caller has on the bucket, or on the project for another backend.
+func (a *app) rightsOn(ctx context.Context, backend config.Backend, cfg config.Config, wanted []string) ([]string, error) {
+	if backend == config.Storage {
+		service, err := storage.NewService(ctx, a.google(ctx, "storage", cfg.Project)...)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := service.Buckets.TestIamPermissions(cfg.Bucket, wanted).Context(ctx).Do()
+		if err != nil {
+			return nil, err
+		}
+		return answer.Permissions, nil
+	}
 	service, err := cloudresourcemanager.NewService(ctx, a.google(ctx, "cloudresourcemanager", cfg.Project)...)
 	if err != nil {
 		return nil, err
 	}
 	ask := &cloudresourcemanager.TestIamPermissionsRequest{Permissions: wanted}
 	answer, err := service.Projects.TestIamPermissions(cfg.Project, ask).Context(ctx).Do()
-	if err != nil {
-		return nil, err
-	}
-	return answer.Permissions, nil
-}
-
-// rightsOnBucket returns which of the permissions the caller has on the bucket.
-func (a *app) rightsOnBucket(ctx context.Context, cfg config.Config, wanted []string) ([]string, error) {
-	service, err := storage.NewService(ctx, a.google(ctx, "storage", cfg.Project)...)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := service.Buckets.TestIamPermissions(cfg.Bucket, wanted).Context(ctx).Do()
 	if err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func TestRights(t *testing.T) {
 	t.Parallel()
 	terraform := read(t, "../../terraform/iam.tf")
 	for role, permissions := range rights {
-		block, _, _ := strings.Cut(strings.SplitN(string(terraform), role+" = {", 2)[1], "\n    }\n")
+		block, _, _ := strings.Cut(strings.SplitN(terraform, role+" = {", 2)[1], "\n    }\n")
 		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
 		var listed []string
 		for _, m := range got {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,12 +160,10 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 	if !onEmulators || a.getenv("FIREBASE_AUTH_EMULATOR_HOST") != "" {
 		uses = append(uses, config.Auth)
 	}
-	cfg, err = config.Load(config.Previewing(func(name string) string {
-		if name == "STORAGE_BUCKET" {
-			return cmp.Or(a.getenv(name), project+".firebasestorage.app")
-		}
-		return a.getenv(name)
-	}), nil, uses...)
+	if a.getenv("STORAGE_BUCKET") == "" && slices.Contains(uses, config.Storage) && a.chooseBucket(project) != nil {
+		a.setenv("STORAGE_BUCKET", project+bucketSuffixes[0]) // why it cannot be looked at is among what is unseen
+	}
+	cfg, err = config.Load(config.Previewing(a.getenv), nil, uses...)
 	if err != nil {
 		return cfg, nil, usageError{err}
 	}
@@ -189,6 +186,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 	found *look.Findings, all []proposed, bound *look.Bound, err error,
 ) {
 	bound = look.NewBound(f.maxReads)
+	ctx = bound.Metered(ctx)
 	l := look.Project{Bound: bound, Now: a.clock()}
 	l.Documents, err = documents.Open(ctx, databaseOf(cfg), slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
 	if err != nil {
@@ -242,7 +240,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
 		most := left * 1000
 		// If it fails, because there is no index, what the sample tells is all that is known.
-		if n, err := l.Documents.Reader().CountUpTo(l.Bound.Metered(ctx), e.Query(l.Now), most); err == nil && n < most {
+		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
 			due = due.Times(n)
 		}
 	}

@@ -91,8 +91,14 @@ func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
 func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config, error) {
-	if _, err := a.project(); err != nil {
+	project, err := a.project()
+	if err != nil {
 		return config.Config{}, err
+	}
+	if slices.Contains(uses, config.Storage) && config.For(e.Name, a.getenv)("STORAGE_BUCKET") == "" {
+		if err := a.chooseBucket(project); err != nil {
+			return config.Config{}, err
+		}
 	}
 	cfg, err := config.Load(config.Previewing(config.For(e.Name, a.getenv)), a.Jobs[e.Name].Settings, uses...)
 	if err != nil {

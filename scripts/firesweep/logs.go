@@ -26,6 +26,7 @@ import (
 type logFlags struct {
 	log   bool
 	since string
+	back  time.Duration // the same
 }
 
 func (f *logFlags) flags(c *cobra.Command) {
@@ -37,16 +38,11 @@ func (f *logFlags) check(c *cobra.Command) error {
 	if c.Flags().Changed("since") && !f.log {
 		return wrongUse("--since needs --log")
 	}
-	if d, err := age(f.since); err != nil || d == 0 {
+	var err error
+	if f.back, err = age(f.since); err != nil || f.back == 0 {
 		return wrongUse("--since is %q: it must be like 12h or 30d", f.since)
 	}
 	return nil
-}
-
-// from returns the time at which reading the log begins.
-func (f *logFlags) from(now time.Time) time.Time {
-	d, _ := age(f.since) // it was checked
-	return now.Add(-d)
 }
 
 // entry is one line of the log.
@@ -199,7 +195,7 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		logged, name := loggedJob{Job: job.Name, Runs: []*report.Report{}}, quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
 			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
-			f.log.from(a.clock()), true, f.limit)
+			a.clock().Add(-f.log.back), true, f.limit)
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)
@@ -235,7 +231,7 @@ func (a *app) showLog(ctx context.Context, f logFlags, runID string) error {
 		return err
 	}
 	stop := a.progress(ctx, func() stage { return stage{text: "reading the log: " + plural(int(l.lines.Load()), "line")} })
-	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.from(a.clock()), false, 0)
+	entries, err := l.read(ctx, "labels.runId="+quoted(runID), a.clock().Add(-f.back), false, 0)
 	stop()
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ It needs the role roles/datastore.user.`,
 				p.Say("", 0, 2, "would be pinned: %s", target)
 			}
 			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			p.Command("firesweep pin --apply%s --because %s %s", projectArg(c), shellQuote(because), shellQuoted(targets))
+			p.Command("firesweep pin --apply%s --because %s %s", asGiven(c, "project"), shellQuote(because), shellQuoted(targets))
 			return nil
 		}
 		var underWay []string
@@ -97,7 +97,7 @@ It needs the role roles/datastore.user.`,
 			return err
 		}
 		p.Say("", 0, 2, "Pinned: every job keeps %s from its next run on, until you release it:", plural(len(targets), "target"))
-		p.Command("firesweep release%s %s", projectArg(c), shellQuoted(targets))
+		p.Command("firesweep release%s %s", asGiven(c, "project"), shellQuoted(targets))
 		for _, run := range underWay {
 			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
 				run)
@@ -153,13 +153,7 @@ func (p *printer) pinned(list []pinnedItem, all bool) {
 	}
 	var rows []screen.Row
 	for _, one := range list {
-		note := one.Why
-		if one.Run != "" {
-			note += " " + one.Run
-		}
-		if one.By != "" {
-			note += ", by " + one.By
-		}
+		note := one.Why + prefixed(" ", one.Run) + prefixed(", by ", one.By)
 		if len(one.With) > 0 {
 			note += ", and " + plural(len(one.With), "thing") + " with it"
 		}
@@ -201,13 +195,11 @@ It needs the role roles/datastore.user.`,
 	c.Flags().BoolVar(&all, "all", false, "release everything that is pinned, by whomever")
 	c.Flags().StringVar(&runID, "run", "", "release what undoing `RUN` pinned")
 	c.RunE = func(c *cobra.Command, targets []string) error {
-		ways := 0
-		for _, given := range []bool{all, runID != "", len(targets) > 0} {
-			if given {
-				ways++
-			}
-		}
-		if ways != 1 || runID != "" && !runIDPattern.MatchString(runID) {
+		ways := map[bool]int{}
+		ways[all]++
+		ways[runID != ""]++
+		ways[len(targets) > 0]++
+		if ways[true] != 1 || runID != "" && !runIDPattern.MatchString(runID) {
 			return wrongUse("give targets as firesweep pinned lists them, or --run with a run's whole id, or --all")
 		}
 		notPinned := slices.Clone(targets)
@@ -232,9 +224,6 @@ It needs the role roles/datastore.user.`,
 	}
 	return c
 }
-
-// projectArg returns --project as it was given, for a command that repeats it.
-func projectArg(c *cobra.Command) string { return asGiven(c, "project") }
 
 // asGiven returns those of some flags that were given, as they were, for a command that repeats them.
 func asGiven(c *cobra.Command, names ...string) (text string) {

@@ -112,14 +112,11 @@ func (p *printer) undone(u *report.Undone) {
 	if u == nil {
 		return
 	}
-	by, what := "", "It was taken back"
-	if u.By != "" {
-		by = " by " + u.By
-	}
+	what := "It was taken back"
 	if u.Partial {
 		what = "A part of it was taken back"
 	}
-	p.Say(screen.Yellow, 2, 2, "%s at %s UTC%s: %s.", what, when(u.At), by, plural(u.Things, "thing"))
+	p.Say(screen.Yellow, 2, 2, "%s at %s UTC%s: %s.", what, when(u.At), prefixed(" by ", u.By), plural(u.Things, "thing"))
 }
 
 // shards prints the state of a split run's shards.

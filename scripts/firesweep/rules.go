@@ -155,22 +155,20 @@ func (a *app) wrongList(err error) error {
 // projectVariables name the project in the environment, as Google's libraries and the Firebase CLI's emulators set them.
 var projectVariables = []string{"GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"}
 
-var errNoProject = wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
-
 // project returns the project's id.
 func (a *app) project() (string, error) {
 	if id := a.getenv("GOOGLE_CLOUD_PROJECT"); id != "" {
 		return id, nil
 	}
-	return "", errNoProject
+	return "", wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT, or run this where .firebaserc is")
 }
 
-// inProject makes a project the environment's.
-func (a *app) inProject(id string) {
+// setenv sets a variable of the environment that the command sees.
+func (a *app) setenv(variable, value string) {
 	getenv := a.getenv
 	a.getenv = func(name string) string {
-		if name == "GOOGLE_CLOUD_PROJECT" {
-			return id
+		if name == variable {
+			return value
 		}
 		return getenv(name)
 	}
@@ -190,15 +188,15 @@ func (a *app) chooseProject(flag string) error {
 	ruled, why, err := rc.project()
 	switch {
 	case flag != "":
-		a.inProject(cmp.Or(rc.Projects[flag], flag))
+		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(rc.Projects[flag], flag))
 	case said != "" && ruled != "" && said != ruled && a.getenv("FIRESTORE_EMULATOR_HOST") == "":
 		return wrongUse("the environment says %s, and %s: say which one: --project %s", said, why, ruled)
 	case said != "":
-		a.inProject(said)
+		a.setenv("GOOGLE_CLOUD_PROJECT", said)
 	case err != nil:
 		return err
 	case ruled != "":
-		a.inProject(ruled)
+		a.setenv("GOOGLE_CLOUD_PROJECT", ruled)
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
 	return nil

@@ -351,10 +351,8 @@ func (s *served) call(ctx context.Context, job string, o order) (*report.Report,
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", job, err)
 	}
+	defer func() { _ = response.Body.Close() }() // it was read
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if closeErr := response.Body.Close(); err == nil {
-		err = closeErr
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the answer of %s: %w", job, err)
 	}

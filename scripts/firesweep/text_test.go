@@ -29,6 +29,26 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// TestStatusWords: what is special about a run is said in a table in few words, and of one run in all.
+func TestStatusWords(t *testing.T) {
+	t.Parallel()
+	for few, tt := range map[string]struct {
+		full string
+		report.Report
+	}{
+		"completed":             {"completed", report.Report{Status: report.Completed, PartialRuns: 1}},
+		"partial (2), stopped":  {"partial (2 in a row), stopped", report.Report{Status: report.Partial, PartialRuns: 2, Stopped: true}},
+		"partial, continues":    {"partial, continues at once", report.Report{Status: report.Partial, Continued: true}},
+		"completed, plan":       {"completed, plan only", report.Report{Status: report.Completed, DryRun: true}},
+		"failed, undone":        {"failed", report.Report{Status: report.Failed, Undone: &report.Undone{}}},
+		"killed, partly undone": {"killed", report.Report{Status: report.Killed, Undone: &report.Undone{Partial: true}}},
+		"completed, forced, lifted": {"completed, forced: without limits on numbers and shares, lifted: a, b",
+			report.Report{Status: report.Completed, Force: true, Lift: []string{"a", "b"}}},
+	} {
+		want(t, few, []string{few, tt.full}, []string{statusWords(&tt.Report, true), statusWords(&tt.Report, false)})
+	}
+}
+
 func TestShardsOfARun(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

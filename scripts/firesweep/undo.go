@@ -237,7 +237,7 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
 			return err
 		}
 		return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) {
-			p.found(found, runs, args[0], all, projectArg(c))
+			p.found(found, runs, args[0], all, asGiven(c, "project"))
 		}, len(found) == 0)
 	}
 	return c

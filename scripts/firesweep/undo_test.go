@@ -92,6 +92,7 @@ func TestUndoOfAPart(t *testing.T) {
 			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
 	}
 	run := o.called(t, "cleanupReports", "").RunID
+	wantParts(t, oneLine(o.well(t, "find", "reports/r01")), "deleted reports/r01 "+run+" status reviewed, createdAt ")
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
 	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
 	wantParts(t, shown, "2 things would be taken back",
@@ -218,9 +219,7 @@ func TestUndoneAccounts(t *testing.T) {
 		}
 		shown := o.well(t, append([]string{"undo"}, args...)...)
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
-		if strings.Contains(shown, "undo --apply --claims") != claims {
-			t.Error(shown)
-		}
+		wantParts(t, shown, "firesweep undo --apply "+strings.Join(args, " ")+"\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
 		user, err := o.Auth(t).GetUser(ctx, "u1")
 		ok(t, err)
@@ -345,6 +344,14 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 			t.Errorf("%s is missing in %+v", what, writes)
 		}
 	}
+	// What find names, undo takes.
+	file := writes[slices.IndexFunc(writes, func(w done.Write) bool { return w.Op == "delete object" })].Path
+	found := parsed[struct {
+		Searched int
+		Found    []foundThing
+	}](t, o.well(t, "find", "--json", file)).Found
+	want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
+	wantParts(t, o.well(t, "undo", "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
 	if !slices.ContainsFunc(writes, func(w done.Write) bool {

@@ -2,6 +2,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
@@ -92,13 +93,8 @@ func withoutSeven(field string) string {
 		if m == nil {
 			continue
 		}
-		first, step := 7, 1
-		if m[1] != "" {
-			first = int(m[1][0] - '0')
-		}
-		if m[2] != "" {
-			step = int(m[2][0] - '0')
-		}
+		first, _ := strconv.Atoi(cmp.Or(m[1], "7")) // both are digits
+		step, _ := strconv.Atoi(cmp.Or(m[2], "1"))
 		var days []string
 		for day := first; day <= 7; day += step {
 			days = append(days, strconv.Itoa(day%7))

@@ -68,15 +68,6 @@ func Open(ctx context.Context, project string, wrap func(API) API) (*Client, err
 	return open(ctx, project, wrap)
 }
 
-// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's
-// quota.
-func OpenForOperator(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
-	if os.Getenv(emulatorHost) != "" {
-		return open(ctx, project, wrap)
-	}
-	return open(ctx, project, wrap, quota.Of(ctx, project)...)
-}
-
 func open(ctx context.Context, project string, wrap func(API) API, options ...option.ClientOption) (*Client, error) {
 	api, err := openToolkit(ctx, project, options...)
 	if err != nil {
@@ -87,6 +78,15 @@ func open(ctx context.Context, project string, wrap func(API) API, options ...op
 		c.api = wrap(c.api)
 	}
 	return c, nil
+}
+
+// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's
+// quota.
+func OpenForOperator(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
+	if os.Getenv(emulatorHost) != "" {
+		return open(ctx, project, wrap)
+	}
+	return open(ctx, project, wrap, quota.Of(ctx, project)...)
 }
 
 // Writer deletes accounts. Only the engine holds one.
@@ -120,12 +120,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	for chunk := range slices.Chunk(possible, maxUsers) {
 		w.deleteChunk(ctx, uids, chunk, results)
 	}
-	w.tell(ctx, uids, possible, results)
-	return results
-}
-
-func (w Writer) tell(ctx context.Context, uids []string, possible []int, results []error) {
-	var gone []string
+	gone := make([]string, 0, len(possible))
 	for _, i := range possible {
 		if results[i] == nil {
 			gone = append(gone, uids[i])
@@ -134,6 +129,7 @@ func (w Writer) tell(ctx context.Context, uids []string, possible []int, results
 	if w.Written != nil && len(gone) > 0 {
 		w.Written(ctx, gone)
 	}
+	return results
 }
 
 // deleteChunk deletes at most [maxUsers] accounts, again as long as the project's quota is what stands in the way.

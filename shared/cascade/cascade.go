@@ -1,7 +1,7 @@
 // Package cascade deletes documents together with what belongs to them: for declared rules (shared/declared) and for posts of
 // the Firebase application (functions/posts).
 //
-// cascade.go says what a commit does, objects.go which objects a field names.
+// cascade.go says what a commit does, objects.go which objects a field names, and how a field in a map is changed.
 package cascade
 
 import (

@@ -75,8 +75,7 @@ type DeleteObject struct {
 	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
 	// again, for many objects at a time, right before they are deleted.
 	Absent documents.Ref
-	// Named, where set, reads which objects documents name: one that is named stays. That is asked again right before deletions. The
-	// error says that nobody can tell.
+	// Named, where set, tells which objects documents name: one that is named stays. That is asked again right before deletions.
 	Named func(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
 }
 

@@ -179,13 +179,15 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
-		ContinueFor:   continueFor,
-		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern.MatchString, "the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
+		ContinueFor: continueFor,
+		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern.MatchString,
+			"the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
 
 		Shards: l.Integer("SHARDS", 1, 1, MaxShards),
 
-		TasksLocation: l.text("TASKS_LOCATION", "", namePattern.MatchString, "a region, e.g. asia-northeast1", used[Tasks] || continues),
-		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern.MatchString, "a Cloud Tasks queue's id", used[Tasks]),
+		TasksLocation: l.text("TASKS_LOCATION", "", namePattern.MatchString,
+			"a region, e.g. asia-northeast1", used[Tasks] || continues),
+		TasksQueue: l.text("TASKS_QUEUE", "", namePattern.MatchString, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`).MatchString,
 			"a service account's e-mail address", used[Tasks] || continues),
 		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),

@@ -57,11 +57,15 @@ type part struct {
 	name    string
 	account string // how a document names the account, such as {userId}
 	copies  bool   // its documents are copies in an archive
+	follows bool   // they go along with the account
 	sweep   cleanup.AnyRule
 }
 
 // turn adds what a rule says of accounts.
 func (f *forgetting) turn(r rule.Rule) error {
+	if r.Accounts != "" {
+		return f.turnAccounts(r)
+	}
 	var done []string
 	for _, related := range slices.Concat(r.Gone, r.Unless, r.With) {
 		account := related.Account
@@ -78,6 +82,7 @@ func (f *forgetting) turn(r rule.Rule) error {
 		}
 		p := part{account: account}
 		p.Rule = r
+		p.Unless = slices.DeleteFunc(slices.Clone(r.Unless), func(u rule.Relation) bool { return u.Newest > 0 }) // by age, which does not count
 		p.Where, p.Age, p.Archive, p.Because, p.With = nil, rule.Ages{}, "", account+" is the uid", slices.Clone(r.With)
 		f.add(p)
 		if r.Archive != "" {
@@ -89,12 +94,30 @@ func (f *forgetting) turn(r rule.Rule) error {
 	return nil
 }
 
+// turnAccounts adds what goes along with accounts, each document unless something keeps the account.
+func (f *forgetting) turnAccounts(r rule.Rule) error {
+	for _, w := range r.With {
+		collection, isOne := strings.CutSuffix(strings.Replace(w.Document, "{uid}", "{id}", 1), "/{id}")
+		if !isOne || strings.Contains(collection, "{") {
+			return fmt.Errorf("accounts: with %q cannot be turned round: it must be like users/{uid}", w.Document)
+		}
+		p := part{account: "{id}", follows: true}
+		p.Rule = rule.Rule{Collection: collection, Age: rule.Ages{}, With: slices.Clone(w.With), Because: "it goes with the account"}
+		for _, u := range r.Related() {
+			p.Unless = append(p.Unless, rule.Relation{Document: strings.Replace(u.Document, "{uid}", "{id}", 1)})
+		}
+		f.add(p)
+	}
+	return nil
+}
+
 // add adds a part. What several rules delete goes with all that any of them takes along, unless any of them keeps it.
 func (f *forgetting) add(p part) {
 	for _, other := range f.parts {
 		if p.Deletes() && other.Deletes() && p.Source() == other.Source() && p.account == other.account {
 			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
 			other.takes(p.With)
+			other.follows = other.follows || p.follows
 			return
 		}
 	}
@@ -191,9 +214,19 @@ func (p *part) named(d documents.Document, kept cleanup.Decision) cleanup.Decisi
 // accountRule deletes the account, unless a document keeps it: one that a rule about accounts names, or one of the user that keeps
 // what is the user's, such as a legal hold.
 func (f *forgetting) accountRule(rules []rule.Rule) *cleanup.AccountRule {
-	r := &cleanup.AccountRule{Judge: func(a accounts.Account, _ cleanup.Run) cleanup.Decision {
+	r := &cleanup.AccountRule{Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision {
 		if a.UID != f.uid {
 			return cleanup.Keep("another account")
+		}
+		for _, of := range rules {
+			if of.Accounts == "" {
+				continue
+			}
+			of.Accounts, of.Where, of.Age = rule.All, nil, nil
+			if d := JudgeAccount(of, a, run.Now); d.Kind == "" {
+				d.Reason = "account: " + d.Reason
+				return d
+			}
 		}
 		return cleanup.Do("delete account", "it is the user")
 	}}

@@ -21,14 +21,17 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 		return err
 	}
 	seen := map[documents.Ref]bool{} // by a part that deletes: no other touches it
-	var kept []string
-	goesAlong := false // or stays with its document
+	kept := map[string]bool{}        // by path, whether it is the user's alone
+	goesAlong := false               // or stays with its document
 	for _, part := range f.parts {
+		if part.follows && len(account) > 0 && f.account.Judge(account[0], p.Run).Kind == "" {
+			continue // the account is kept, and says why
+		}
 		*part.keepers = keepers{}
 		err := part.each(ctx, p, func(found []documents.Document) error {
 			found = slices.DeleteFunc(found, func(d documents.Document) bool {
 				goesAlong = goesAlong || part.DeletesAccounts() && part.mine(d)
-				return seen[d.Ref()] || part.keepsBelow(ctx, p, d, kept)
+				return seen[d.Ref()] || part.keepsAlong(ctx, p, d, kept)
 			})
 			loaded, err := p.LoadAhead(ctx, part.sweep, found)
 			if err != nil {
@@ -37,7 +40,7 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 			planned := p.Planned()
 			return p.ConsiderLoaded(ctx, part.sweep, found, loaded, func(d documents.Document) error {
 				if seen[d.Ref()] = part.Deletes(); p.Planned() == planned {
-					kept = append(kept, d.Path)
+					kept[d.Path] = part.mine(d)
 				}
 				planned = p.Planned()
 				return nil
@@ -82,13 +85,19 @@ func (f *forgetting) find(ctx context.Context, p *cleanup.Planner) ([]accounts.A
 	return nil, err
 }
 
-// keepsBelow reports whether a document that takes along what is below it stays because something of that is kept.
-func (p *part) keepsBelow(ctx context.Context, plan *cleanup.Planner, d documents.Document, kept []string) bool {
-	below := p.takesBelow() && slices.ContainsFunc(kept, func(path string) bool { return strings.HasPrefix(path, d.Path+"/") })
-	if below {
-		plan.KeepJudged(ctx, d.Path, p.named(d, cleanup.Keep("a document below it is kept")))
+// keepsAlong reports whether a document stays because something that it would take along is kept.
+func (p *part) keepsAlong(ctx context.Context, plan *cleanup.Planner, d documents.Document, kept map[string]bool) bool {
+	for path, mine := range kept {
+		below := p.takesBelow() && strings.HasPrefix(path, d.Path+"/")
+		names := func(w rule.Relation) bool {
+			return w.Collection != "" && strings.HasPrefix(path, w.Collection+"/") && !w.Remove
+		}
+		if below || mine && slices.ContainsFunc(p.With, names) {
+			plan.KeepJudged(ctx, d.Path, p.named(d, cleanup.Keep("a document that goes along with it is kept")))
+			return true
+		}
 	}
-	return below
+	return false
 }
 
 // each calls consider with the documents that name the user, page by page.

@@ -67,9 +67,9 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 		rules: []string{
 			`"collection":"users","where":[{"field":"email","==":null}],"age":{"field":"lastLogin","days":45},
 				"with":[{"subcollection":"prefs"},{"collection":"posts","field":"authorId","with":[{"subcollection":"likes"}]},{"collection":"teams","field":"owners.{id}","remove":true},
-					{"document":"admins/{id}"},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
+					{"document":"admins/{id}"},{"collection":"clubs","field":"m[]","remove":true},{"objects":"users/{id}/**"},{"account":"{id}"}],"unless":[{"document":"legalHolds/{id}"}]`,
 			`"collection":"posts","where":[{"field":"status","==":"draft"}],"age":{"field":"at","days":1},"gone":[{"account":"{authorId}"}],
-				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true}],"with":[{"collection":"comments","field":"post"}]`,
+				"unless":[{"document":"postHolds/{id}"},{"field":"hold","==":true},{"newest":2,"per":"authorId"}],"with":[{"collection":"comments","field":"post"}]`,
 			`"collection":"users/{uid}/notes","age":"any","gone":[{"account":"{uid}"}]`,
 			`"collection":"rooms/{room}/members","age":"any","gone":[{"account":"{uid}"}]`,
 			`"collection":"rooms/{room}/keys","age":"any","gone":[{"account":"{id}"}]`,
@@ -78,6 +78,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			`"collection":"votes","where":[{"field":"by","is":"set"}],"age":"any","gone":[{"account":"{by}"}],"set":{"by":null}`,
 			`"collection":"tickets","age":{"field":"at","days":1},"gone":[{"account":"{from.uid}"}],"archive":"oldTickets","with":[{"subcollection":"lines"}]`,
 			`"collection":"cards","age":"any","gone":[{"account":"{id}"}],"archive":"oldCards"`,
+			`"collection":"clubs","age":"any","gone":[{"account":"{m[]}"}]`,
 			`"collection":"logs","age":{"field":"at","days":1}`,
 		},
 		gone: map[string]fields{
@@ -101,8 +102,8 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			"oldCards/u12": {"x": true}, "oldCards/u1@home": {"x": true}, "oldCards/u1A": {"x": true}, "oldCards/u12@2026-01-02T03:04:05.6Z": {"x": true},
 			"oldCards/u1@2026-01-02T03:04:05.600Z": {"x": true}, "logs/u1": {"at": far, "uid": "u1"}, "legalHolds/u12": {"x": true},
 		},
-		before:  map[string]fields{"teams/shared": {"owners": fields{"u1": true, "u12": true}}, "votes/v": {"by": "u1"}},
-		after:   map[string]fields{"teams/shared": {"owners": fields{"u12": true}}, "votes/v": {"by": nil}},
+		before:  map[string]fields{"teams/shared": {"owners": fields{"u1": true, "u12": true}}, "votes/v": {"by": "u1"}, "clubs/c": {"m": array{"u1", "u12"}}},
+		after:   map[string]fields{"teams/shared": {"owners": fields{"u12": true}}, "votes/v": {"by": nil}, "clubs/c": {"m": array{"u12"}}},
 		objects: []string{"users/u1/a.png", "users/u1/b/c.png", "users/u12/a.png", "users/u1.png", "u1/a.png"},
 		left:    []string{"u1/a.png", "users/u1.png", "users/u12/a.png"},
 	}
@@ -157,7 +158,7 @@ func TestForget(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{
 		"posts: postHolds/{id} exists": 1, "posts: hold is true": 1, "posts: hold has another type, so it is unknown whether hold is true": 1,
 		"rooms/{room}/members: in another place of that name": 2,
-		"chats: {people[]} does not name this user alone":     2, "grants: {holders.*} does not name this user alone": 1,
+		"chats: {people[]} does not name this user alone":     2, "clubs: {m[]} does not name this user alone": 1, "grants: {holders.*} does not name this user alone": 1,
 	}, rep.Kept)
 	if again := f.Run(t, ""); again.Status != report.Completed || len(again.Actions) != 0 {
 		t.Errorf("the second time: %s, %v", again.Status, again.Actions)
@@ -195,12 +196,31 @@ func TestForgetKeeps(t *testing.T) {
 		"a hold below the user": {rules: []string{users, notes},
 			documents: map[string]fields{"users/u1": {}, "users/u1/notes/held": {"hold": true}, "users/u1/notes/n": {}, "legalHolds/x": {}},
 			left:      []string{"legalHolds/x", "users/u1", "users/u1/notes/held"}, account: true,
-			kept: []string{"users/{uid}/notes: hold is true", "users: a document below it is kept"}},
+			kept: []string{"users/{uid}/notes: hold is true", "users: a document that goes along with it is kept"}},
 		"a hold of what the user wrote": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u1": {}},
 			left: []string{"legalHolds/u1", "posts/p"}, account: true, kept: []string{"account: legalHolds/{by} exists", "posts: legalHolds/{by} exists"}},
 		"another's hold": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u12": {}}, left: []string{"legalHolds/u12"}},
 		"the account's own exception": {rules: []string{all, posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/x": {}, "staff/u1": {}},
 			left: []string{"legalHolds/x", "staff/u1"}, account: true, kept: []string{"account: staff/{uid} exists"}},
+		"two rules for one place": {
+			rules: []string{`"collection":"users","age":"any","with":[{"subcollection":"a"},{"account":"{id}"}]`,
+				`"collection":"users","age":"any","unless":[{"field":"staff","==":true}],"with":[{"subcollection":"b"},{"account":"{id}"}]`},
+			documents: map[string]fields{"users/u1": {}, "users/u1/a/x": {}, "users/u1/b/x": {}, "users/u12": {}}, left: []string{"users/u12"}},
+		"two rules for one place, of which one keeps": {
+			rules: []string{`"collection":"users","age":"any","with":[{"subcollection":"a"},{"account":"{id}"}]`,
+				`"collection":"users","age":"any","unless":[{"field":"staff","==":true}],"with":[{"account":"{id}"}]`},
+			documents: map[string]fields{"users/u1": {"staff": true}, "users/u1/a/x": {}}, left: []string{"users/u1", "users/u1/a/x"}, account: true,
+			kept: []string{"users: staff is true"}},
+		"a hold of what goes along": {
+			rules:     []string{`"collection":"members","age":"any","with":[{"collection":"posts","field":"by"},{"account":"{id}"}]`, strings.ReplaceAll(posts, "legalHolds", "members")},
+			documents: map[string]fields{"members/u1": {}, "posts/a": {"by": "members/u1"}, "posts/b": {"by": "u1"}, "posts/c": {"by": "u12"}},
+			left:      []string{"members/u1", "posts/a", "posts/b", "posts/c"}, account: true,
+			kept: []string{"members: a document that goes along with it is kept", "posts: members/{by} exists"}},
+		"what goes along with another's document": {
+			rules: []string{`"collection":"users","age":"any","gone":[{"account":"{owner}"}],"with":[{"collection":"gifts","field":"from"}]`,
+				`"collection":"gifts","age":"any","gone":[{"account":"{from}"}]`},
+			documents: map[string]fields{"users/shop": {"owner": "u1"}, "gifts/a": {"from": "shop"}, "gifts/b": {"from": "u1"}, "gifts/c": {"from": "u12"}},
+			left:      []string{"gifts/c"}},
 		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
 			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
 		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},
@@ -215,6 +235,9 @@ func TestForgetKeeps(t *testing.T) {
 				f.Set(t, path, data)
 			}
 			rep := f.Run(t, "")
+			for kind, n := range rep.Actions {
+				enginetest.Want(t, kind+", planned, done", n.Planned, n.Done)
+			}
 			if rep.Status != report.Completed {
 				t.Fatalf("%s, %+v", rep.Status, rep.Failures)
 			}
@@ -234,21 +257,25 @@ func TestForgetOfAChange(t *testing.T) {
 	t.Parallel()
 	f := enginetest.New(t, forgetting(t, rulesOf(t,
 		`"collection":"posts","age":"any","gone":[{"account":"{by}"}],"unless":[{"document":"holds/{id}"}]`,
-		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`)))
+		`"collection":"things","age":"any","gone":[{"account":"{by}"}]`,
+		`"collection":"cards","age":"any","gone":[{"account":"{id}"}],"with":[{"subcollection":"a"}]`)))
 	f.SignUp(t, "u1")
 	for _, path := range []string{"posts/given", "posts/held", "posts/gone", "posts/mine", "things/given", "things/mine"} {
 		f.Set(t, path, fields{"by": "u1"})
 	}
 	f.Set(t, "holds/x", fields{})
+	f.Set(t, "cards/u1", fields{})
+	f.Set(t, "cards/u1/a/x", fields{})
 	f.Hooks.BeforeApply = func() {
 		f.Set(t, "posts/given", fields{"by": "u12"})
 		f.Set(t, "things/given", fields{"by": "u12"})
 		f.Set(t, "holds/held", fields{})
 		f.Delete(t, "posts/gone")
+		f.Delete(t, "cards/u1")
 	}
 	rep := f.Run(t, "")
-	enginetest.Want(t, "documents", []string{"holds/held", "holds/x", "posts/given", "posts/held", "things/given"}, slices.Sorted(maps.Keys(left(f, t))))
-	enginetest.Want(t, "documents' counts", report.Counts{Planned: 6, Done: 2, Changed: 4}, rep.Actions["delete document"])
+	enginetest.Want(t, "documents", []string{"cards/u1/a/x", "holds/held", "holds/x", "posts/given", "posts/held", "things/given"}, slices.Sorted(maps.Keys(left(f, t))))
+	enginetest.Want(t, "documents' counts", report.Counts{Planned: 7, Done: 2, Changed: 5}, rep.Actions["delete document"])
 }
 
 // TestForgetFailsClosed: where nobody can tell what is the user's, or what keeps it, nothing is done.
@@ -260,8 +287,10 @@ func TestForgetFailsClosed(t *testing.T) {
 		tenants bool
 		says    string
 	}{
-		"no hold at all": {rules: []string{posts}, says: "legalHolds"},
-		"tenants":        {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
+		"no hold at all":       {rules: []string{posts}, says: "legalHolds"},
+		"no hold of documents": {rules: []string{strings.Replace(posts, "legalHolds/{by}", "legalHolds/{id}", 1)}, says: "legalHolds"},
+		"no hold of accounts":  {rules: []string{`"accounts":"all","age":{"by":"creationTime","days":30},"unless":[{"document":"staff/{uid}"}]`}, says: "staff"},
+		"tenants":              {rules: []string{`"collection":"posts","age":"any","gone":[{"account":"{by}"}]`}, tenants: true, says: "the project allows tenants"},
 		"too much to look through": {rules: []string{`"collection":"rooms/{room}/keys","age":"any","maxReads":2,"gone":[{"account":"{id}"}]`},
 			says: "more than 2 documents of rooms/{room}/keys must be read"},
 	} {
@@ -295,5 +324,32 @@ func TestForgetFailsClosed(t *testing.T) {
 		if _, err := declared.Forget("forget1", "u1", rulesOf(t, text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestForgetAlongWithAccounts: what goes with accounts goes, unless something keeps the account.
+func TestForgetAlongWithAccounts(t *testing.T) {
+	t.Parallel()
+	all := rulesOf(t, `"accounts":"disabled","age":{"by":"creationTime","days":30},"unless":[{"document":"staff/{uid}"},{"field":"claims.admin","==":true}]`)
+	all[0].With = []rule.Relation{{Document: "users/{uid}", With: []rule.Relation{{Subcollection: "prefs"}}}}
+	for name, tt := range map[string]struct {
+		staff string
+		admin bool
+		left  int
+		kept  []string
+	}{
+		"it goes":                 {"staff/u12", false, 2, nil},
+		"a document keeps it":     {"staff/u1", false, 4, []string{"account: staff/{uid} exists", "users: staff/{id} exists"}},
+		"the account's own field": {"staff/u12", true, 4, []string{"account: claims.admin is true"}},
+	} {
+		f := enginetest.New(t, forgetting(t, all))
+		f.Import(t, new(auth.UserToImport).UID("u1").CustomClaims(fields{"admin": tt.admin}))
+		for _, path := range []string{"users/u1", "users/u1/prefs/p", "users/u12", tt.staff} {
+			f.Set(t, path, fields{})
+		}
+		rep := f.Run(t, "")
+		enginetest.Want(t, name+", documents", tt.left, len(left(f, t)))
+		enginetest.Want(t, name+", accounts", tt.left == 4, len(f.Accounts(t)) == 1)
+		enginetest.Want(t, name+", kept", tt.kept, slices.Sorted(maps.Keys(rep.Kept)))
 	}
 }

@@ -19,8 +19,8 @@ import (
 // references reads which objects are named by the documents of a rule's gone.
 type references struct{ rule.Rule }
 
-// inUse are the objects that documents name, as hashes: if two are alike, one object more is kept.
-type inUse struct {
+// names are the objects that documents name, as hashes: if two are alike, one object more is kept.
+type names struct {
 	seed maphash.Seed
 	all  map[uint64]bool
 }
@@ -31,12 +31,12 @@ var resized = regexp.MustCompile(`_\d+x\d+(\.[^./]*)?$`)
 // stem stands for all extensions of a name.
 func stem(name string) string { return strings.TrimSuffix(name, path.Ext(name)) + "\x00" }
 
-func (n inUse) add(name string) {
+func (n names) add(name string) {
 	n.all[maphash.String(n.seed, name)], n.all[maphash.String(n.seed, stem(name))] = true, true
 }
 
 // has reports whether a document names an object, or that whose resized copy it is.
-func (n inUse) has(name string) bool {
+func (n names) has(name string) bool {
 	copied := resized.FindString(name)
 	return n.all[maphash.String(n.seed, name)] ||
 		copied != "" && n.all[maphash.String(n.seed, strings.TrimSuffix(name, copied)+"\x00")]
@@ -47,10 +47,10 @@ func doubtful(format string, args ...any) error {
 	return &cleanup.LimitError{Tripped: []string{"references: " + fmt.Sprintf(format, args...)}}
 }
 
-// names is [cleanup.DeleteObject.Named]. It reads every document that may name an object. Whatever is doubtful is an error, so that
+// names reads every document that may name an object. Whatever is doubtful is an error, so that
 // nothing is deleted: a value that names no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
-	n := inUse{maphash.MakeSeed(), map[uint64]bool{}}
+	n := names{maphash.MakeSeed(), map[uint64]bool{}}
 	read, folder := 0, objects.Folders{rule.Folder(c.Objects)}
 	for i, of := range c.Gone {
 		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place() == of.Place() }) {

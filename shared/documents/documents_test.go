@@ -550,21 +550,3 @@ func TestOtherDatabase(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestValidID(t *testing.T) {
-	for id, want := range map[string]bool{
-		"a": true, "日本語": true, "a b": true, "..a": true, "__a": true, "a__": true, "___": true, "PENDING": true,
-		"": false, "a/b": false, "/": false, ".": false, "..": false, "____": false, "__id__": false, "\xff": false,
-	} {
-		if got := documents.ValidID(id); got != want {
-			t.Errorf("ValidID(%q) = %v, want %v", id, got, want)
-		}
-	}
-	long := make([]byte, 1500)
-	for i := range long {
-		long[i] = 'a'
-	}
-	if !documents.ValidID(string(long)) || documents.ValidID(string(long)+"a") {
-		t.Error("an id may have 1500 bytes and no more")
-	}
-}

@@ -13,68 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// TestExchange adds 1 to a number, while somebody else writes to the document right after it was first read.
-func TestExchange(t *testing.T) {
-	p := backendstest.Start(t)
-	type data = map[string]any
-	for name, tt := range map[string]struct {
-		before    data // nil: there is no document
-		meanwhile func(path string)
-		lost      bool // the first answer to a commit
-		want      data
-		calls     int
-	}{
-		"a document":            {before: data{"n": 1, "other": "x"}, want: data{"n": int64(2), "other": "x"}, calls: 1},
-		"no document":           {want: data{"n": int64(1)}, calls: 1},
-		"a lost answer":         {before: data{"n": 1}, lost: true, want: data{"n": int64(3)}, calls: 2}, // f is to know its own
-		"a lost answer, anew":   {lost: true, want: data{"n": int64(2)}, calls: 2},
-		"changed meanwhile":     {before: data{"n": 1}, meanwhile: func(path string) { p.Set(t, path, data{"n": 10}) }, want: data{"n": int64(11)}, calls: 2},
-		"the same, set anew":    {before: data{"n": 1}, meanwhile: func(path string) { p.Set(t, path, data{"n": 1, "at": 2}) }, want: data{"n": int64(2), "at": int64(2)}, calls: 2},
-		"made by somebody else": {meanwhile: func(path string) { p.Set(t, path, data{"n": 10}) }, want: data{"n": int64(11)}, calls: 2},
-		"deleted meanwhile": {before: data{"n": 1}, meanwhile: func(path string) {
-			if _, err := p.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}, want: data{"n": int64(1)}, calls: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, _ := telling(t, p, "Commit", func(n int, send func() error) error {
-				if err := send(); err != nil || !tt.lost || n > 1 {
-					return err
-				}
-				return status.Error(codes.Unavailable, "the connection broke")
-			})
-			path := "things/" + name
-			if tt.before != nil {
-				p.Set(t, path, tt.before)
-			}
-			calls := 0
-			_, err := w.Exchange(t.Context(), path, documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
-				if calls++; calls == 1 && tt.meanwhile != nil {
-					tt.meanwhile(path)
-				}
-				n, _ := d.Data["n"].(int64)
-				return data{"n": n + 1}, nil, nil
-			})
-			if err != nil || calls != tt.calls {
-				t.Errorf("%v after %d calls, want %d", err, calls, tt.calls)
-			}
-			if diff := cmp.Diff(tt.want, p.Documents(t, "things")[name]); diff != "" {
-				t.Errorf("document (-want +got):\n%s", diff)
-			}
-		})
-	}
-	w, _ := telling(t, p, "Commit", func(int, func() error) error {
-		t.Error("something was written")
-		return nil
-	})
-	no := errors.New("no")
-	if _, err := w.Exchange(t.Context(), "things/a", documents.Document{},
-		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {
-		t.Errorf("error %v", err)
-	}
-}
-
 // TestExchangeOfWhatIsKnown: a document that an exchange has left need not be read, unless it has changed since.
 func TestExchangeOfWhatIsKnown(t *testing.T) {
 	t.Parallel()
@@ -132,8 +70,9 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestExchangeAlso writes another document along with the fields, in the same commit, or alone.
-func TestExchangeAlso(t *testing.T) {
+// TestExchange adds 1 to a number, while somebody else writes to the document right after it was first read. It writes another
+// document along with that, in the same commit, or alone. After a lost answer, the function is called again and is to know its own.
+func TestExchange(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	type data = map[string]any
@@ -142,7 +81,7 @@ func TestExchangeAlso(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before, also data
 		fields       bool // are written
-		meanwhile    data // set by somebody else after the first read
+		meanwhile    data // set by somebody else after the first read; empty: deleted
 		lost         bool // the first answer to a commit
 		thing, other data // in the end; nil: there is no such document
 		calls        int
@@ -151,6 +90,9 @@ func TestExchangeAlso(t *testing.T) {
 		"a document":              {before: data{"n": 1, "x": 2}, also: data{"a": 1}, fields: true, thing: data{"n": int64(2), "x": int64(2)}, other: data{"a": int64(1)}, calls: 1},
 		"no document":             {also: data{"a": 1}, fields: true, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
 		"a lost answer":           {before: data{"n": 1}, also: data{"a": 1}, fields: true, lost: true, thing: data{"n": int64(3)}, other: data{"a": int64(2)}, calls: 2},
+		"a lost answer, anew":     {fields: true, lost: true, thing: data{"n": int64(2)}, calls: 2},
+		"the same, set anew":      {before: data{"n": 1}, fields: true, meanwhile: data{"n": 1, "at": 2}, thing: data{"n": int64(2), "at": int64(2)}, calls: 2},
+		"deleted meanwhile":       {before: data{"n": 1}, fields: true, meanwhile: data{}, thing: data{"n": int64(1)}, calls: 2},
 		"changed meanwhile":       {before: data{"n": 1}, also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
 		"made meanwhile":          {also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
 		"alone":                   {before: data{"n": 1}, also: data{"a": 1}, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
@@ -171,7 +113,11 @@ func TestExchangeAlso(t *testing.T) {
 		})
 		calls := 0
 		_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
-			if calls++; calls == 1 && tt.meanwhile != nil {
+			switch calls++; {
+			case calls > 1 || tt.meanwhile == nil:
+			case len(tt.meanwhile) == 0:
+				p.Delete(t, "things/t")
+			default:
 				p.Set(t, "things/t", tt.meanwhile)
 			}
 			if n, _ := d.Data["n"].(int64); tt.fields {
@@ -205,5 +151,10 @@ func TestExchangeAlso(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "not a document's path") {
 		t.Errorf("a collection's path: %v", err)
+	}
+	no := errors.New("no")
+	if _, err := w.Exchange(t.Context(), "things/t", documents.Document{},
+		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {
+		t.Errorf("error %v", err)
 	}
 }

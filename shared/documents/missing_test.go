@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // things returns those of the n ids from t000 on for whose number all is true.
@@ -90,16 +89,7 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 		sent = append(sent, method)
 		return stream(ctx, desc, cc, method, opts...)
 	})
-	c, err := documents.Open(t.Context(), documents.Database{
-		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, spy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	_, c, _ := open(t, p, spy)
 	got, err := c.Reader().Missing(t.Context(), "things", []string{"a", "b", "日本 語", "c%20", "c "})
 	if err != nil || !slices.Equal(got, []string{"b", "c "}) {
 		t.Errorf("Missing = %v, %v; want b and c with a space", got, err)

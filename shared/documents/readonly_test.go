@@ -37,17 +37,7 @@ func TestReadOnly(t *testing.T) {
 		"earlier": {documents.ReadOnlyAt(none.ReadTime), "before", map[string]bool{"changed": true, "deleted": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := documents.Open(t.Context(), documents.Database{
-				Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"],
-			}, tt.dial...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			_, c, _ := open(t, p, tt.dial...)
 			r, all := c.Reader(), documents.Query{Collection: "reports"}
 			if d, _, err := r.Get(t.Context(), "reports/changed"); err != nil || d.Data["status"] != tt.changed {
 				t.Errorf("get: %v, %v", d.Data, err)

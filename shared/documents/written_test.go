@@ -22,35 +22,19 @@ func telling(t *testing.T, p *backendstest.Project, method string,
 	disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
 	t.Helper()
 	var n atomic.Int32
-	c, err := documents.Open(t.Context(),
-		documents.Database{Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]},
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn,
-			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
-			if path.Base(full) != method {
-				return send()
-			}
-			return disturb(int(n.Add(1)), send)
-		}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
+	_, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn,
+		invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+		if path.Base(full) != method {
+			return send()
 		}
-	})
+		return disturb(int(n.Add(1)), send)
+	}))
 	told := &[]documents.Written{}
-	w := c.Writer(atOnce{})
+	w := c.Writer(free{})
 	w.Written = func(_ context.Context, writes []documents.Written) { *told = append(*told, writes...) }
 	return w, told
 }
-
-// atOnce is a pace that never waits.
-type atOnce struct{}
-
-// Wait implements documents.Pace.
-func (atOnce) Wait(context.Context, int) error { return nil }
 
 func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 	t.Parallel()

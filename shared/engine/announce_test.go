@@ -118,9 +118,7 @@ func TestCanceledWithNothingLeftUndone(t *testing.T) {
 func TestPanicOverTheLastLine(t *testing.T) {
 	f := newFunction(t, announcingJob(10, func(cleanup.Ending) string { panic("no words") }))
 	seed(t, f, 1)
-	if w := f.Post(t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"completed"`) {
-		t.Errorf("%d %s, want completed", w.Code, w.Body)
-	}
+	wantAnswer(t, "answer", f.Post(t, ""), http.StatusOK, `"status":"completed"`)
 	reported := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
 		stack, _ := line["stack_trace"].(string)
 		return line["severity"] == "ERROR" && strings.Contains(stack, "no words")

@@ -177,9 +177,7 @@ func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 9)
 	s.wantCall(t, http.StatusOK, 7, "")
-	if n := s.deliver(t); n != 5 {
-		t.Errorf("%d tasks, want 5", n)
-	}
+	enginetest.Want(t, "tasks", 5, s.deliver(t))
 	if rest := left(t, s.Function); len(rest) != 0 {
 		t.Errorf("%v left", rest)
 	}
@@ -192,15 +190,11 @@ func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	enginetest.Want(t, "undo logs", 1, len(enginetest.LoggedRuns(t, s.Firestore(t))))
 	summaries := s.Summaries(t)
 	enginetest.Want(t, "lines of the whole", 2, len(summaries)) // when it begins to continue, and at its end
-	if m := summaries[1]["message"].(string); !strings.HasPrefix(m, "testJob completed: delete thing 9 of 9") {
-		t.Errorf("summary %q", m)
-	}
+	begins(t, summaries[1]["message"].(string), "testJob completed: delete thing 9 of 9")
 	if alerts := s.alerts(t); len(alerts) != 0 {
 		t.Errorf("somebody is told: %v", alerts)
 	}
-	if m := s.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 2m30s, 0 planned actions left, which continues at once; ") {
-		t.Errorf("summary %q", m)
-	}
+	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: out of time after 2m30s, 0 planned actions left, which continues at once; ")
 	if s.call(t, "") != http.StatusOK || s.deliver(t) != 0 {
 		t.Error("with nothing left, a run handed something over")
 	}
@@ -316,9 +310,7 @@ func TestContinuesAsLongAsItIsTold(t *testing.T) {
 	s.Env["CONTINUE_FOR"] = "451s"
 	s.seconds.Store(0)
 	s.call(t, "")
-	if n := s.deliver(t); n != 3 {
-		t.Errorf("with a second more %d tasks, want 3", n)
-	}
+	enginetest.Want(t, "tasks", 3, s.deliver(t))
 }
 
 func TestStopsWhereItGetsNowhere(t *testing.T) {
@@ -459,9 +451,7 @@ func TestDoesNotGoOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSlow(t, 5)
 			s.call(t, set(s))
-			if n := s.deliver(t); n != 0 {
-				t.Errorf("%d tasks, want none", n)
-			}
+			enginetest.Want(t, "tasks", 0, s.deliver(t))
 			for _, r := range s.reports(t) {
 				if r["continued"] != nil || r["continues"] != nil {
 					t.Errorf("report %v", r)
@@ -483,9 +473,7 @@ func TestRefusesWrongContinuations(t *testing.T) {
 		r.Header.Set("Firesweep-Continues", continues)
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, r)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "is not a run of testJob") {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
+		wantAnswer(t, name, w, http.StatusBadRequest, "is not a run of testJob")
 	}
 	if len(f.Request.Methods()) != 0 {
 		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"runtime"
 	"strings"
@@ -181,6 +182,14 @@ func begins(t *testing.T, text, part string) {
 	t.Helper()
 	if !strings.HasPrefix(text, part) {
 		t.Errorf("%v, want it to begin with %q", text, part)
+	}
+}
+
+// wantAnswer fails the test unless an answer has a status and holds a text.
+func wantAnswer(t *testing.T, what string, w *httptest.ResponseRecorder, status int, part string) {
+	t.Helper()
+	if w.Code != status || !strings.Contains(w.Body.String(), part) {
+		t.Errorf("%s: %d %s, want %d that says %s", what, w.Code, w.Body, status, part)
 	}
 }
 

@@ -112,18 +112,24 @@ func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 
 // TestPinsThatCannotBeRead: a run that does not know what is pinned does nothing.
 func TestPinsThatCannotBeRead(t *testing.T) {
+	foreign := func(data map[string]any) func(*enginetest.Function) {
+		return func(f *enginetest.Function) { f.Set(t, undo.PinnedIn+"/x", data) }
+	}
 	for name, spoil := range map[string]func(f *enginetest.Function){
 		"refused": func(f *enginetest.Function) {
 			f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunQuery", func(int) error { return status.Error(codes.PermissionDenied, "no") }))
 		},
-		"foreign": func(f *enginetest.Function) { f.Set(t, undo.PinnedIn+"/x", map[string]any{"targets": "things/t001"}) },
+		"a text":        foreign(map[string]any{"targets": "things/t001"}),
+		"no targets":    foreign(map[string]any{"with": []any{undo.With("things/t001", "things/t000")}}),
+		"null":          foreign(map[string]any{"targets": []any{"things/t001", nil}}),
+		"with nothing":  foreign(map[string]any{"targets": []any{}, "with": []any{"things/t001"}}),
+		"with a number": foreign(map[string]any{"targets": []any{}, "with": []any{7}}),
 	} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
 		spoil(f)
-		if got := f.Run(t, ""); got.Status != report.Failed || len(left(t, f)) != 2 {
-			t.Errorf("%s: %s, %v left", name, got.Status, left(t, f))
-		}
+		enginetest.Want(t, name+": status", report.Failed, f.Run(t, "").Status)
+		enginetest.Want(t, name+": left", 2, len(left(t, f)))
 	}
 }
 

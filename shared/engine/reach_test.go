@@ -288,9 +288,8 @@ func TestBeyondReach(t *testing.T) {
 			f.Set(t, "boxes/b", old)
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
-			if !strings.Contains(got.Failures[0].Error, "boxes/b") || !strings.Contains(got.Failures[0].Error, "Reach") {
-				t.Errorf("failure %+v", got.Failures[0])
-			}
+			has(t, got.Failures[0].Error, "boxes/b")
+			has(t, got.Failures[0].Error, "Reach")
 			enginetest.Want(t, "boxes", []string{"b"}, ids(t, f, "boxes"))
 		})
 	}

@@ -46,7 +46,7 @@ type request struct {
 	task   map[string]string // what a worker is to do
 
 	scheduled bool        // Cloud Scheduler said which time it is for
-	continues *state.Task // what a task continues; nil: nothing
+	continues *state.Task // what a task continues; nil: it begins a run
 	url       string      // the function's own
 	approved  *decide.Approved
 }

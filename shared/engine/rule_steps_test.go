@@ -142,9 +142,7 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "panic": true})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1, Failed: 1}})
-	if !strings.Contains(got.Failures[0].Error, "boxes/c1-01: panic: this box") {
-		t.Errorf("failure %v", got.Failures[0])
-	}
+	has(t, got.Failures[0].Error, "boxes/c1-01: panic: this box")
 	enginetest.Want(t, "boxes left", []string{"c1-01"}, ids(t, f, "boxes"))
 	enginetest.Want(t, "objects left", []string{"crates/c1/label"}, f.Objects(t))
 	if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {

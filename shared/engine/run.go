@@ -29,8 +29,8 @@ import (
 type run struct {
 	*tell.Teller // of the report and the log
 	deadline
+	request // what it was asked
 	job     cleanup.Job
-	task    map[string]string // a worker's
 	config  config.Config
 	hooks   Hooks
 	limits  plan.Limits
@@ -40,9 +40,6 @@ type run struct {
 	next    tasks.Writer // of no use in one that does not continue by itself
 	meter   *usage.Meter
 
-	scheduled    bool                // Cloud Scheduler said which time the run is for
-	continues    *state.Task         // what the call continues; nil: it begins a run
-	url          string              // the function's own
 	continueHere func(state.Task)    // in place of Cloud Tasks; nil: Cloud Tasks continues the run
 	listsAll     bool                // a preview lists its plan whole
 	versions     bool                // and the versions of what it lists

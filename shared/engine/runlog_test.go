@@ -127,9 +127,8 @@ func TestCauseComesFirst(t *testing.T) {
 	f := fatesFunction(t, "done", "fail")
 	f.Run(t, "")
 	line := f.Summaries(t)[0]
-	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do things/b: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
-		t.Errorf("message %q", m)
-	}
+	begins(t, line["message"].(string), "testJob failed: do things/b: no luck")
+	has(t, line["message"].(string)+"\n", "; do 1 of 2, 1 failed; kept 0; 0 ms\n")
 	enginetest.Want(t, "severity", "ERROR", line["severity"])
 	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 {
 		t.Errorf("problem %q", p)
@@ -169,9 +168,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	if len(summaries) != 2 { // the preview's and the first run's: alerts are made from them
 		t.Errorf("%d summaries", len(summaries))
 	}
-	if line := oneLine(t, f, "is not planned again: run "+first.RunID); line["severity"] != "INFO" {
-		t.Errorf("line %v", line)
-	}
+	enginetest.Want(t, "severity", any("INFO"), oneLine(t, f, "is not planned again: run "+first.RunID)["severity"])
 
 	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("a preview is answered with %+v", got)
@@ -223,9 +220,8 @@ func TestEmptyCollection(t *testing.T) {
 	enginetest.Want(t, "one of them exists, so the collection is not empty", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
 	missing = 3
 	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
-		if got := f.Run(t, body); got.Status != report.Aborted || len(left(t, f)) != 2 {
-			t.Errorf("%s lifts the protection of posts: %+v", body, got)
-		}
+		enginetest.Want(t, "status with "+body, report.Aborted, f.Run(t, body).Status)
+		enginetest.Want(t, "left", 2, len(left(t, f)))
 	}
 	got := f.Run(t, `{"lift":["empty:posts"]}`)
 	enginetest.Want(t, "status", report.Completed, got.Status)
@@ -303,9 +299,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 		!strings.Contains(line["message"].(string), "partial 3 times in a row, this time out of time after 5m0s, 5 planned actions left") {
 		t.Errorf("line %v", line)
 	}
-	if m := f.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 5m0s, 5 planned actions left; delete thing 0 of 5") {
-		t.Errorf("summary %q", m)
-	}
+	begins(t, f.Summaries(t)[0]["message"].(string), "testJob partial: out of time after 5m0s, 5 planned actions left; delete thing 0 of 5")
 	f.Hooks.BeforeApply = nil
 	if got := f.Run(t, ""); got.Status != report.Completed || got.PartialRuns != 0 {
 		t.Errorf("report %+v", got)
@@ -384,9 +378,8 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s %s", name, address[1], resp.Status)
 		}
-		if got := f.Run(t, ""); got.Status != report.Completed || len(left(t, f)) != 0 {
-			t.Errorf("%s, mended: %+v", name, got)
-		}
+		enginetest.Want(t, name+", mended: status", report.Completed, f.Run(t, "").Status)
+		enginetest.Want(t, name+", mended: left", 0, len(left(t, f)))
 	}
 }
 

@@ -117,9 +117,7 @@ func TestShards(t *testing.T) {
 	if len(summaries) != 2 || !strings.HasPrefix(summaries[1]["message"].(string), "testJob completed: delete thing 40 of 40") {
 		t.Errorf("summaries %v", summaries)
 	}
-	if m := summaries[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: split into 4 shards after 0s, 0 planned actions left, which continues at once") {
-		t.Errorf("summary %q", m)
-	}
+	begins(t, summaries[0]["message"].(string), "testJob partial: split into 4 shards after 0s, 0 planned actions left, which continues at once")
 	record := stateOf(t, s.Function)
 	enginetest.Want(t, "holder", "", record.Leased(s.Clock()))
 	if record.Last == nil || record.Last.Status != report.Completed {
@@ -222,9 +220,7 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 		t.Fatalf("%d: no task can be made", code)
 	}
 	first := onlyReport(t, s.Function).RunID
-	if code := s.call(t, ""); code != http.StatusOK {
-		t.Fatalf("%d: the retry", code)
-	}
+	enginetest.Want(t, "answer: the retry", http.StatusOK, s.call(t, ""))
 	late := s.shardTask(first, 1)
 	s.wantCall(t, http.StatusOK, 40, "", late...)
 	killed := errors.New("killed")
@@ -445,9 +441,7 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	enginetest.Want(t, "status", report.Partial, got.Status)
 	enginetest.Want(t, "partial runs", 1, got.PartialRuns)
 	enginetest.Want(t, "alerts", 1, len(s.alerts(t)))
-	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
-		t.Errorf("alert %q", m)
-	}
+	has(t, s.alerts(t)[0]["message"].(string), "and CONTINUE_FOR allows no longer; ")
 }
 
 func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
@@ -458,9 +452,9 @@ func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
-		if got := onlyReport(t, s.Function); got.Status != report.Completed || got.Shards != nil {
-			t.Errorf("%s: %+v", name, got)
-		}
+		got := onlyReport(t, s.Function)
+		enginetest.Want(t, name+": status", report.Completed, got.Status)
+		enginetest.Want(t, name+": shards", 0, len(got.Shards))
 	}
 }
 
@@ -600,14 +594,10 @@ func TestSettingsOfShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	delete(s.Env, "CONTINUE_FOR")
-	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "CONTINUE_FOR is 0") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	wantAnswer(t, "answer", s.Post(t, ""), http.StatusInternalServerError, "CONTINUE_FOR is 0")
 	s.Env["CONTINUE_FOR"] = "1h"
 	s.Job.Split = nil
-	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "testJob cannot be split") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	wantAnswer(t, "answer", s.Post(t, ""), http.StatusInternalServerError, "testJob cannot be split")
 	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
 }
 
@@ -733,9 +723,7 @@ func TestShardTaskThatComesTwice(t *testing.T) {
 	plans := 0
 	s.began = func(string) error {
 		if plans++; plans == 1 {
-			if code := s.call(t, "", task...); code != http.StatusOK {
-				t.Errorf("%d: at once", code)
-			}
+			enginetest.Want(t, "answer: at once", http.StatusOK, s.call(t, "", task...))
 		}
 		return nil
 	}
@@ -759,17 +747,13 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	s.began = func(string) error {
 		if plans++; plans == 1 { // the process is frozen, and time goes by
 			s.seconds.Add(int64((s.Timeout + 2*time.Minute).Seconds()))
-			if code := s.call(t, "", task...); code != http.StatusOK {
-				t.Errorf("%d: the run that comes after it", code)
-			}
+			enginetest.Want(t, "answer: the run that comes after it", http.StatusOK, s.call(t, "", task...))
 			s.Set(t, "things/t015", map[string]any{}) // somebody makes it anew, and it is nobody's to delete any more
 			s.seconds.Store(0)                        // and the frozen process does not know
 		}
 		return nil
 	}
-	if code := s.call(t, "", task...); code != http.StatusInternalServerError {
-		t.Errorf("%d: it has lost its shard", code)
-	}
+	enginetest.Want(t, "answer: it has lost its shard", http.StatusInternalServerError, s.call(t, "", task...))
 	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
 		t.Errorf("%d plans, %d left", plans, n)
 	}

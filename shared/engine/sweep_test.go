@@ -270,9 +270,7 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
 		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
-		if got := f.Run(t, ""); got.Status != report.Completed || got.Actions["delete thing"].Done != 2 {
-			t.Errorf("position %s: %+v", checkpoint, got)
-		}
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
 	}
 }
 
@@ -398,9 +396,7 @@ func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	seed(t, f, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Hooks.BeforeApply = cancel
-	if w := f.PostContext(ctx, t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
-		t.Errorf("%d %s, want partial", w.Code, w.Body)
-	}
+	wantAnswer(t, "answer", f.PostContext(ctx, t, ""), http.StatusOK, `"status":"partial"`)
 	if len(left(t, f)) != 3 || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), enginetest.Holder(job(t, f)))
 	}
@@ -462,9 +458,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
-	if !strings.HasPrefix(got.Failures[0].Error, "panic: poisoned\ngoroutine") {
-		t.Errorf("failures %v", got.Failures)
-	}
+	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
 }
 
 func TestPlanThatFailsOrPanics(t *testing.T) {
@@ -609,9 +603,7 @@ func TestRetriesOfTransientFailures(t *testing.T) {
 	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, failFirst("BatchWrite"), failFirst("RunQuery"), failFirst("Commit"))
 	got := f.Run(t, "")
-	if got.Status != report.Completed || got.Actions["delete thing"].Done != 3 {
-		t.Errorf("report %+v", got)
-	}
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
 	if got.Usage.FirestoreDeletes != 3 {
 		t.Errorf("%d deletes billed, want 3: failed attempts cost nothing", got.Usage.FirestoreDeletes)
 	}
@@ -673,14 +665,10 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // with no credentials of the developer's
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
 	w := f.Post(t, "")
-	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "credentials") {
-		t.Errorf("%d %s, want 500 that speaks of credentials", w.Code, w.Body)
-	}
+	wantAnswer(t, "answer", w, http.StatusInternalServerError, "credentials")
 	f.Env["FIRESTORE_EMULATOR_HOST"] = emulator
 	t.Setenv("FIRESTORE_EMULATOR_HOST", emulator)
-	if got := f.Run(t, ""); got.Status != report.Completed || got.Actions["delete thing"].Done != 1 {
-		t.Errorf("later: %+v", got)
-	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
 }
 
 // TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.

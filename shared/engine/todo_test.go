@@ -150,9 +150,7 @@ func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 	setBoxes(t, f, "old", 2, 0, old)
 	got := f.Run(t, "")
 	enginetest.Want(t, "status with 7", report.Aborted, got.Status)
-	if !strings.Contains(got.Failures[0].Error, "counting 5 that runs of the same time have done or may have") {
-		t.Errorf("failures %+v", got.Failures)
-	}
+	has(t, got.Failures[0].Error, "counting 5 that runs of the same time have done or may have")
 	f.Env["MAX_ACTIONS"] = "7"
 	f.Now = start.AddDate(0, 0, 1) // an aborted run is not planned again for its time
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 2))

@@ -32,6 +32,7 @@ func TestParse(t *testing.T) {
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
 		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are timeoutSeconds,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
+		{"timeout twice", `"timeoutSeconds": 300`, `"timeoutSeconds": 300, "timeoutSeconds": 301`, "functions.run.timeoutSeconds is given twice"},
 		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: run.timeoutSeconds: it must be a whole number, not a string"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: it must be from 60 to 1740"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,7 +63,7 @@ func strictly(s source, prepare func(object map[string]any) []problem, out any) 
 	if !isObject {
 		return checked.problems
 	}
-	problems := append(checked.problems, prepare(object)...)
+	problems := slices.Concat(checked.problems, prepare(object))
 	fitting, err := json.Marshal(object)
 	if err == nil {
 		err = decode(fitting, out)

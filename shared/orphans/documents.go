@@ -56,14 +56,7 @@ func (c Documents) begin(ctx context.Context, p *cleanup.Planner, in stretch) cl
 			missing, err := c.missing(ctx, p.Documents, found)
 			return firstOf{found, missing}, err
 		})
-	strange := c.findOdd(ctx, p)
-	return cleanup.Reading{
-		Stop: func() {
-			between.Stop()
-			strange.Stop()
-		},
-		Plan: func() error { return c.plan(ctx, p, in, between, strange) },
-	}
+	return cleanup.Reading{Stop: between.Stop, Plan: func() error { return c.plan(ctx, p, in, between) }}
 }
 
 // maxOwners returns how many owners a run reads at most.
@@ -73,17 +66,12 @@ func maxOwners(p *cleanup.Planner) int {
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
-func (c Documents) plan(
-	ctx context.Context, p *cleanup.Planner, in stretch, between *flow.Flow[gaps, firstOf], strange *flow.Flow[documents.Query, odd],
-) error {
+func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch, between *flow.Flow[gaps, firstOf]) error {
 	err := c.planAllGaps(ctx, p, in, between)
 	var limit *cleanup.LimitError
 	switch {
 	case err == nil:
-		if err := c.keepOdd(ctx, p, strange); err != nil {
-			message := ": those whose " + c.Field + " is not a string are not counted; the cleanup itself continues: "
-			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
-		}
+		c.keepOdd(ctx, p)
 		return nil
 	case errors.Is(err, cleanup.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
@@ -296,41 +284,33 @@ func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []doc
 	return p.ProposeItems(ctx, c.Rule, due)
 }
 
-// odd are documents whose field is neither a string nor null. No gap finds them, because in the index they lie before and
-// after all strings. A null, like an empty string, says that the document has no owner.
-type odd struct {
-	n     int
-	first []documents.Document // up to [maxNamed] of them
-}
-
-// findOdd counts the odd documents before all strings and those after them, and reads the first of each.
-func (c Documents) findOdd(ctx context.Context, p *cleanup.Planner) *flow.Flow[documents.Query, odd] {
+// keepOdd counts the documents whose field is neither a string nor null, and names the first. No gap finds them, because in the
+// index they lie before and after all strings. A null, like an empty string, says that the document has no owner. Nothing depends
+// on these figures, so an error is only logged.
+func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner) {
 	ends := documents.Query{Collection: c.Collection, Select: documents.NameOnly}.Odd(c.Field, "", []byte{})
-	return flow.Begin(ctx, len(ends),
-		func(context.Context) iter.Seq2[documents.Query, error] {
-			return func(yield func(documents.Query, error) bool) { _ = yield(ends[0], nil) && yield(ends[1], nil) }
-		},
-		func(ctx context.Context, q documents.Query) (found odd, err error) {
-			if found.n, err = p.Documents.Count(ctx, q); err == nil && found.n > 0 {
-				found.first, err = p.Documents.First(ctx, q, "", min(found.n, maxNamed))
-			}
-			return found, err
-		})
-}
-
-// keepOdd counts the odd documents and names the first. Nothing depends on that, so an error is only logged.
-func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner, all *flow.Flow[documents.Query, odd]) error {
+	n, counted := p.CountAll(ctx, ends[:]...)
+	if !counted {
+		return
+	}
+	p.Scanned(n[0] + n[1])
 	named := 0
-	return all.Each(func(_ documents.Query, found odd) error {
-		p.Scanned(found.n)
-		first := found.first[:min(len(found.first), maxNamed-named)]
+	for i, q := range ends {
+		most := min(n[i], maxNamed-named)
+		if most == 0 {
+			continue
+		}
+		first, err := p.Documents.First(ctx, q, "", most)
+		if err != nil {
+			p.Log.WarnContext(ctx, c.Collection+": those whose "+c.Field+" is not a string are not named: "+err.Error(),
+				slog.String("target", c.Collection))
+		}
 		for _, d := range first {
 			p.KeepInvalid(ctx, d.Path, c.KeptOdd, 1)
 		}
 		named += len(first)
-		if rest := found.n - len(first); rest > 0 {
-			p.KeepInvalid(ctx, c.Collection, c.KeptOdd, rest)
-		}
-		return nil
-	})
+	}
+	if rest := n[0] + n[1] - named; rest > 0 {
+		p.KeepInvalid(ctx, c.Collection, c.KeptOdd, rest)
+	}
 }

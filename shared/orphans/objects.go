@@ -22,8 +22,8 @@ type Objects struct {
 	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
 	// objects are not deleted, so a reason is not put together before it is needed.
 	Reason func(why string, uploaded time.Time) string
-	// Named, if set, is [cleanup.DeleteObject.Named]: an object that is named stays, whatever Judge says.
-	Named func(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(object string) bool, err error)
+	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
+	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
 }
 
 // Verdict is what becomes of an object.

@@ -2,51 +2,27 @@ package standin
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 // Fields are a document's fields. Documents may share them: they are never changed.
 type Fields map[string]*pb.Value
 
-// Make makes fields of a document from texts, ints, bools, times, nil, and lists and maps of those. It panics at anything else.
+// Make makes fields of a document from what a client takes. It panics at anything else.
 func Make(of map[string]any) Fields {
-	fields := make(Fields, len(of))
-	for name, v := range of {
-		fields[name] = value(v)
+	fields, err := encode.Fields(of)
+	if err != nil {
+		panic(err)
 	}
 	return fields
 }
 
-func value(of any) *pb.Value {
-	switch of := of.(type) {
-	case nil:
-		return &pb.Value{ValueType: &pb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}
-	case string:
-		return &pb.Value{ValueType: &pb.Value_StringValue{StringValue: of}}
-	case bool:
-		return &pb.Value{ValueType: &pb.Value_BooleanValue{BooleanValue: of}}
-	case int:
-		return &pb.Value{ValueType: &pb.Value_IntegerValue{IntegerValue: int64(of)}}
-	case time.Time:
-		return &pb.Value{ValueType: &pb.Value_TimestampValue{TimestampValue: timestamppb.New(of)}}
-	case map[string]any:
-		return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: Make(of)}}}
-	case []any:
-		list := &pb.ArrayValue{}
-		for _, v := range of {
-			list.Values = append(list.Values, value(v))
-		}
-		return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: list}}
-	}
-	panic(fmt.Sprintf("a world cannot hold a %T", of))
-}
+func value(of any) *pb.Value { return Make(map[string]any{"": of})[""] }
 
 // The first byte of a value's key: the place of its type in Firestore's order.
 const (

@@ -149,7 +149,7 @@ func (l *looker) ownersOf(folder string) (all []string) {
 func ownerOf(pattern, name string) string {
 	bound, _ := (rule.Rule{Objects: pattern}).Binds()(name)
 	for _, owner := range bound {
-		if owner = strings.TrimSpace(owner); validOwner(owner) {
+		if owner = strings.TrimSpace(owner); documents.ValidID(owner) {
 			return owner
 		}
 	}
@@ -224,6 +224,3 @@ func (l *looker) guests(ctx context.Context) error {
 	}
 	return nil
 }
-
-// validOwner reports whether a part of a file's name can be an id.
-func validOwner(id string) bool { return documents.ValidID(id) }

@@ -78,9 +78,8 @@ type looker struct {
 	cut   bool // not all could be looked up that something names
 }
 
-// Look looks at a project. An error of the bucket or of the accounts is among what is unseen.
+// Look looks at a project, in a context that Bound has metered. An error of the bucket or of the accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
-	ctx = p.Bound.Metered(ctx)
 	l := &looker{Project: p, db: p.Documents.Reader(), most: p.Bound.Left(), known: map[string]map[string]bool{},
 		found: &Findings{Collections: []*Collection{}, Folders: []*Folder{}, Unseen: []string{}}}
 	if err := l.collections(ctx); err != nil {

@@ -20,9 +20,9 @@ type Lookup struct {
 	Find  func(ctx context.Context, ids []string) ([]string, error) // those that do not: one read for each that does
 }
 
-// Of returns those of at most [Most] distinct ids that name no document, in order. It counts those that exist. If all do, or none,
-// that costs one read and one round trip. If not, it counts groups of a few ids, all at once, and reads the names in those groups
-// that are incomplete: at most two more round trips. If that costs more than to read all names, it does so.
+// Of returns those of at most [Most] distinct ids that name no document, in order. It counts those that exist. If all do, or
+// none, that costs one read and one round trip. If not, it counts groups of a few ids, all at once, and reads the names in those
+// groups that are incomplete: at most two more round trips. If that costs more than to read all names, it does so.
 //
 // An id is reported as missing only if an answer says so: it was counted among ids none of which exists, or it was asked for
 // and not found. It is never inferred from two counts, because somebody may write between them.

@@ -2,7 +2,9 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"path"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -50,5 +52,41 @@ func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitReques
 				return send()
 			}
 			return disturb(int(n.Add(1)), commit, send)
+		}))
+}
+
+// WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the parts.
+func WantAborted(t testing.TB, got *report.Report, parts ...string) {
+	t.Helper()
+	Want(t, "status", report.Aborted, got.Status)
+	said := fmt.Sprint(got.Failures)
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			t.Errorf("the failures are %s, which does not say %q", said, part)
+		}
+	}
+}
+
+// Warnings returns the warnings logged so far, by what they are about; "" stands for nothing in particular.
+func (f *Function) Warnings(t testing.TB) map[string][]map[string]any {
+	t.Helper()
+	byTarget := map[string][]map[string]any{}
+	for _, line := range f.LogLines(t) {
+		if target, _ := line["target"].(string); line["severity"] == "WARNING" {
+			byTarget[target] = append(byTarget[target], line)
+		}
+	}
+	return byTarget
+}
+
+// RefuseCounts has each of the function's counts of documents fail with an error, as Firestore does if an index is missing.
+func (f *Function) RefuseCounts(err error) {
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+			opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			if strings.HasSuffix(method, "/RunAggregationQuery") {
+				return nil, err
+			}
+			return stream(ctx, desc, cc, method, opts...)
 		}))
 }

@@ -2,7 +2,9 @@ package undo
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,10 +31,23 @@ func PinnedOf(d documents.Document) (Pinned, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
+	if err == nil && (p.Targets == nil || slices.Contains(p.All(), "")) {
+		err = errors.New("it names nothing")
+	}
 	if err != nil {
 		return Pinned{}, fmt.Errorf("%s does not say what is pinned: look at it and delete it: %w", d.Path, err)
 	}
 	return p, nil
+}
+
+// All returns the targets that the document names, with those that are pinned with them.
+func (p Pinned) All() []string {
+	all := slices.Clone(p.Targets)
+	for _, text := range p.With {
+		something, _ := CutWith(text)
+		all = append(all, something)
+	}
+	return all
 }
 
 // Bounds of one document of that collection. It names many targets, so that a run reads them at the price of few reads.
@@ -63,28 +78,6 @@ func With(something, target string) string { return something + "\n" + target }
 func CutWith(text string) (something, target string) {
 	i := strings.LastIndexByte(text, '\n')
 	return text[:max(i, 0)], text[i+1:]
-}
-
-// PinnedTargets returns the targets that a document of [PinnedIn] names. An error says that this program did not write it.
-func PinnedTargets(d documents.Document) ([]string, error) {
-	values, ok := d.Data[TargetsField].([]any)
-	targets := make([]string, 0, len(values))
-	for _, v := range values {
-		text, isText := v.(string)
-		ok = ok && isText
-		targets = append(targets, text)
-	}
-	with, _ := d.Data[WithField].([]any)
-	for _, v := range with {
-		text, isText := v.(string)
-		something, _ := CutWith(text)
-		ok = ok && isText && something != ""
-		targets = append(targets, something)
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s does not say what is pinned: look at it and delete it", d.Path)
-	}
-	return targets, nil
 }
 
 const (

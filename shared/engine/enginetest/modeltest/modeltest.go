@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // Items is the least number of random things of each kind in a round.
@@ -46,10 +48,8 @@ func Check(t *testing.T, round func(t *rapid.T)) {
 	rapid.Check(t, round)
 }
 
-type missing struct{}
-
 // Missing stands for a field that a document does not have.
-var Missing any = missing{}
+var Missing = enginetest.Missing
 
 // OneOf generates one of some values, which may be [Missing].
 func OneOf(values ...any) *rapid.Generator[any] { return rapid.SampledFrom(values) }

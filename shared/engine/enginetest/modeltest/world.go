@@ -129,18 +129,12 @@ func (w World) Renamed(name func(path string, data map[string]any) string) World
 			continue
 		}
 		delete(renamed.Documents, path)
-		for n := 1; ; n++ { // so that a second document with the same name is a difference
-			unique := fmt.Sprintf("%s (%d)", to, n)
-			if _, taken := renamed.Documents[unique]; !taken {
-				renamed.Documents[unique] = w.Documents[path]
-				break
-			}
-		}
+		renamed.Add(to, w.Documents[path])
 	}
 	return renamed
 }
 
-// Add adds a document whose id is derived, under a name as [World.Renamed] gives it.
+// Add adds a document whose id is derived, under a name as [World.Renamed] gives it. A second one with the same name is a difference.
 func (w World) Add(name string, data map[string]any) {
 	for n := 1; ; n++ {
 		unique := fmt.Sprintf("%s (%d)", name, n)

@@ -133,41 +133,40 @@ func weightOf(first decide.Effect, n int) int64 {
 
 // batchLength returns how many of the first actions are done together, of document deletes at most so many.
 func batchLength(actions []decide.Action, deletes int) int {
-	n := 1
+	most, fits := 1, func(decide.Effect) bool { return false }
 	switch first := actions[0].Effect.(type) {
 	case decide.DeleteDocument:
-		for n < len(actions) && n < deletes {
-			if _, ok := actions[n].Effect.(decide.DeleteDocument); !ok {
-				break
-			}
-			n++
-		}
+		most, fits = deletes, isDeletion
 	case cleanup.DeleteObject:
 		absent := map[documents.Ref]bool{first.Absent: true}
-		for n < len(actions) && n < MaxObjects {
-			next, ok := actions[n].Effect.(cleanup.DeleteObject)
-			if !ok || len(absent) == maxAbsent && !absent[next.Absent] {
-				break
+		most, fits = MaxObjects, func(e decide.Effect) bool {
+			next, ok := e.(cleanup.DeleteObject)
+			if ok = ok && (len(absent) < maxAbsent || absent[next.Absent]); ok {
+				absent[next.Absent] = true
 			}
-			absent[next.Absent] = true
-			n++
+			return ok
 		}
 	case decide.DeleteAccount:
-		for n < len(actions) && n < maxAccounts {
-			if next, ok := actions[n].Effect.(decide.DeleteAccount); !ok || next.Rule != first.Rule {
-				break
-			}
-			n++
+		most, fits = maxAccounts, func(e decide.Effect) bool {
+			next, ok := e.(decide.DeleteAccount)
+			return ok && next.Rule == first.Rule
 		}
 	case decide.Ruled:
-		for n < len(actions) && n < first.Rule.Together() {
-			if next, ok := actions[n].Effect.(decide.Ruled); !ok || next.Rule.Named() != first.Rule.Named() {
-				break
-			}
-			n++
+		most, fits = first.Rule.Together(), func(e decide.Effect) bool {
+			next, ok := e.(decide.Ruled)
+			return ok && next.Rule.Named() == first.Rule.Named()
 		}
 	}
+	n := 1
+	for n < min(len(actions), most) && fits(actions[n].Effect) {
+		n++
+	}
 	return n
+}
+
+func isDeletion(e decide.Effect) bool {
+	_, ok := e.(decide.DeleteDocument)
+	return ok
 }
 
 // applyGuarded is applyBatch; a panic is the failure of the whole batch.

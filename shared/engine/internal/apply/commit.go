@@ -82,7 +82,7 @@ type attempt struct {
 	over    []documents.Ref // what earlier commits left to do, which this one continues
 }
 
-// logged is the result of [run.commitLogged].
+// logged is the result of [Applier.commitLogged].
 type logged struct {
 	attempt int           // that counts: what it was to write is written; from 1
 	at      time.Time     // when

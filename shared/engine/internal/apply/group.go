@@ -78,7 +78,7 @@ func (a *Applier) settle(ctx context.Context, group []*work) {
 	}
 }
 
-// commitSafely is [run.commit]; a panic is an error.
+// commitSafely is [Applier.commit]; a panic is an error.
 func (a *Applier) commitSafely(ctx context.Context, group []*work) (c committed, err error) {
 	defer guard.Recover(&err)
 	return a.commit(ctx, group)
@@ -344,7 +344,7 @@ func (a *Applier) settleMany(ctx context.Context, all []*work) {
 	_ = groups.Wait() // each error is in its work
 }
 
-// settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
+// settleSafely is [Applier.settle]; a panic is the failure of the items, not the process's end.
 func (a *Applier) settleSafely(ctx context.Context, group []*work) {
 	err := guard.Call(func() error {
 		a.settle(ctx, group)

@@ -53,8 +53,8 @@ func (n *naming) names(read func() (func(string) bool, error)) (named func(strin
 func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int64) []error {
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
-	if read := deletions[0].Named; read != nil && err == nil { // a job has one at most
-		named, err = a.naming.names(func() (func(string) bool, error) { return read(ctx, a.Decider.Documents, a.Run) })
+	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
+		named, err = a.naming.names(func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
 	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(deletions))

@@ -95,10 +95,7 @@ type together struct {
 // togetherFrom returns the documents to delete from an index on; none if the action there is another.
 func (a *Applier) togetherFrom(ctx context.Context, actions []decide.Action, begin int) together {
 	until := begin
-	for until < min(begin+maxTogether, len(actions)) {
-		if _, ok := actions[until].Effect.(decide.DeleteDocument); !ok {
-			break
-		}
+	for until < min(begin+maxTogether, len(actions)) && isDeletion(actions[until].Effect) {
 		until++
 	}
 	return together{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}

@@ -43,11 +43,11 @@ func (d *Decider) ReadPins(ctx context.Context) (undo.Pins, error) {
 			return pins, fmt.Errorf("read what is pinned: %w", err)
 		}
 		for _, doc := range page.Documents {
-			targets, err := undo.PinnedTargets(doc)
+			pinned, err := undo.PinnedOf(doc)
 			if err != nil {
 				return pins, err
 			}
-			for _, target := range targets {
+			for _, target := range pinned.All() {
 				pins.Add(target)
 			}
 		}

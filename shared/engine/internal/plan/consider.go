@@ -30,7 +30,7 @@ func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []d
 	for i, d := range found {
 		subjects[i] = cleanup.Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	return rule.LoadAll(ctx, p.decider.Source(), subjects)
+	return rule.LoadAll(ctx, p.ask.Decider.Source(), subjects)
 }
 
 // ConsiderLoaded implements [cleanup.Plan].
@@ -101,7 +101,7 @@ func (p *Planner) ConsiderRefs(ctx context.Context, rule cleanup.AnyRule, refs .
 
 // get reads documents. Those that do not exist have only their path.
 func (p *Planner) get(ctx context.Context, refs ...documents.Ref) ([]documents.Document, error) {
-	found, err := p.decider.Source().Get(ctx, refs)
+	found, err := p.ask.Decider.Source().Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			}
 		}
 	}
-	if p.Report.DryRun && p.listed == nil {
+	if p.Report.DryRun && p.ask.Listed == nil {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
@@ -161,7 +161,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 // versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is
 // known.
 func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (version func(i int) *time.Time, err error) {
-	if !p.version {
+	if !p.ask.Versions {
 		return func(int) *time.Time { return nil }, nil
 	}
 	var unread []documents.Ref
@@ -170,7 +170,7 @@ func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (versi
 			unread = append(unread, d.Ref())
 		}
 	}
-	found, err := p.decider.Source().Get(ctx, unread)
+	found, err := p.ask.Decider.Source().Get(ctx, unread)
 	return func(i int) *time.Time {
 		at := due[i].UpdateTime
 		if at.IsZero() {
@@ -187,7 +187,7 @@ const wholePage = 500
 func (p *Planner) FirstToJudge(ctx context.Context, rule cleanup.AnyRule, q documents.Query, from documents.Cursor, n int) (
 	found []documents.Document, more bool, err error,
 ) {
-	if room := p.Config.Originals - p.originals; rule.DeletesAlone() && p.decider.Saves && room > 0 {
+	if room := p.Config.Originals - p.originals; rule.DeletesAlone() && p.ask.Decider.Saves && room > 0 {
 		n = min(n, wholePage)
 		found, err = p.Documents.FirstWhole(ctx, q, from, n, room)
 	} else {
@@ -222,14 +222,14 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 }
 
 // NoTenants implements [cleanup.Plan].
-func (p *Planner) NoTenants(ctx context.Context) error { return p.decider.NoTenants(ctx) }
+func (p *Planner) NoTenants(ctx context.Context) error { return p.ask.Decider.NoTenants(ctx) }
 
 // ConsiderAccounts implements [cleanup.Plan].
 func (p *Planner) ConsiderAccounts(
 	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
 ) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
-	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
+	decisions, lookups, err := p.ask.Decider.Accounts(ctx, rule, found)
 	if err != nil {
 		return c, err
 	}
@@ -243,7 +243,7 @@ func (p *Planner) ConsiderAccounts(
 		case d.Kind == "":
 			p.Keep(d.Reason, 1)
 			continue
-		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.KeptBy(target) == nil:
+		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.KeptBy(target) == nil:
 			c.Due++
 			c.Left = true
 			continue

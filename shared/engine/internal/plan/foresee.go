@@ -55,7 +55,7 @@ func (p *Planner) foresee(ctx context.Context, actions []decide.Action) error {
 // foreseeAccount is foresee for an account with which items go.
 func (p *Planner) foreseeAccount(ctx context.Context, a *decide.Action) error {
 	effect := a.Effect.(decide.DeleteAccount)
-	if effect.Rule.Next == nil || !p.Report.DryRun || p.listed != nil || p.foreseen >= maxForeseen {
+	if effect.Rule.Next == nil || !p.Report.DryRun || p.ask.Listed != nil || p.foreseen >= maxForeseen {
 		return nil
 	}
 	p.foreseen++
@@ -83,7 +83,7 @@ type foresight struct {
 }
 
 func (p *Planner) foresight(most, looks int) foresight {
-	source := &imagined{Source: p.decider.Source(), written: map[documents.Ref]*documents.Document{}}
+	source := &imagined{Source: p.ask.Decider.Source(), written: map[documents.Ref]*documents.Document{}}
 	return foresight{Planner: p, source: source, most: most, looks: looks}
 }
 
@@ -102,7 +102,7 @@ func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, de
 		if f.more || depth > maxForeseenDepth {
 			break
 		}
-		outcomes, err := f.decider.Decide(ctx, f.source, []*decide.Asked{{Ruled: item, Kind: kind, Foreseen: true}})
+		outcomes, err := f.ask.Decider.Decide(ctx, f.source, []*decide.Asked{{Ruled: item, Kind: kind, Foreseen: true}})
 		if err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 		}
 		return f.writes, f.more, nil // that it is refused is what is foreseen
 	}
-	then, err := p.decider.StillAbsent(ctx, todo.Then)
+	then, err := p.ask.Decider.StillAbsent(ctx, todo.Then)
 	for _, t := range then {
-		if pinned := p.decider.FollowsPinned(t); pinned != nil {
+		if pinned := p.ask.Decider.FollowsPinned(t); pinned != nil {
 			f.add("nothing: " + pinned.Error())
 		} else if err == nil && t.Object.Folder {
 			err = f.folder(ctx, t.Object, todo.At)

@@ -49,7 +49,7 @@ func (p *Planner) CountKept(ctx context.Context, c cleanup.KeptCount) {
 			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
-		if !p.goesOn { // or else an earlier call of the run has counted them
+		if !p.ask.GoesOn { // or else an earlier call of the run has counted them
 			p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
 		}
 		p.keptShare(c, all(n), due(n))

@@ -41,7 +41,7 @@ type Ask struct {
 	Bounds   cleanup.Bounds
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
-	Versions bool // it lists what tells whether something has changed
+	Versions bool // its actions know what tells whether something has changed
 	// Listed is told of each action that a preview would list. Such a preview looks only at what is due by rules: it works out no
 	// writes, and leaves out what interrupted runs have left to do. nil: the preview lists.
 	Listed func(decide.Action)
@@ -62,13 +62,7 @@ type Planner struct {
 	cleanup.Planner // what the job sees
 	*tell.Teller
 	Time
-	decider *decide.Decider
-	limits  Limits
-	goesOn  bool
-	listAll bool
-	version bool // an action must know its target's
-	listed  func(decide.Action)
-	apply   func(context.Context, *Planner) error
+	ask Ask
 
 	begin       string // the checkpoint that the window begins at
 	checkpoints []checkpoint
@@ -89,10 +83,10 @@ type Planner struct {
 
 func (a Ask) planner() *Planner {
 	whole, d := newSection(cleanup.Section{}, 0), a.Decider
+	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
-		Teller: d.Teller, Time: a.Time, decider: d, limits: a.Limits, goesOn: a.GoesOn,
-		listAll: a.ListAll, version: a.Versions || d.Approved != nil, listed: a.Listed, apply: a.Apply,
-		begin: a.From, sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
+		Teller: d.Teller, Time: a.Time, ask: a, begin: a.From,
+		sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
@@ -140,7 +134,7 @@ func (p *Planner) Check(ctx context.Context) error {
 	if err := p.judge(ctx); err != nil {
 		return err
 	}
-	return p.limits.Check(p.Size, nil)
+	return p.ask.Limits.Check(p.Size, nil)
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -191,12 +185,12 @@ func (p *Planner) LookedUp(kind string, asked, missing int) {
 
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
-	return p.propose(ctx, decide.Action{Kind: kind, Target: p.decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
+	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
 }
 
 // propose adds an action to the plan, unless it is not approved, or its target is pinned or something below that is.
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
-	approved := p.decider.Approved
+	approved := p.ask.Decider.Approved
 	if reason, named := approved.Keeps(a); named && reason != "" {
 		approved.Ended(a, reason)
 		p.KeepNamed(ctx, a.Target, reason)
@@ -205,12 +199,12 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 		p.Keep(reason, 1)
 		return nil
 	}
-	if pinned := p.decider.KeptBy(a.Target); pinned != nil {
+	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil {
 		approved.Ended(a, pinned.Reason)
 		p.KeepNamed(ctx, a.Target, pinned.Reason)
 		return nil //nolint:nilerr // what is pinned is kept, and no failure
 	}
-	if err := decide.Proposes(p.decider.Job, a.Effect); err != nil {
+	if err := decide.Proposes(p.ask.Decider.Job, a.Effect); err != nil {
 		approved.Ended(a, "")
 		p.Fail(ctx, a.Target, a.Kind, err)
 		return nil
@@ -225,9 +219,9 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	}
 	p.Size += 1 + a.Also
 	p.section.planned += 1 + a.Also
-	if !p.limits.Lifted && p.Size+p.limits.Done > p.limits.MaxActions {
+	if !p.ask.Limits.Lifted && p.Size+p.ask.Limits.Done > p.ask.Limits.MaxActions {
 		// There is no point in reading on.
-		p.tripped = p.limits.Check(p.Size, nil)
+		p.tripped = p.ask.Limits.Check(p.Size, nil)
 		return p.tripped
 	}
 	if p.Report.DryRun {
@@ -237,12 +231,12 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	if d, ok := a.Effect.(decide.DeleteDocument); ok {
 		p.originals += len(d.Original)
 	}
-	if p.limits.Lifted && len(p.Actions) == window {
+	if p.ask.Limits.Lifted && len(p.Actions) == window {
 		p.awaitCounts()
 		if err := p.judge(ctx); err != nil || len(p.Actions) < window {
 			return err
 		}
-		if err := p.apply(ctx, p); err != nil {
+		if err := p.ask.Apply(ctx, p); err != nil {
 			return err
 		}
 		clear(p.Actions) // they hold documents
@@ -254,9 +248,9 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 
 // First implements [cleanup.Plan].
 func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
-	found, err := p.Documents.First(ctx, q, "", n+p.decider.Pins.In(q.Collection))
+	found, err := p.Documents.First(ctx, q, "", n+p.ask.Decider.Pins.In(q.Collection))
 	for i, d := range found {
-		if p.decider.KeptBy(d.Path) != nil {
+		if p.ask.Decider.KeptBy(d.Path) != nil {
 			continue
 		}
 		if n--; n < 0 {
@@ -269,14 +263,14 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
 	shown := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More}
-	if p.version {
+	if p.ask.Versions {
 		shown.Version = decide.VersionOf(a.Effect)
 	}
 	switch {
-	case p.listed != nil:
-		p.listed(a)
+	case p.ask.Listed != nil:
+		p.ask.Listed(a)
 		return
-	case !p.listAll:
+	case !p.ask.ListAll:
 		p.Report.List(shown)
 		return
 	}

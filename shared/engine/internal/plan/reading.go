@@ -28,13 +28,13 @@ func (p *Planner) read(ctx context.Context) *reading {
 		return nil
 	})
 	b.left = p.readTodos(ctx)
-	b.pins = flow.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return p.decider.ReadPins(ctx) })
+	b.pins = flow.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return p.ask.Decider.ReadPins(ctx) })
 	return b
 }
 
 // readJob begins to read what the job plans by, or what a worker's task is about.
 func (p *Planner) readJob(ctx context.Context) cleanup.Reading {
-	j := p.decider.Job
+	j := p.ask.Decider.Job
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
@@ -62,7 +62,7 @@ func (b *reading) plan() error {
 		return b.failed
 	}
 	err := b.pins.Each(func(_ struct{}, pins undo.Pins) error {
-		b.planner.decider.Pins = pins
+		b.planner.ask.Decider.Pins = pins
 		return nil
 	})
 	if err != nil {

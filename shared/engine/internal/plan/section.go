@@ -95,13 +95,13 @@ func (p *Planner) Section(ctx context.Context, s cleanup.Section) error {
 func (p *Planner) Share(what string, looked, due, percent int) {
 	s := p.section.shares[what]
 	s.all, s.due = s.all+looked, s.due+due
-	s.percent, s.ofRule = cmp.Or(percent, p.limits.MaxDuePercent), percent != 0
+	s.percent, s.ofRule = cmp.Or(percent, p.ask.Limits.MaxDuePercent), percent != 0
 	p.section.shares[what] = s
 }
 
 // DueBecause implements [cleanup.Plan].
 func (p *Planner) DueBecause(missing documents.Ref) {
-	if !p.limits.Lifted {
+	if !p.ask.Limits.Lifted {
 		p.section.because[missing]++
 	}
 }
@@ -123,7 +123,7 @@ func (p *Planner) Uploaded(owner documents.Ref, at time.Time, exists bool) {
 		u = &uploads{}
 		p.section.uploads[owner.Collection] = u
 	}
-	u.add(p.limits.MinLookups, upload{owner.ID, at, exists})
+	u.add(p.ask.Limits.MinLookups, upload{owner.ID, at, exists})
 }
 
 // Unknown implements [cleanup.Plan].
@@ -217,7 +217,7 @@ func (p *Planner) drop(s *section) {
 
 // trips returns which safety limits a section trips.
 func (p *Planner) trips(ctx context.Context, s *section) (tripped []string, err error) {
-	limits := p.limits
+	limits := p.ask.Limits
 	if s.unknown != nil && !limits.Lifted {
 		return nil, s.unknown
 	}
@@ -271,7 +271,7 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []string, err 
 // unwritten reports whether nobody ever wrote a field whose absence makes items due: none of those that were looked at has
 // it, and, in a collection, no other document either.
 func (p *Planner) unwritten(ctx context.Context, s *section, f fieldSeen) (bool, error) {
-	if s.planned == 0 || f.written > 0 || f.looked < p.limits.MinLookups || p.limits.lifts(LiftUnwritten, f.name()) {
+	if s.planned == 0 || f.written > 0 || f.looked < p.ask.Limits.MinLookups || p.ask.Limits.lifts(LiftUnwritten, f.name()) {
 		return false, nil
 	}
 	if f.Group { // an index of the field alone spans no group
@@ -334,7 +334,7 @@ func (p *Planner) oneOwner(missing documents.Ref, n int) string {
 	return fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most %d may be because of one id: "+
 		"perhaps the application writes that id where it means none. Look at the plan (firesweep plan %s --force), "+
 		"then raise MAX_PER_OWNER (Terraform: safety_limits.max_per_owner) or %s",
-		n, missing.Path(), p.limits.MaxPerOwner, p.Job, forced)
+		n, missing.Path(), p.ask.Limits.MaxPerOwner, p.Job, forced)
 }
 
 // keptShare holds what is due of a collection against the safety limit on its share.

@@ -17,14 +17,14 @@ import (
 // readTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
 // its own task's alone, for others of its kind may be running.
 func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
-	j := p.decider.Job
+	j := p.ask.Decider.Job
 	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
-	if p.listed != nil || j.Task == nil && !leaves {
+	if p.ask.Listed != nil || j.Task == nil && !leaves {
 		return cleanup.Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
 	}
 	todos := flow.Begin(ctx, 1,
 		func(ctx context.Context) iter.Seq2[documents.Page, error] {
-			return p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.decider.TaskID()), "")
+			return p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.ask.Decider.TaskID()), "")
 		},
 		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
 	return cleanup.Reading{Stop: todos.Stop, Plan: func() error {
@@ -42,7 +42,7 @@ func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
 // planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
 // action. Items that it continues are not proposed again.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
-	todo, err := p.decider.ReadTodo(d)
+	todo, err := p.ask.Decider.ReadTodo(d)
 	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
 	if part := p.Report.Part; part != nil && todo.Shard%part.Shards != part.Number {
 		return nil
@@ -86,7 +86,7 @@ func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, er
 					n++
 				}
 			}
-			if !p.limits.Lifted && p.Size+n > p.limits.MaxActions {
+			if !p.ask.Limits.Lifted && p.Size+n > p.ask.Limits.MaxActions {
 				break
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -16,12 +17,12 @@ const maxAccounts = 1000
 
 // accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
 func (u *undoing) accounts(ctx context.Context, all []undo.Account) error {
-	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(accountTarget(a.UID)) })
+	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(decide.AccountTarget(a.UID)) })
 	known := make([]accounts.Account, len(all))
 	for i, a := range all {
 		var err error
 		if known[i], err = accounts.Parse(a.Data); err != nil {
-			return fmt.Errorf("%s: its record in the undo log is unusable: %w", accountTarget(a.UID), err)
+			return fmt.Errorf("%s: its record in the undo log is unusable: %w", decide.AccountTarget(a.UID), err)
 		}
 	}
 	for chunk := range slices.Chunk(known, maxAccounts) {
@@ -61,7 +62,7 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 	outcomes := map[string]Outcome{}
 	if u.Accounts == nil {
 		for _, a := range all {
-			outcomes[a.UID] = Outcome{Target: accountTarget(a.UID), Step: undo.Conflict, Why: "no access to Authentication"}
+			outcomes[a.UID] = Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Conflict, Why: "no access to Authentication"}
 		}
 		return outcomes, nil
 	}
@@ -71,7 +72,7 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 	}
 	found, err := u.Accounts.Get(ctx, uids)
 	if err != nil {
-		return nil, fmt.Errorf("look for %s and %d more: %w", accountTarget(uids[0]), len(uids)-1, err)
+		return nil, fmt.Errorf("look for %s and %d more: %w", decide.AccountTarget(uids[0]), len(uids)-1, err)
 	}
 	live := map[string]int64{} // when it was created
 	for _, a := range found {
@@ -79,7 +80,7 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 	}
 	var gone []accounts.Account
 	for _, a := range all {
-		o := Outcome{Target: accountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
+		o := Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
 		switch now, found := live[a.UID]; {
 		case found && now == a.Created: // it was never deleted, or is back
 			o.Step, o.Note = undo.Nothing, ""
@@ -110,11 +111,11 @@ func (u *undoing) taken(a accounts.Account, owners map[identifier][]string) stri
 	for _, id := range all {
 		for _, owner := range owners[id] {
 			if owner != a.UID {
-				return fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, accountTarget(owner))
+				return fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, decide.AccountTarget(owner))
 			}
 		}
 		if other := u.claimed[id]; other != "" && other != a.UID {
-			return fmt.Sprintf("%s comes back with the same %s", accountTarget(other), id.what)
+			return fmt.Sprintf("%s comes back with the same %s", decide.AccountTarget(other), id.what)
 		}
 	}
 	for _, id := range all {
@@ -239,5 +240,3 @@ func (u *undoing) owners(ctx context.Context, all []accounts.Account) (map[ident
 	}
 	return owners, nil
 }
-
-func accountTarget(uid string) string { return "account " + uid }

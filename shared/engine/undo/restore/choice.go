@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -67,7 +68,7 @@ func (u *undoing) targetOf(r undo.Record) string {
 	case r.Object != nil && u.Bucket != nil:
 		return u.objectTarget(r.Object.Name)
 	case r.Account != nil:
-		return accountTarget(r.Account.UID)
+		return decide.AccountTarget(r.Account.UID)
 	case r.Stayed != "" && strings.HasPrefix(r.Stayed, undo.StayedObject) && u.Bucket != nil:
 		return u.objectTarget(strings.TrimPrefix(r.Stayed, undo.StayedObject))
 	}
@@ -81,7 +82,7 @@ func (u *undoing) chosen(target string) bool {
 
 // meant reports whether [Where] means a target.
 func (u *undoing) meant(target string) bool {
-	if uid, isAccount := strings.CutPrefix(target, accountTarget("")); isAccount {
+	if uid, isAccount := strings.CutPrefix(target, decide.AccountTarget("")); isAccount {
 		return u.ids[uid]
 	}
 	if _, isObject := strings.CutPrefix(target, "gs://"); isObject {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -86,7 +87,7 @@ func mentions(text, name string) bool {
 // belongs reports whether a target is below an item, or named after it.
 func belongs(target, item string) bool {
 	id := item[strings.LastIndexByte(item, '/')+1:]
-	return strings.HasPrefix(target, item+"/") || target == accountTarget(id) || slices.Contains(strings.Split(target, "/"), id)
+	return strings.HasPrefix(target, item+"/") || target == decide.AccountTarget(id) || slices.Contains(strings.Split(target, "/"), id)
 }
 
 // pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -31,7 +32,7 @@ func (u *undoing) within(records []undo.Record) []undo.Record {
 		case r.Write != nil:
 			u.refused[r.Write.Path] = true
 		case r.Account != nil:
-			u.refused[accountTarget(r.Account.UID)] = true
+			u.refused[decide.AccountTarget(r.Account.UID)] = true
 		case r.Object != nil && u.Bucket != nil:
 			u.refused[u.objectTarget(r.Object.Name)] = true
 		case r.Object != nil:

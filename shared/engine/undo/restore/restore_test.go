@@ -293,11 +293,11 @@ func wantPinned(t *testing.T, w world, want ...string) {
 	t.Helper()
 	var got []string
 	for _, d := range w.Documents(t, undo.PinnedIn) {
-		targets, err := undo.PinnedTargets(documents.Document{Path: "pinned", Data: d})
+		pinned, err := undo.PinnedOf(documents.Document{Path: "pinned", Data: d})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, targets...)
+		got = append(got, pinned.All()...)
 	}
 	slices.Sort(want)
 	slices.Sort(got)

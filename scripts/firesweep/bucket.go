@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// bucketSuffixes follow the project's id in the name of its default bucket, which Firebase gives to nobody else: today's, and that
+// of buckets from before October 2024.
+var bucketSuffixes = []string{".firebasestorage.app", ".appspot.com"}
+
+// lookForBucket is how long the look for the default bucket may take.
+const lookForBucket = 30 * time.Second
+
+// chooseBucket makes the project's default bucket the environment's, where nothing says which one: the one that is there, or of
+// both the one that holds anything. It lists one object of each.
+func (a *app) chooseBucket(project string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookForBucket)
+	defer cancel()
+	var names, there, filled []string
+	for _, suffix := range bucketSuffixes {
+		name := project + suffix
+		holds, err := a.holdsObjects(ctx, name)
+		if names = append(names, name); errors.Is(err, storage.ErrBucketNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if there = append(there, name); holds {
+			filled = append(filled, name)
+		}
+	}
+	if len(filled) > 0 {
+		there = filled
+	}
+	switch {
+	case len(there) == 0:
+		return wrongUse("there is no bucket %s: set STORAGE_BUCKET to the project's bucket", strings.Join(names, " or "))
+	case len(filled) > 1:
+		return wrongUse("the project has the buckets %s: set STORAGE_BUCKET to one of them", strings.Join(filled, " and "))
+	}
+	a.setenv("STORAGE_BUCKET", there[0])
+	fmt.Fprintf(a.errs, "firesweep: the bucket is %s, because STORAGE_BUCKET is not set\n", there[0])
+	return nil
+}
+
+// holdsObjects reports whether a bucket holds any object. The error is [storage.ErrBucketNotExist] if there is none of this name.
+func (a *app) holdsObjects(ctx context.Context, name string) (holds bool, err error) {
+	cfg, err := config.Load(config.Previewing(func(variable string) string {
+		if variable == "STORAGE_BUCKET" {
+			return name
+		}
+		return a.getenv(variable)
+	}), nil, config.Firestore, config.Storage)
+	if err != nil {
+		return false, usageError{err}
+	}
+	bucket, err := objects.Open(ctx, objects.Bucket{Name: name, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, bucket.Close()) }()
+	all := bucket.Handle().Objects(ctx, nil)
+	all.PageInfo().MaxSize = 1
+	_, err = all.Next()
+	switch {
+	case errors.Is(err, iterator.Done):
+		return false, nil
+	case errors.Is(err, storage.ErrBucketNotExist):
+		return false, storage.ErrBucketNotExist
+	case err != nil:
+		return false, fmt.Errorf("look for the project's bucket: %w; set STORAGE_BUCKET", err)
+	}
+	return true, nil
+}
