@@ -163,7 +163,7 @@ func compared(operator string, value, want any) string {
 	if !same {
 		return odd
 	}
-	order := 0
+	var order int
 	if kindOf(value) == "text" {
 		order = strings.Compare(value.(string), want.(string))
 	} else {
