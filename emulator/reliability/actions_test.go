@@ -262,7 +262,7 @@ func comeBack(r rule.Rule) (all []action) {
 		},
 	})
 	for _, u := range r.Related()[:min(1, len(r.Related()))] {
-		refs, _ := rule.Item{ID: second}.Fill(u.Document)
+		refs, _ := rule.Item{ID: second, Bound: map[string]string{"uid": second}}.Fill(u.Document)
 		keeper := refs[0]
 		all = append(all, action{
 			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
