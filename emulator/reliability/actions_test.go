@@ -250,8 +250,9 @@ func actionsOf(job string) []action {
 func comeBack(r rule.Rule) (all []action) {
 	s := sampledata.Declared(r, now)
 	first, second := *s.Accounts[0].As, s.Accounts[1].UID
+	documents, files := along(s, first.UID)
 	all = append(all, action{
-		name: "the user signs in", accounts: []string{first.UID}, late: late{"account " + first.UID, "GetUsers", first.UID},
+		name: "the user signs in", accounts: []string{first.UID}, kept: documents, objects: files, late: late{"account " + first.UID, "GetUsers", first.UID},
 		do: func(ctx context.Context, w *world) error {
 			if _, err := w.content.Auth.GetUser(ctx, first.UID); auth.IsUserNotFound(err) {
 				return fmt.Errorf("sign in: %w", errRefused)
@@ -264,24 +265,47 @@ func comeBack(r rule.Rule) (all []action) {
 	for _, u := range r.Related()[:min(1, len(r.Related()))] {
 		refs, _ := rule.Item{ID: second, Bound: map[string]string{"uid": second}}.Fill(u.Document)
 		keeper := refs[0]
+		documents, files := along(s, second)
 		all = append(all, action{
 			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
-			kept: []string{keeper.Path()}, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery",
+			kept: append(documents, keeper.Path()), objects: files, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery",
 				keeper.Collection},
 		})
 	}
 	return all
 }
 
+// along returns what goes along with an account.
+func along(s sampledata.Sample, uid string) (documents, files []string) {
+	for _, d := range s.Documents {
+		if strings.Contains(d.Path+"/", "/"+uid+"/") {
+			documents = append(documents, d.Path)
+		}
+	}
+	for _, o := range s.Objects {
+		if !o.Kept && strings.Contains(o.Name, uid) {
+			files = append(files, o.Name)
+		}
+	}
+	return documents, files
+}
+
 func takenUp(r rule.Rule) action {
 	s := sampledata.Declared(r, now)
 	if r.Objects != "" {
 		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
-		owner := r.Gone[0].Place().Collection + "/" + sampledata.Gone
+		gone := r.Gone[0]
+		owner := gone.Place().Collection + "/" + sampledata.Gone
+		if gone.Field != "" {
+			return action{
+				name: "a document names the object", do: create(owner, map[string]any{gone.Field: object.Name}), kept: []string{owner},
+				objects: []string{object.Name}, late: late{"object " + object.Name, "RunQuery", gone.Place().Collection},
+			}
+		}
 		return action{
 			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{
 				object.Name},
-			late: lateObject(object.Name, r.Gone[0].Place().Collection),
+			late: lateObject(object.Name, gone.Place().Collection),
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {

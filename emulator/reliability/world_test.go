@@ -87,8 +87,7 @@ func declaredBy(name string, r rule.Rule) subject {
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
 	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
-	"cleanupOrphanedAvatars",
-	"cleanupAnonymousAccounts",
+	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
 }
 
 // examples returns their entries.

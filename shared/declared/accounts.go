@@ -96,11 +96,12 @@ func (c accountsOf) accountRule() *cleanup.AccountRule {
 // left is a document that goes along with an account.
 type left struct {
 	cleanup.Subject
-	account bool // it exists
+	account bool   // it exists
+	kept    string // what keeps it; empty: nothing does
 }
 
 // along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
-// is gone.
+// is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
 	for _, w := range c.With {
 		of := rule.Rule{Collection: w.Place().Collection, With: w.With}
@@ -108,18 +109,35 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 			Name: "document of " + of.Collection,
 			Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]left, error) {
 				uids, states := make([]string, len(subjects)), make([]left, len(subjects))
+				var keepers []documents.Ref
 				for i, s := range subjects {
 					uids[i] = s.ID()
+					for _, related := range c.Related() {
+						keeper, _ := documentOf(related, s.ID())
+						keepers = append(keepers, keeper)
+					}
+				}
+				there, err := src.Get(ctx, keepers)
+				if err != nil {
+					return nil, err
 				}
 				exist, err := src.Accounts(ctx, uids)
 				for i, s := range subjects {
-					states[i] = left{s, exist[uids[i]]}
+					states[i] = left{Subject: s, account: exist[uids[i]]}
+					for _, related := range c.Related() {
+						if keeper, _ := documentOf(related, s.ID()); there[keeper].Path != "" {
+							states[i].kept = related.Exists()
+						}
+					}
 				}
 				return states, err
 			},
 			Judge: func(l left, _ cleanup.Run) cleanup.Decision {
-				if l.account || !l.Found {
+				switch {
+				case l.account || !l.Found:
 					return cleanup.Decision{}
+				case l.kept != "":
+					return cleanup.Keep(l.kept)
 				}
 				return cleanup.Do("delete document", "its account is deleted")
 			},
