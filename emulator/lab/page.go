@@ -27,7 +27,6 @@ func (all results) write(docs string) error {
 	all.writeJobs(&b)
 	all.writeLarge(&b)
 	all.writeReports(&b)
-	all.writeNothing(&b)
 	all.writeNames(&b)
 	all.Shards.write(&b)
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
@@ -169,16 +168,6 @@ func (all results) writeReports(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
 			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done),
 			r.Memory>>20)
-	}
-}
-
-func (all results) writeNothing(b *strings.Builder) {
-	b.WriteString(nothingHead)
-	for _, r := range all.Runs {
-		if u := r.Usage; r.Items == 0 {
-			fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d |\n", r.Job, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
-				u.FirestoreReads, u.FirestoreWrites)
-		}
 	}
 }
 

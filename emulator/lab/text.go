@@ -76,15 +76,6 @@ algorithm:
 |---|--:|--:|--:|--:|--:|--:|
 `
 
-const nothingHead = `
-## Nothing to do
-
-A run on a project without data, over answers after 40ms: the least that a run costs.
-
-| job | time | round trips | requests | reads | writes |
-|---|--:|--:|--:|--:|--:|
-`
-
 // zeros are counts of nothing in JSON.
 var zeros = regexp.MustCompile(`"\w+":0,|,"\w+":0\b`)
 
