@@ -106,7 +106,8 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 func isLate(line string, all []string, s subject, calls []Call, at int) bool {
 	for _, a := range actionsOf(s.name) {
 		gone := a.late.gone + " should be there and is gone"
-		if a.late.gone == "" || line != gone && !(slices.Contains(all, gone) && a.goesAlong(line)) {
+		late := line == gone || slices.Contains(all, gone) && a.goesAlong(line)
+		if a.late.gone == "" || !late {
 			continue
 		}
 		last := 0

@@ -50,7 +50,7 @@ type Plan interface {
 		ctx context.Context, rule AnyRule, found []documents.Document, loaded Loaded, then func(documents.Document) error) error
 	// ConsiderAccounts judges accounts and proposes those that are due, as far as the rule's limit allows.
 	ConsiderAccounts(ctx context.Context, rule *AccountRule, found []accounts.Account) (Considered, error)
-	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found, so they would count
+	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
 	// as gone.
 	NoTenants(ctx context.Context) error
 	// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. The rule judges
