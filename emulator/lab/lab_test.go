@@ -318,7 +318,6 @@ func TestPage(t *testing.T) {
 			"| `cleanupOrphanedMedia` | missing | 50,000 objects | 1.0 s | 2.0 s | 2.00 | 4.5 s | ≈ 17 min |",
 			"| live | 10,000,000 | 40ms | 2.0 s |  | 5,000,000 | 0 | 2,000,000 |", "| the job | 10ms | 2.0 s | 0 | 4,000 | 2.00 | 50 MiB |",
 			"| unicode | `posts/垲娽姝/彃宯.jpg` | 6.0 s | 1.50 | 2.00 | 6.0 s | 1.50 | 2.00 |",
-			"| `job of reports` | 2.0 s | 0 | 0 | 0 | 0 |", "the longest shard: 35.0 s. The largest shard has 1.00\ntimes an equal part.",
 			"split in 2 min, and the longest shard would take 5 min,\nin 2 runs of 285.0 s",
 		},
 		"performance/live.svg": {">1,000,000</text>"}, "performance/names.svg": {">unicode</text>"},
