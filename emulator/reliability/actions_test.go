@@ -275,15 +275,16 @@ func comeBack(r rule.Rule) (all []action) {
 	return all
 }
 
-// along returns what goes along with an account.
-func along(s sampledata.Sample, uid string) (documents, files []string) {
+// along returns what goes along with a document or an account of this id.
+func along(s sampledata.Sample, id string) (documents, files []string) {
 	for _, d := range s.Documents {
-		if strings.Contains(d.Path+"/", "/"+uid+"/") {
+		// of the archive as well, where they are not then
+		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) {
 			documents = append(documents, d.Path)
 		}
 	}
 	for _, o := range s.Objects {
-		if !o.Kept && strings.Contains(o.Name, uid) {
+		if !o.Kept && strings.Contains(o.Name, id) {
 			files = append(files, o.Name)
 		}
 	}
@@ -313,17 +314,7 @@ func takenUp(r rule.Rule) action {
 	})]
 	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
 	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age[0].Field: during})}
-	for _, d := range s.Documents {
-		// of the archive as well, where they are not then
-		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) {
-			a.kept = append(a.kept, d.Path)
-		}
-	}
-	for _, o := range s.Objects {
-		if !o.Kept && strings.Contains(o.Name, id) {
-			a.objects = append(a.objects, o.Name)
-		}
-	}
+	a.kept, a.objects = along(s, id)
 	for _, account := range s.Accounts {
 		if account.UID == id {
 			a.accounts = append(a.accounts, id)

@@ -161,7 +161,7 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 		uses = append(uses, config.Auth)
 	}
 	if a.getenv("STORAGE_BUCKET") == "" && slices.Contains(uses, config.Storage) && a.chooseBucket(project) != nil {
-		a.setenv("STORAGE_BUCKET", project+bucketSuffixes[0]) // why it cannot be looked at is among what is unseen
+		a.setenv("STORAGE_BUCKET", project+bucketSuffixes[0]) // the question names it, and if it is not there, that is among what is unseen
 	}
 	cfg, err = config.Load(config.Previewing(a.getenv), nil, uses...)
 	if err != nil {

@@ -28,12 +28,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	}
 	err := c.pages(ctx, p, func(page int, found cleanup.Considered) error {
 		all, due = all+page, due+found.Due
-		for collection, l := range found.Lookups {
-			if l.Asked > 0 {
-				keepers.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
-			}
-		}
-		return keepers.report(ctx, p)
+		return keepers.considered(ctx, p, found)
 	})
 	if err != nil && !errors.Is(err, cleanup.ErrOutOfTime) {
 		return err
@@ -72,7 +67,7 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 }
 
 func (c accountsOf) accountRule() *cleanup.AccountRule {
-	r := &cleanup.AccountRule{Limit: c.Limit,
+	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(),
 		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return c.judge(a, run.Now) }}
 	if along := c.along(); len(along) > 0 {
 		r.Next = func(uid string) (items []cleanup.Item) {
@@ -83,14 +78,19 @@ func (c accountsOf) accountRule() *cleanup.AccountRule {
 			return items
 		}
 	}
+	return r
+}
+
+// keepers are the documents that keep an account.
+func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	for _, related := range c.Related() {
 		of, _ := documentOf(related, "x")
-		r.Keepers = append(r.Keepers, cleanup.Keeper{Collection: of.Collection, Reason: related.Exists(), ID: func(uid string) string {
+		all = append(all, cleanup.Keeper{Collection: of.Collection, Reason: related.Exists(), ID: func(uid string) string {
 			ref, _ := documentOf(related, uid)
 			return ref.ID
 		}})
 	}
-	return r
+	return all
 }
 
 // left is a document that goes along with an account.
@@ -103,30 +103,30 @@ type left struct {
 // along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
+	keepers := c.keepers()
 	for _, w := range c.With {
 		of := rule.Rule{Collection: w.Place().Collection, With: w.With}
 		all = append(all, cascade.Rule(cleanup.Rule[left]{
 			Name: "document of " + of.Collection,
 			Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]left, error) {
 				uids, states := make([]string, len(subjects)), make([]left, len(subjects))
-				var keepers []documents.Ref
+				var refs []documents.Ref
 				for i, s := range subjects {
 					uids[i] = s.ID()
-					for _, related := range c.Related() {
-						keeper, _ := documentOf(related, s.ID())
-						keepers = append(keepers, keeper)
+					for _, k := range keepers {
+						refs = append(refs, documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())})
 					}
 				}
-				there, err := src.Get(ctx, keepers)
+				there, err := src.Get(ctx, refs)
 				if err != nil {
 					return nil, err
 				}
 				exist, err := src.Accounts(ctx, uids)
 				for i, s := range subjects {
 					states[i] = left{Subject: s, account: exist[uids[i]]}
-					for _, related := range c.Related() {
-						if keeper, _ := documentOf(related, s.ID()); there[keeper].Path != "" {
-							states[i].kept = related.Exists()
+					for _, k := range keepers {
+						if _, kept := there[documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())}]; kept {
+							states[i].kept = k.Reason
 						}
 					}
 				}

@@ -60,13 +60,7 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	if err != nil {
 		return err
 	}
-	looked := &keepers{}
-	for collection, l := range considered.Lookups {
-		if l.Asked > 0 {
-			looked.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
-		}
-	}
-	return looked.report(ctx, p)
+	return new(keepers).considered(ctx, p, considered)
 }
 
 // find returns the user's account, if there is one. If not, it must not be a tenant's, of which nothing would tell.

@@ -47,8 +47,8 @@ func doubtful(format string, args ...any) error {
 	return &cleanup.LimitError{Tripped: []string{"references: " + fmt.Sprintf(format, args...)}}
 }
 
-// names reads every document that may name an object. Whatever is doubtful is an error, so that
-// nothing is deleted: a value that names no object of the bucket, a field in which no document names one of the folder.
+// names reads every document that may name an object. Whatever is doubtful is an error, so that nothing is deleted: a value that
+// names no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
 	read, folder := 0, objects.Folders{rule.Folder(c.Objects)}

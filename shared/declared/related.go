@@ -164,6 +164,16 @@ func (k *keepers) lookedUp(r rule.Relation, found, gone bool) {
 	k.gone[in] = l
 }
 
+// considered reports what was looked for to keep accounts.
+func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
+	for collection, l := range found.Lookups {
+		if l.Asked > 0 {
+			k.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
+		}
+	}
+	return k.report(ctx, p)
+}
+
 // report reports each empty collection in which something was looked for to the safety limit on empty collections, and how
 // often what must be gone is gone to that on missing ids. That costs one read for each collection in which nothing was found.
 func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
