@@ -102,7 +102,7 @@ type Change struct {
 	Before []tasks.Task
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
-	// Then is done after the commit, at least once: a Todo remembers it.
+	// Then is done after the commit, at least once: a Todo remembers it, unless it is [Recorded].
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
@@ -143,8 +143,8 @@ type FollowUp struct {
 	// Absent is the item, which the commit deletes or an earlier one deleted. If it exists again when a later run finishes an
 	// interrupted one, the follow-up is left out.
 	Absent documents.Ref
-	// Recorded, if set, says that documents of the application also record the follow-up, so that a later run finds it through
-	// them. No Todo remembers it.
+	// Recorded, if set, says that documents of the application record the follow-up: what the job's plan finds by them does it in
+	// a later run, and no Todo remembers it.
 	Recorded *Recorded
 }
 

@@ -1,12 +1,13 @@
 // Package runlog writes and reads what the commits of a run leave, which are two kinds of documents:
 //
 //   - Done, cleanupRuns/{run}/cleanupUndo/{n}-{part}: what was done. It holds whole documents as they were before, for
-//     undoing and showing, tells which attempt of a commit took effect whose answer was lost, and expires.
+//     undoing and showing, and expires.
 //   - [Todo], cleanupJobs/{job}/cleanupTodo/{run}-{n}: what is still to be done. It exists as long as that is so, and never
 //     expires.
 //
-// A commit writes both itself, so they exist exactly if it took effect. What is deleted without a transaction is written
-// down before ([Log.Ahead]).
+// A commit writes both itself, so they exist exactly if it took effect; if its answer was lost, they name the attempt that did
+// ([Entry.Took]). What is deleted without a commit is in a Done from before that ([Log.Ahead]), which may tell of what is still
+// there.
 package runlog
 
 import (

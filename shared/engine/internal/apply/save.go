@@ -16,8 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// What a run deletes or changes is saved for undo, in its log. A commit writes its own records, so they exist exactly if it took
-// effect. What is deleted without a transaction is saved before, and whoever takes it back looks whether it was deleted.
+// What a run deletes or changes is saved for undo, in its log. A commit writes its own records ([Applier.recordsOf]). What is
+// deleted without one is saved ahead ([Applier.saveForUndo]), and whoever takes it back looks whether it was deleted.
 
 // recordsOf returns what is saved for undo of a commit: its items, the documents that its writes delete or change, as they were,
 // and the objects that follow. It reads the documents that nobody has read yet.
