@@ -31,27 +31,6 @@ func upstream(t *testing.T) []manifest.Entry {
 	return entries
 }
 
-// TestTableOfJobsAgreesWithManifest compares the table of docs/jobs.md, row by row. Every function, worker or job, is named.
-func TestTableOfJobsAgreesWithManifest(t *testing.T) {
-	page := read(t, "../docs/jobs.md")
-	var got, want []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(
-		section(t, page, "## All jobs"), -1) {
-		got = append(got, m[1]+": "+m[2])
-	}
-	for _, e := range upstream(t) {
-		if e.Trigger == manifest.Schedule {
-			want = append(want, e.Name+": "+e.When())
-		}
-		if !strings.Contains(page, "`"+e.Name+"`") {
-			t.Errorf("docs/jobs.md does not name %s", e.Name)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/jobs.md, All jobs (-manifest.json +page):\n%s", diff)
-	}
-}
-
 // TestListOfFunctionsAgreesWithManifest compares functions/README.md: each job with its schedule, and a link to its section of
 // docs/jobs.md and to its rules, which are there.
 func TestListOfFunctionsAgreesWithManifest(t *testing.T) {

@@ -82,7 +82,7 @@ const (
 )
 
 // ages are the ages that are compared, in days.
-var ages = []int{7, 14, 30, 45, 60, 90, 120, 180, 365}
+var ages = []int{7, 30, 60, 90, 180, 365}
 
 // kinds are what the application keeps. The numbers are assumed: half of the gaps are shorter than the median, and with a sigma
 // of 1.5 one of seven is more than four times as long.
