@@ -14,7 +14,7 @@ type measured struct {
 	about    string // what there is and what of it is due
 	items    string // what is counted
 	world    func(n int, now time.Time) *standin.World
-	original original                  // nil: it is measured with another case of the job
+	original func(n int) int           // how many requests the original's algorithm sends; nil: another case of the job says it
 	due      func(n int) int           // how many actions n items lead to
 	bears    float64                   // lookups a second that Firestore bears at first; 0: all that come
 	least    func(n int) time.Duration // what Google's quotas leave for n items; nil: they do not matter
@@ -25,7 +25,6 @@ type measured struct {
 	more     []int                     // items that it is measured with besides
 	most     int                       // items that it is measured with over the long link only; 0: no more
 	also     time.Duration             // a shorter link over which the usual items are measured besides; 0: none
-	bulk     bool                      // the original's algorithm is quick, so it is measured with the usual number of items
 	task     func(i, n int) string     // of a worker: the body of its i-th task
 	atOne    int                       // of a worker: tasks under way at once, as its queue has it
 }
@@ -69,9 +68,11 @@ var cases = []measured{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post; every eleventh post does not exist, so its objects are deleted. 1,100,000 objects " +
 			"make 100,000 actions, as many as MAX_ACTIONS allows.",
-		world: func(n int, _ time.Time) *standin.World { return media(n, 11) }, original: originalMedia,
-		due:   func(n int) int { return objectsAPost * (n / objectsAPost / 11) },
-		least: atRate(1./11, deletesOfAll), quota: "1,000 deletions of objects a second", usual: 50_000, most: 1_100_000,
+		world: func(n int, _ time.Time) *standin.World { return media(n, 11) },
+		// A page of the listing counts as three, and each object's post is asked for.
+		original: func(n int) int { return 3*every(n, 1000, 0) + n + objectsAPost*(n/objectsAPost/11) },
+		due:      func(n int) int { return objectsAPost * (n / objectsAPost / 11) },
+		least:    atRate(1./11, deletesOfAll), quota: "1,000 deletions of objects a second", usual: 50_000, most: 1_100_000,
 	},
 	{
 		name: "circleposts", job: "cleanupOrphanedMedia", items: "posts",
@@ -84,8 +85,10 @@ var cases = []measured{
 		name: "inquiries", job: "cleanupResolvedInquiries", items: "inquiries",
 		about: "Inquiries with five messages and an image each. Half are resolved; a tenth is to be archived and deleted, and " +
 			"the users of another tenth are to be told.",
-		world: inquiries, original: originalInquiries, due: func(n int) int { return 2 * (n / 10) },
-		least: atRate(0.1*7+0.1*2, writesOfAll), usual: 2000,
+		world: inquiries, due: func(n int) int { return 2 * (n / 10) },
+		// One query; of an inquiry: its messages, the copy, the image, five messages and itself; or a notification.
+		original: func(n int) int { return 1 + (9+1)*(n/10) },
+		least:    atRate(0.1*7+0.1*2, writesOfAll), usual: 2000,
 	},
 	{
 		name: "inuse", job: "checkGhostCircles", items: "circles",
@@ -97,44 +100,53 @@ var cases = []measured{
 		about: "Circles with three posts each, a comment, a reaction and an image to each. One of twenty is a ghost whose " +
 			"owner is to be warned, another of twenty was warned and is deleted with its posts and images; the others are " +
 			"in use.",
-		world: circles, original: originalCircles, due: func(n int) int { return every(n, 20, 0) + every(n, 20, 1) },
-		least: atRate(0.05*2+0.05*12, writesOfAll), usual: 5000,
+		world: circles, due: func(n int) int { return every(n, 20, 0) + every(n, 20, 1) },
+		// One query; a warning and its mark; or a circle, its icon, the listing that finds it, the query for its posts, and of each
+		// post two queries, a transaction of two requests, and an image.
+		original: func(n int) int { return 1 + 2*every(n, 20, 0) + (1+1+3+1+5*postsAGhost)*every(n, 20, 1) },
+		least:    atRate(0.05*2+0.05*12, writesOfAll), usual: 5000,
 	},
 	{
 		name: "banned", job: "cleanupBannedUsers", items: "users",
 		about: "Users, of whom one of 250 is banned for good; half of those are due. MAX_USERS is 1,000, the most that a run " +
 			"may be told.",
-		world: banned, original: originalBanned, bulk: true, env: map[string]string{"MAX_USERS": "1000"},
-		due:   func(n int) int { return min(1000, n/250/2) },
-		least: func(n int) time.Duration { return time.Duration(min(1000, n/500)) * time.Second / 1000 },
-		quota: "one call a second that deletes up to 1,000 accounts", usual: 100_000,
+		world: banned, env: map[string]string{"MAX_USERS": "1000"},
+		due:      func(n int) int { return min(1000, n/250/2) },
+		original: func(n int) int { return n/500/20 + 1 + 2*(n/500) }, // a query for each twenty; an account and a document of each
+		least:    func(n int) time.Duration { return time.Duration(min(1000, n/500)) * time.Second / 1000 },
+		quota:    "one call a second that deletes up to 1,000 accounts", usual: 100_000,
 	},
 	{
 		name: "reports", job: "cleanupReports", items: "documents",
 		about: "Reports that were all reviewed, a tenth of them more than a month ago: that tenth is deleted.",
-		world: reports, original: originalReports, bulk: true, due: func(n int) int { return n / 10 },
-		least: atRate(0.1, writesOfAll), usual: 20_000, also: 10 * time.Millisecond,
+		world: reports, due: func(n int) int { return n / 10 },
+		original: func(int) int { return 2 + 2 }, // two queries, and a transaction
+		least:    atRate(0.1, writesOfAll), usual: 20_000, also: 10 * time.Millisecond,
 	},
 	{
 		name: "comped", job: "cleanExpiredComped", items: "rows",
 		about: "Complimentary subscriptions, one a member; one of twenty has expired, so its row is deleted, its member " +
 			"becomes free, and an event says so.",
-		world: comped, original: originalComped, due: func(n int) int { return n / 20 },
-		least: atRate(0.05*3, writesOfAll), usual: 20_000,
+		world: comped, due: func(n int) int { return n / 20 },
+		original: func(n int) int { return 1 + 4*(n/20) }, // a row, its member, which is read and changed, and an event
+		least:    atRate(0.05*3, writesOfAll), usual: 20_000,
 	},
 	{
 		name: "projects", job: "deleteInactiveProjects", items: "projects",
 		about: "Projects, of which a fifth is dormant: of those the people of a quarter are to be warned, a quarter is to be " +
 			"marked for deletion, and half is in its grace.",
-		world: projects, original: originalProjects, due: func(n int) int { return every(n/5, 4, 0) + every(n/5, 4, 1) },
-		least: atRate(0.05*1+0.05*2, writesOfAll), usual: 20_000,
+		world: projects, due: func(n int) int { return every(n/5, 4, 0) + every(n/5, 4, 1) },
+		// The settings, a query for each hundred, the warning of each project; a task and an event; or a bot, a warning and a mark.
+		original: func(n int) int { return 1 + n/5/100 + 1 + n/5 + 2*every(n/5, 4, 0) + 3*every(n/5, 4, 1) },
+		least:    atRate(0.05*1+0.05*2, writesOfAll), usual: 20_000,
 	},
 	{
 		name: "warning", job: "sendInactiveProjectWarning", items: "tasks",
 		about:    "The worker: each task, a run of its own, warns the people of one project.",
 		world:    func(n int, now time.Time) *standin.World { return projects(projectsATask*n, now) },
-		original: originalWarning, due: func(n int) int { return n },
-		least: atRate(1, 5), quota: "the queue's five tasks a second", usual: 20, atOne: 5,
+		original: func(n int) int { return 3 * n }, // a project, the mail, the warning
+		due:      func(n int) int { return n },
+		least:    atRate(1, 5), quota: "the queue's five tasks a second", usual: 20, atOne: 5,
 		task: func(i, n int) string {
 			return fmt.Sprintf(`{"project_id":%q,"deletion_date":"2099-01-01"}`, warnedProject(i, n))
 		},
@@ -142,23 +154,26 @@ var cases = []measured{
 	{
 		name: "invites", job: "removeUnacceptedMemberInvites", items: "members",
 		about: "Members, of whom a tenth are invitations; half of those were not accepted within 90 days and are deleted.",
-		world: invites, original: originalInvites, bulk: true, due: func(n int) int { return n/10 - n/20 },
-		least: atRate(0.05, writesOfAll), usual: 20_000,
+		world: invites, due: func(n int) int { return n/10 - n/20 },
+		original: func(n int) int { return 1 + 2*every(n/20, 100, 0) + 1 }, // a query, a transaction for each hundred, a last query
+		least:    atRate(0.05, writesOfAll), usual: 20_000,
 	},
 	{
 		name: "placeholders", job: "cleanupPlaceholderUsers", items: "details",
 		about:    "Placeholder users of imports, of whom a tenth is in no namespace: each of those gets a task.",
 		world:    func(n int, _ time.Time) *standin.World { return placeholders(n, n/10) },
-		original: originalPlaceholders, due: func(n int) int { return n / 10 },
-		least: atRate(0.1, writesOfAll), usual: 10_000,
+		original: func(n int) int { return 1 + 2*(n/10) }, // a query; an attempt and a task
+		due:      func(n int) int { return n / 10 },
+		least:    atRate(0.1, writesOfAll), usual: 10_000,
 	},
 	{
 		name: "placeholder", job: "deletePlaceholderUser", items: "tasks",
 		about: "The worker: each task, a run of its own, deletes a placeholder user with account and details, if nothing " +
 			"refers to it.",
 		world:    func(n int, _ time.Time) *standin.World { return placeholders(n, n) },
-		original: originalPlaceholder, due: func(n int) int { return n },
-		least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second", usual: 20, atOne: 1,
+		original: func(n int) int { return 9 * n }, // the user, four queries, the account, the details, a transaction
+		due:      func(n int) int { return n },
+		least:    atRate(1, 0.9), quota: "the queue's 0.9 tasks a second", usual: 20, atOne: 1,
 		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, ids("users", n)(i)) },
 	},
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,14 +31,13 @@ const childArgument = "run-one-job"
 
 // order is what the measured process is told.
 type order struct {
-	Case     string
-	Job      string
-	Items    int
-	Now      time.Time
-	Original bool // the original's algorithm and not the job
-	Google   standin.Address
-	Env      map[string]string // what the job is told besides what its case says
-	Headers  map[string]string // of the one request that a part of a split run is called with; nil: it is called as usual
+	Case    string
+	Job     string
+	Items   int
+	Now     time.Time
+	Google  standin.Address
+	Env     map[string]string // what the job is told besides what its case says
+	Headers map[string]string // of the one request that a part of a split run is called with; nil: it is called as usual
 }
 
 // outcome is what the measured process answers.
@@ -80,17 +78,12 @@ func runOne(in io.Reader, out io.Writer) error {
 	o.Google.Everywhere()
 	result := outcome{Runs: 1}
 	before, began := cpu(), time.Now()
-	switch m := cases[i]; {
-	case o.Original:
-		result.Report, err = runOriginal(context.Background(), o, m.original)
-	default:
-		f := o.function(job, m)
-		defer f.Close()
-		if o.Headers != nil {
-			result.Report, err = post(f, "", o.Headers) // a task has no body
-			break
-		}
-		result.Report, result.Runs, err = m.call(f, o.Items, o.Now)
+	f := o.function(job, cases[i])
+	defer f.Close()
+	if o.Headers != nil {
+		result.Report, err = post(f, "", o.Headers) // a task has no body
+	} else {
+		result.Report, result.Runs, err = cases[i].call(f, o.Items, o.Now)
 	}
 	if err != nil {
 		return err

@@ -144,16 +144,12 @@ func measureCase(ctx context.Context, m measured, items int, out io.Writer) (run
 
 // point is what one run measures.
 type point struct {
-	items    int
-	answer   time.Duration // the link's
-	original bool
+	items  int
+	answer time.Duration // the link's
 }
 
 // longLink is the link over which each case is measured: how late Firestore answers somebody on another continent.
 const longLink = 40 * time.Millisecond
-
-// originalItems is how many items the originals' algorithms are measured with. More take as much longer as there are more.
-const originalItems = 500
 
 // points returns the runs that measure a case: with as many items as it says, or with some other number.
 func (m measured) points(items int) (all []point) {
@@ -163,26 +159,19 @@ func (m measured) points(items int) (all []point) {
 	}
 	first := slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job })
 	if m.task == nil && cases[first].name == m.name {
-		all = append(all, point{0, longLink, false})
+		all = append(all, point{0, longLink})
 	}
 	for range turns { // in turns, so that a machine that becomes slower delays both
-		all = append(all, point{usual, 0, false}, point{usual, longLink, false})
+		all = append(all, point{usual, 0}, point{usual, longLink})
 	}
 	for _, n := range more {
-		all = append(all, point{n, 0, false}, point{n, longLink, false})
+		all = append(all, point{n, 0}, point{n, longLink})
 	}
 	if most > 0 {
-		all = append(all, point{most, longLink, false})
+		all = append(all, point{most, longLink})
 	}
 	if m.also > 0 {
-		all = append(all, point{usual, m.also, false}, point{usual, m.also, true})
-	}
-	if m.original != nil {
-		n := usual
-		if !m.bulk {
-			n = min(n, originalItems)
-		}
-		all = append(all, point{n, longLink, true})
+		all = append(all, point{usual, m.also})
 	}
 	return all
 }

@@ -19,29 +19,28 @@ import (
 
 // run is one measurement.
 type run struct {
-	Case     string
-	Kind     string        // of names, in the case names
-	Items    int           // 0: there is no data at all
-	Original bool          // the original's algorithm
-	Answer   time.Duration // the link's
-	Traffic  standin.Traffic
-	Job      string
-	Status   report.Status
-	Usage    usage.Usage
-	Done     int // actions
-	Runs     int // that it took: each continued the one before
-	Elapsed  time.Duration
-	CPU      time.Duration
-	Memory   int64 // bytes
+	Case    string
+	Kind    string        // of names, in the case names
+	Items   int           // 0: there is no data at all
+	Answer  time.Duration // the link's
+	Traffic standin.Traffic
+	Job     string
+	Status  report.Status
+	Usage   usage.Usage
+	Done    int // actions
+	Runs    int // that it took: each continued the one before
+	Elapsed time.Duration
+	CPU     time.Duration
+	Memory  int64 // bytes
 
 	failures []report.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"
 
-// measure runs a job, or the original's algorithm, over a link, in a process of its own.
+// measure runs a job over a link, in a process of its own.
 func measure(ctx context.Context, m measured, p point) (run, error) {
-	o := order{Case: m.name, Job: m.job, Items: p.items, Now: time.Now().UTC(), Original: p.original}
+	o := order{Case: m.name, Job: m.job, Items: p.items, Now: time.Now().UTC()}
 	world := &standin.World{}
 	if p.items > 0 {
 		world = m.world(p.items, o.Now)
@@ -57,7 +56,7 @@ func measure(ctx context.Context, m measured, p point) (run, error) {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, p.items, err)
 	}
 	r := run{
-		Case: m.name, Items: p.items, Original: p.original, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Runs: came.Runs,
+		Case: m.name, Items: p.items, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Runs: came.Runs,
 		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
 		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}

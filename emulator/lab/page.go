@@ -42,11 +42,11 @@ func (all results) write(docs string) error {
 	return nil
 }
 
-// usage returns what runs over the long link used, a line for each, in JSON: no originals, and no kinds of names.
+// usage returns what runs over the long link used, a line for each, in JSON: no kinds of names.
 func (all results) usage() string {
 	var lines []string
 	for _, r := range all.Runs {
-		if r.Original || r.Kind != "" || r.Answer != longLink {
+		if r.Kind != "" || r.Answer != longLink {
 			continue
 		}
 		line, err := json.Marshal(struct {
@@ -78,7 +78,7 @@ func (all results) find(of run) (r run, ok bool) {
 
 // same reports whether two runs measured the same.
 func (r run) same(s run) bool {
-	return r.Case == s.Case && r.Kind == s.Kind && r.Items == s.Items && r.Answer == s.Answer && r.Original == s.Original
+	return r.Case == s.Case && r.Kind == s.Kind && r.Items == s.Items && r.Answer == s.Answer
 }
 
 // ratio returns how much longer a run over a link took than one of as many items without; ok is false if there is none.
@@ -86,18 +86,16 @@ func (all results) ratio(r run) (times float64, ok bool) {
 	without := r
 	without.Answer = 0
 	without, ok = all.find(without)
-	return r.Elapsed.Seconds() / without.Elapsed.Seconds(), ok && r.Answer > 0 && !r.Original
+	return r.Elapsed.Seconds() / without.Elapsed.Seconds(), ok && r.Answer > 0
 }
 
-// original returns how long the algorithm of the original takes for as many items over the long link: it handles one after the
-// other, so the time grows as they do. ok is false if it was not measured.
-func (all results) original(m measured, items int) (took time.Duration, exact, ok bool) {
-	for _, r := range all.runsOf(m.name, "") {
-		if r.Original && r.Answer == longLink {
-			return time.Duration(float64(r.Elapsed) * float64(items) / float64(r.Items)), r.Items == items, true
-		}
+// originally returns how long the algorithm of the original takes over the long link: it sends one request after the other. ok is
+// false if another case of the job says it.
+func (m measured) originally(items int) (took time.Duration, ok bool) {
+	if m.original == nil {
+		return 0, false
 	}
-	return 0, false, false
+	return time.Duration(m.original(items)) * longLink, true
 }
 
 func (all results) writeJobs(b *strings.Builder) {
@@ -113,10 +111,8 @@ func (all results) writeJobs(b *strings.Builder) {
 		if m.least != nil {
 			least = lasting(m.least(r.Items))
 		}
-		if took, exact, ok := all.original(m, r.Items); ok {
-			if original = lasting(took); !exact {
-				original = "≈ " + original
-			}
+		if took, ok := m.originally(r.Items); ok {
+			original = lasting(took)
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
 			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original,
@@ -133,7 +129,7 @@ func (all results) writeLarge(b *strings.Builder) {
 	b.WriteString(largeHead)
 	for _, m := range cases {
 		for _, r := range all.runsOf(m.name, "") {
-			if m.most == 0 || r.Original || r.Items < caseOf("live").usual {
+			if m.most == 0 || r.Items < caseOf("live").usual {
 				continue
 			}
 			times := ""
@@ -161,11 +157,7 @@ func (all results) writeReports(b *strings.Builder) {
 		if r.Done == 0 {
 			continue
 		}
-		who := "the job"
-		if r.Original {
-			who = "the original's algorithm"
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %.2f | %d MiB |\n", r.Answer, lasting(r.Elapsed),
 			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done),
 			r.Memory>>20)
 	}
@@ -213,7 +205,7 @@ func (all results) add(p *plot.Plot, m measured, items int) {
 	if m.name == "live" {
 		m = caseOf("missing") // whose original asks for the post of each object as well
 	}
-	if took, _, ok := all.original(m, items); ok {
+	if took, ok := m.originally(items); ok {
 		p.Set("the original's algorithm, "+longLink.String(), row, took.Seconds())
 	}
 }

@@ -27,8 +27,9 @@ what it asks at once, not how fast Google's services are.
   there is: look at a small run's time, not at this ratio.
 - **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without
   what a run writes to its undo log and its todos.
-- **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item
-  one question after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
+- **The original** is the algorithm of the document that a job comes from: for each item one request after the other,
+  nothing kept to take back, no second look, no limits. Its time is computed: the number of its requests, which
+  ` + "`emulator/lab/cases.go`" + ` counts, times 40ms; a page of a listing counts as three.
 - **Round trips** is the longest chain of requests of which each was sent after the answer to the one before.
   **Reads** and pages are what Google bills, from the run's own report; the read every five seconds that sees whether
   to stop is left out.
@@ -69,11 +70,10 @@ actions, in no more memory.
 const reportsHead = `
 ## Reading what is deleted
 
-What a plan has read whole and can hold in memory is not read again. The case reports, beside the original's
-algorithm:
+What a plan has read whole and can hold in memory is not read again. The case reports:
 
-| | answers after | time | requests | reads | reads a deletion | memory |
-|---|--:|--:|--:|--:|--:|--:|
+| answers after | time | requests | reads | reads a deletion | memory |
+|--:|--:|--:|--:|--:|--:|
 `
 
 // zeros are counts of nothing in JSON.
@@ -99,9 +99,6 @@ func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds()
 // line returns a run as a line for the terminal.
 func (r run) line() string {
 	who, u := r.Job, r.Usage
-	if r.Original {
-		who = "the original"
-	}
 	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, "+
 		"%d pages listed, %d MiB, CPU %s, %s",
 		cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
