@@ -98,10 +98,10 @@ func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds()
 
 // line returns a run as a line for the terminal.
 func (r run) line() string {
-	who, u := r.Job, r.Usage
+	u := r.Usage
 	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, "+
 		"%d pages listed, %d MiB, CPU %s, %s",
-		cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+		cmp.Or(r.Kind, r.Case), r.Job, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
 		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 

@@ -216,7 +216,7 @@ func (s *store) check(w *pb.Write) error {
 		}
 	}
 	for _, t := range w.GetUpdateTransforms() {
-		if t.GetIncrement() == nil && t.GetSetToServerValue() == 0 {
+		if t.GetSetToServerValue() == 0 {
 			return status.Errorf(codes.Unimplemented, "a %T", t.GetTransformType())
 		}
 	}
@@ -247,9 +247,6 @@ func (s *store) apply(w *pb.Write, at time.Time) *pb.WriteResult {
 	result := &pb.WriteResult{UpdateTime: timestamppb.New(at)}
 	for _, t := range w.GetUpdateTransforms() {
 		v := value(at)
-		if t.GetIncrement() != nil {
-			v = value(int(d.field(t.GetFieldPath()).GetIntegerValue() + t.GetIncrement().GetIntegerValue()))
-		}
 		set(d.fields, t.GetFieldPath(), v)
 		result.TransformResults = append(result.TransformResults, v)
 	}

@@ -20,9 +20,6 @@ func Of(cfg config.Config, job string, doc documents.Document) (State, error) {
 	return state.Of(cfg, job, doc)
 }
 
-// HeldByUndo reports whether what holds a job's lease is an undo.
-func HeldByUndo(holder string) bool { return state.ByUndo(holder) }
-
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
 var ErrNotUnderWay = errors.New("the run is not under way any more")
 
