@@ -14,8 +14,11 @@ import (
 // commit.
 var Worker = cleanup.Job{
 	Name:  "sendInactiveProjectWarning",
-	Task:  &cleanup.Task{Fields: []string{"project_id", "deletion_date"}, Collection: projects, Rule: warningRule, Check: checkTask},
+	Task:  &cleanup.Task{Fields: []string{"project_id", "deletion_date"}, Check: checkTask},
 	Rules: []cleanup.AnyRule{warningRule},
+	Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		return p.ConsiderRefs(ctx, warningRule, documents.Ref{Collection: projects, ID: p.Task["project_id"]})
+	},
 }
 
 func checkTask(task map[string]string) error {

@@ -15,8 +15,15 @@ import (
 var Worker = cleanup.Job{
 	Name:     "deletePlaceholderUser",
 	Settings: settings,
-	Task:     &cleanup.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule, Guard: somePlaceWritten},
-	Rules:    []cleanup.AnyRule{leftRule},
+	Task:     &cleanup.Task{Fields: []string{"placeholder_user_id"}},
+	Rules:    []cleanup.AnyRule{userRule, leftRule},
+	Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		err := p.ConsiderRefs(ctx, userRule, documents.Ref{Collection: users, ID: p.Task["placeholder_user_id"]})
+		if err != nil || p.Planned() == 0 {
+			return err
+		}
+		return somePlaceWritten(ctx, p)
+	},
 }
 
 // somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them, so the

@@ -20,7 +20,7 @@ type Job struct {
 	// Settings are those of this function alone, a [config.Own]; nil if it has none.
 	Settings config.Settings
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner].Checkpoint on, and returns the error
-	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
+	// of any Planner method at once. It has nothing to write with. A worker's considers what its task names ([Run].Task).
 	Plan func(ctx context.Context, p *Planner) error
 	// Begin is for a job, instead of Plan, that can read ahead: the run begins while it still takes its lease. Until the returned
 	// Plan is called, nothing is proposed or reported.
@@ -48,13 +48,9 @@ type Job struct {
 // actions twice, or at the same time, has the same result. Its answer and the log say what it did. Any run that is not
 // completed is an error, so that Cloud Tasks tries again.
 type Task struct {
-	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the task's document.
-	Fields     []string
-	Collection string                             // where that document is
-	Rule       AnyRule                            // judges it, whether it exists or not
-	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
-	// Guard is asked if the document is to be changed. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
-	Guard func(ctx context.Context, p *Planner) error
+	// Fields of the body, all of which must be there, strings and not empty. The first is a document's id.
+	Fields []string
+	Check  func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
 }
 
 // Reading is what a job plans by, as it is being read.

@@ -448,9 +448,7 @@ type paint struct {
 
 func painter(t *testing.T) *enginetest.Function {
 	t.Helper()
-	worker := touchJob(painted)
-	worker.Rules = []cleanup.AnyRule{painted}
-	f := ruleFunction(t, worker)
+	f := ruleFunction(t, touchJob(painted))
 	f.Now = start
 	f.Set(t, "colors/red", map[string]any{})
 	return f

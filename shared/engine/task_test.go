@@ -38,13 +38,17 @@ func touchJob(rule cleanup.AnyRule) cleanup.Job {
 	return cleanup.Job{
 		Name: "testWorker",
 		Task: &cleanup.Task{
-			Fields: []string{"thing", "color"}, Collection: "things", Rule: rule,
+			Fields: []string{"thing", "color"},
 			Check: func(task map[string]string) error {
 				if task["color"] == "octarine" {
 					return errors.New("no such color")
 				}
 				return nil
 			},
+		},
+		Rules: []cleanup.AnyRule{rule},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
+			return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: p.Task["thing"]})
 		},
 	}
 }

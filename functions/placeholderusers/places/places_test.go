@@ -276,7 +276,12 @@ func TestReferredAsksSideBySide(t *testing.T) {
 
 // worker judges one thing by a rule.
 func worker(rule cleanup.AnyRule) cleanup.Job {
-	return cleanup.Job{Name: "testWorker", Task: &cleanup.Task{Fields: []string{"thing"}, Collection: "things", Rule: rule}}
+	return cleanup.Job{
+		Name: "testWorker", Task: &cleanup.Task{Fields: []string{"thing"}}, Rules: []cleanup.AnyRule{rule},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
+			return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: p.Task["thing"]})
+		},
+	}
 }
 
 func newFunction(t *testing.T, job cleanup.Job) *enginetest.Function {

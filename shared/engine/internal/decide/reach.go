@@ -119,10 +119,7 @@ func beyond(r cleanup.Reach, rule string, item documents.Ref, c cleanup.Change, 
 }
 
 func rulesOf(j cleanup.Job) map[string]cleanup.AnyRule {
-	byName := make(map[string]cleanup.AnyRule, len(j.Rules)+1)
-	if j.Task != nil {
-		byName[j.Task.Rule.Named()] = j.Task.Rule
-	}
+	byName := make(map[string]cleanup.AnyRule, len(j.Rules))
 	for _, rule := range j.Rules {
 		byName[rule.Named()] = rule
 	}

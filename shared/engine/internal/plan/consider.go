@@ -92,25 +92,16 @@ func (p *Planner) KeepJudged(ctx context.Context, path string, d cleanup.Decisio
 
 // ConsiderRefs implements [cleanup.Plan].
 func (p *Planner) ConsiderRefs(ctx context.Context, rule cleanup.AnyRule, refs ...documents.Ref) error {
-	items, err := p.get(ctx, refs...)
-	if err != nil {
-		return err
-	}
-	return p.Consider(ctx, rule, items)
-}
-
-// get reads documents. Those that do not exist have only their path.
-func (p *Planner) get(ctx context.Context, refs ...documents.Ref) ([]documents.Document, error) {
 	found, err := p.ask.Decider.Source().Get(ctx, refs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	items := make([]documents.Document, len(refs))
 	for i, ref := range refs {
 		items[i] = found[ref]
 		items[i].Path = ref.Path()
 	}
-	return items, nil
+	return p.Consider(ctx, rule, items)
 }
 
 // ProposeItems implements [cleanup.Plan].

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -32,28 +31,13 @@ func (p *Planner) read(ctx context.Context) *reading {
 	return b
 }
 
-// readJob begins to read what the job plans by, or what a worker's task is about.
+// readJob begins to read what the job plans by.
 func (p *Planner) readJob(ctx context.Context) cleanup.Reading {
 	j := p.ask.Decider.Job
-	switch {
-	case j.Task != nil:
-		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) {
-			return p.get(ctx, ref)
-		})
-		return cleanup.Reading{Stop: subject.Stop, Plan: func() error {
-			before := p.Planned()
-			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
-			if err == nil && j.Task.Guard != nil && p.Planned() > before {
-				err = j.Task.Guard(ctx, &p.Planner)
-			}
-			return err
-		}}
-	case j.Begin != nil:
+	if j.Begin != nil {
 		return j.Begin(ctx, &p.Planner)
-	default:
-		return cleanup.Reading{Stop: func() {}, Plan: func() error { return j.Plan(ctx, &p.Planner) }}
 	}
+	return cleanup.Reading{Stop: func() {}, Plan: func() error { return j.Plan(ctx, &p.Planner) }}
 }
 
 // plan plans: first what interrupted runs have left to do, then the job.
