@@ -95,12 +95,12 @@ func (s *pass) sweep(ctx context.Context, q documents.Query) error {
 		func(ctx context.Context) iter.Seq2[documents.Page, error] {
 			return s.planner.Documents.Pages(ctx, q, from)
 		},
-		func(ctx context.Context, page documents.Page) (cleanup.Loaded, error) {
+		func(ctx context.Context, page documents.Page) (cleanup.Ahead, error) {
 			return s.planner.LoadAhead(ctx, s.rule, page.Documents)
 		})
-	err := pages.Each(func(page documents.Page, loaded cleanup.Loaded) error {
+	err := pages.Each(func(page documents.Page, consider cleanup.Ahead) error {
 		s.planner.Scanned(len(page.Documents))
-		return s.planner.ConsiderLoaded(ctx, s.rule, page.Documents, loaded, func(d documents.Document) (err error) {
+		return consider(ctx, func(d documents.Document) (err error) {
 			if s.state.Cursor, err = q.After(d); err != nil {
 				return err
 			}

@@ -43,11 +43,7 @@ type Plan interface {
 	// ConsiderRefs reads documents and considers them, including those that do not exist.
 	ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error
 	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods.
-	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Loaded, error)
-	// ConsiderLoaded is Consider for documents that are loaded. It calls then after each, in their order: for a job that marks
-	// its checkpoint after each, because what it has done does not keep a later run from finding the document again.
-	ConsiderLoaded(
-		ctx context.Context, rule AnyRule, found []documents.Document, loaded Loaded, then func(documents.Document) error) error
+	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Ahead, error)
 	// ConsiderAccounts judges accounts and proposes those that are due, as far as the rule's limit allows.
 	ConsiderAccounts(ctx context.Context, rule *AccountRule, found []accounts.Account) (Considered, error)
 	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
@@ -111,6 +107,10 @@ type Plan interface {
 	// Unknown says that the section cannot be judged, so that nothing of it is done and the run fails.
 	Unknown(err error)
 }
+
+// Ahead is [Plan.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to know
+// what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding the document again.
+type Ahead func(ctx context.Context, then func(documents.Document) error) error
 
 // Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. If several
 // rules judge them, each returns the zero [Decision] for items of the others.

@@ -33,12 +33,12 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 				goesAlong = goesAlong || part.DeletesAccounts() && part.mine(d)
 				return seen[d.Ref()] || part.keepsAlong(ctx, p, d, kept)
 			})
-			loaded, err := p.LoadAhead(ctx, part.sweep, found)
+			consider, err := p.LoadAhead(ctx, part.sweep, found)
 			if err != nil {
 				return err
 			}
 			planned := p.Planned()
-			return p.ConsiderLoaded(ctx, part.sweep, found, loaded, func(d documents.Document) error {
+			return consider(ctx, func(d documents.Document) error {
 				if seen[d.Ref()] = part.Deletes(); p.Planned() == planned {
 					kept[d.Path] = part.mine(d)
 				}

@@ -17,24 +17,27 @@ func (p *Planner) Consider(ctx context.Context, rule cleanup.AnyRule, found []do
 	if len(found) == 0 {
 		return nil
 	}
-	items, err := p.LoadAhead(ctx, rule, found)
+	consider, err := p.LoadAhead(ctx, rule, found)
 	if err != nil {
 		return err
 	}
-	return p.ConsiderLoaded(ctx, rule, found, items, nil)
+	return consider(ctx, func(documents.Document) error { return nil })
 }
 
 // LoadAhead implements [cleanup.Plan].
-func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Loaded, error) {
+func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Ahead, error) {
 	subjects := make([]cleanup.Subject, len(found))
 	for i, d := range found {
 		subjects[i] = cleanup.Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	return rule.LoadAll(ctx, p.ask.Decider.Source(), subjects)
+	items, err := rule.LoadAll(ctx, p.ask.Decider.Source(), subjects)
+	return func(ctx context.Context, then func(documents.Document) error) error {
+		return p.consider(ctx, rule, found, items, then)
+	}, err
 }
 
-// ConsiderLoaded implements [cleanup.Plan].
-func (p *Planner) ConsiderLoaded(
+// consider considers documents that are loaded, and calls then after each.
+func (p *Planner) consider(
 	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, items cleanup.Loaded, then func(documents.Document) error,
 ) error {
 	decisions := make([]cleanup.Decision, len(found))
@@ -64,9 +67,6 @@ func (p *Planner) ConsiderLoaded(
 				return err
 			}
 			actions = actions[1:]
-		}
-		if then == nil {
-			continue
 		}
 		if err := then(d); err != nil {
 			return err
