@@ -59,19 +59,13 @@ func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Documen
 	return due
 }
 
-// Figures that the job's last line tells.
-const (
-	removed = "removed" // rows deleted
-	freed   = "freed"   // members made free
-)
-
 // lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
 func lastLine(end cleanup.Ending) string {
 	if end.Canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"
 	}
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms",
-		end.Figures[removed], end.Figures[freed], end.Duration.Milliseconds())
+		end.Written["delete "+subscriptions], end.Written["update "+members], end.Duration.Milliseconds())
 }
 
 // memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.
@@ -162,7 +156,6 @@ func change(s state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 		return cleanup.Change{Again: d.Kind}
 	}
 	c := cleanup.Delete(s.expired...)
-	c.Tally = map[string]int{removed: len(s.expired)}
 	if !s.rows.Whole {
 		c.Again, c.From = d.Kind, string(s.rows.Next)
 		return c
@@ -175,7 +168,6 @@ func change(s state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 			documents.Write{Op: documents.Create, Ref: event, Data: map[string]any{
 				memberField: s.expired[0].Data[memberField], "from_status": comped, "to_status": free, "created_at": run.Now,
 			}})
-		c.Tally[freed] = 1
 	}
 	return c
 }

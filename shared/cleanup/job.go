@@ -37,7 +37,8 @@ type Job struct {
 	// Accounts says that Plan reads accounts, so planning needs the right to.
 	Accounts bool
 	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
-	// job whose lines are prescribed word for word. A preview logs neither, because they say what was done.
+	// job whose lines are prescribed word for word, because the engine alone knows whether a run is a preview, which logs neither,
+	// and how it ended.
 	FirstLine string
 	LastLine  func(Ending) string
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
@@ -116,6 +117,6 @@ type Ending struct {
 	// Canceled says that the caller went away before everything was done. A run that is out of time was not canceled.
 	Canceled bool
 	Duration time.Duration // in whole milliseconds, as in the report
-	// Figures are the sums of [Change.Tally] over all commits.
-	Figures map[string]int
+	// Written is how many documents its items' changes wrote, by operation and the collection's id, as in "delete comments".
+	Written map[string]int
 }

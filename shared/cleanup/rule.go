@@ -120,8 +120,6 @@ type Change struct {
 	Kept []string
 	// Notices are logged as warnings, once committed: the first 20 of them.
 	Notices []Notice
-	// Tally is added to the run's figures of that name, once committed; see [Ending].
-	Tally map[string]int
 }
 
 // Notice is a warning about one item.

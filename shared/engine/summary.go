@@ -116,6 +116,6 @@ func (r *run) logLastLine(ctx context.Context) {
 	r.Logger.InfoContext(ctx, r.job.LastLine(cleanup.Ending{
 		Canceled: r.unfinished && errors.Is(ctx.Err(), context.Canceled),
 		Duration: time.Duration(r.Report.DurationMs) * time.Millisecond,
-		Figures:  r.Figures(),
+		Written:  r.Written(),
 	}), slog.String("status", string(r.Report.Status)))
 }

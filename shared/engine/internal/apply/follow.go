@@ -57,7 +57,7 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
 			a.Notice(ctx, w.Ref.Path(), n)
 		}
-		a.Tally(o.Change.Tally)
+		a.Wrote(o.Change.Writes)
 	}
 	if left == nil && !remembers && c.todo != (documents.Ref{}) {
 		a.Log.Over(c.todo)

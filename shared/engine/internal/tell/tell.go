@@ -6,10 +6,12 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"path"
 	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -27,7 +29,7 @@ type Teller struct {
 
 	mu       sync.Mutex // guards the report while actions are being applied, and what follows
 	failures int
-	figures  map[string]int // sums of [cleanup.Change.Tally]
+	wrote    map[string]int // see [cleanup.Ending]
 }
 
 // Scanned implements [cleanup.Plan].
@@ -86,20 +88,20 @@ func (t *Teller) Also(n int) {
 	t.Report.Also += n
 }
 
-// Tally adds to the run's figures.
-func (t *Teller) Tally(figures map[string]int) {
+// Wrote counts what an item's change wrote.
+func (t *Teller) Wrote(writes []documents.Write) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for name, n := range figures {
-		if t.figures == nil {
-			t.figures = map[string]int{}
+	for _, w := range writes {
+		if t.wrote == nil {
+			t.wrote = map[string]int{}
 		}
-		t.figures[name] += n
+		t.wrote[string(w.Op)+" "+path.Base(w.Ref.Collection)]++
 	}
 }
 
-// Figures returns the run's figures.
-func (t *Teller) Figures() map[string]int { return t.figures }
+// Written returns how many documents items' changes wrote.
+func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
