@@ -246,5 +246,5 @@ func (s state) change(run cleanup.Run) cleanup.Change {
 
 // continued returns a change that writes, and after which the inquiry continues from a stage.
 func continued(p progress, writes ...documents.Write) cleanup.Change {
-	return cleanup.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
+	return cleanup.Change{Writes: writes, Again: archive, From: p.String()}
 }

@@ -59,9 +59,9 @@ type Subject struct {
 	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
 	// refused what was to be written for this item alone.
 	Room int
-	Nth  int // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
+	Nth  int // how many items the run had proposed before this one, which the plan alone tells; 0 of one that follows from another
 	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then,
-	// with all room, for a way back.
+	// with all room, for a way back, because earlier commits may have left what is of no use without this one.
 	Refused bool
 }
 
@@ -109,12 +109,10 @@ type Change struct {
 	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
 	// finished. If it asks for nothing else, it has the next commit to itself.
 	Again string
-	From  string // handed to the next judgment
-	// Remember says that only a Todo knows that the item continues, and from where: a later run judges it from From on.
-	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the Todo or ends it.
-	Remember bool
-	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it. Its
-	// Todo stays if Remember is set.
+	// From is handed to the next judgment. Of an item with a commit of its own (Group 1) a Todo remembers it, so that a later run
+	// goes on from there. Its next commit renews the Todo or ends it.
+	From string
+	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it.
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string

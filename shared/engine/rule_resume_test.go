@@ -41,7 +41,7 @@ var ladder = cleanup.Rule[cleanup.Subject]{
 			c.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}}
 		}
 		if step < 3 {
-			c.Again, c.From, c.Remember = d.Kind, strconv.Itoa(step+1), true
+			c.Again, c.From = d.Kind, strconv.Itoa(step+1)
 		}
 		return c
 	},

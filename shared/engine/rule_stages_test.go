@@ -44,11 +44,11 @@ var trees = cleanup.Rule[tree]{
 		case t.From == "" && !t.Refused && t.Data["hollow"] == nil:
 			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: t.Ref()}}}
 		case t.marks < 2:
-			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind, From: "marking", Remember: true}
+			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind, From: "marking"}
 		case t.Data["hollow"] != nil:
 			return cleanup.Change{Fail: documents.ErrChanged}
 		default:
-			return cleanup.Change{Fail: errors.New("too hard"), Remember: t.Data["hopeless"] != nil}
+			return cleanup.Change{Fail: errors.New("too hard")}
 		}
 	},
 }
@@ -81,29 +81,18 @@ func treeFunction(t *testing.T) *enginetest.Function {
 }
 
 func TestTheWayBackFromWhatFirestoreRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		hopeless any
-		todos    int
-		next     string // what the next run does
-	}{
-		"judged anew by the next run": {nil, 0, "fell tree"},
-		"remembered":                  {true, 1, "finish interrupted action"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := treeFunction(t)
-			f.Set(t, "trees/hard", map[string]any{"state": "old", "hopeless": c.hopeless})
-			f.Set(t, "trees/soft", map[string]any{"state": "old"})
-			f.Set(t, "trees/young", map[string]any{})
-			got := f.Run(t, "")
-			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"fell tree": {Planned: 2, Done: 1, Failed: 1}})
-			enginetest.Want(t, "failure", "too hard", got.Failures[0].Error)
-			enginetest.Want(t, "kept", map[string]int{"young": 1}, got.Kept)
-			enginetest.Want(t, "trees", []string{"hard", "young"}, ids(t, f, "trees"))
-			enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hard/marks"))
-			enginetest.Want(t, "todos", c.todos, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-			enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{c.next: {Planned: 1, Failed: 1}})
-		})
-	}
+	f := treeFunction(t)
+	f.Set(t, "trees/hard", map[string]any{"state": "old"})
+	f.Set(t, "trees/soft", map[string]any{"state": "old"})
+	f.Set(t, "trees/young", map[string]any{})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"fell tree": {Planned: 2, Done: 1, Failed: 1}})
+	enginetest.Want(t, "failure", "too hard", got.Failures[0].Error)
+	enginetest.Want(t, "kept", map[string]int{"young": 1}, got.Kept)
+	enginetest.Want(t, "trees", []string{"hard", "young"}, ids(t, f, "trees"))
+	enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hard/marks"))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"fell tree": {Planned: 1, Failed: 1}})
 }
 
 func TestAnItemThatEndsAsChanged(t *testing.T) {

@@ -51,7 +51,7 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 			if !o.Written {
 				continue
 			}
-			changes = append(changes, remembering(o.Change, w))
+			changes = append(changes, remembering(o, w))
 			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)})
 			if w.todo != (documents.Ref{}) {
 				t.over = append(t.over, w.todo)
@@ -137,9 +137,10 @@ func (a *Applier) commitLogged(
 	return l, err
 }
 
-// remembering returns an item's change. If the change asks for it, the item itself is among those to do next.
-func remembering(c cleanup.Change, w *work) cleanup.Change {
-	if c.Remember {
+// remembering returns an item's change. If the item goes on, it is itself among those to do next.
+func remembering(o decide.Outcome, w *work) cleanup.Change {
+	c := o.Change
+	if o.Remembers {
 		c.Next = append(slices.Clone(c.Next), cleanup.Item{Rule: w.Rule, Ref: w.Ref, From: c.From})
 	}
 	return c
@@ -147,6 +148,6 @@ func remembering(c cleanup.Change, w *work) cleanup.Change {
 
 // needsCommit reports whether there is something to write, or to remember.
 func needsCommit(c cleanup.Change) bool {
-	return len(c.Writes) > 0 || len(c.Next) > 0 || c.Remember ||
+	return len(c.Writes) > 0 || len(c.Next) > 0 ||
 		slices.ContainsFunc(c.Then, func(f cleanup.FollowUp) bool { return f.Recorded == nil })
 }

@@ -33,7 +33,7 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 		if !o.Written {
 			continue
 		}
-		remembers = remembers || o.Change.Remember
+		remembers = remembers || o.Remembers
 		for _, f := range o.Change.Then {
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}

@@ -173,7 +173,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 		}
 		if o.Written {
 			w.todo, w.Refused = documents.Ref{}, false
-			if o.Change.Remember && left == nil {
+			if o.Remembers && left == nil {
 				w.todo = c.todo
 			}
 		}
@@ -209,7 +209,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			w.err = documents.ErrChanged
 		}
 		ended := before == len(again)+len(apart)
-		forgotten := w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil && !o.Change.Remember
+		forgotten := w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil
 		if ended && forgotten && w.todo != (documents.Ref{}) {
 			a.Log.Over(w.todo)
 		}

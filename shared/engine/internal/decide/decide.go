@@ -107,6 +107,7 @@ type Outcome struct {
 	Written   bool   // its writes are in the commit
 	Apart     bool   // it needs a commit of its own
 	Postponed bool   // there was no room for its writes
+	Remembers bool   // a Todo is to tell from where the item goes on
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
 }
@@ -177,8 +178,9 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 		if group[i].Rule.DeletesAlone() {
 			o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
 		} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil {
-			o.Err = problem(o.Change, group[i].Rule)
+			o.Err = o.Change.Fail
 		}
+		o.Remembers = group[i].Rule.Together() == 1 && o.Change.Again != "" && o.Change.From != ""
 		if o.Err == nil {
 			o.Err = d.beyond(group[i].Rule, group[i].Ref, o.Change)
 		}
@@ -192,7 +194,7 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 		}
 		switch {
 		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]):
-		case empty(o.Change):
+		case empty(o.Change) && !o.Remembers:
 			o.Apart = len(group) > 1 && o.Change.Again != "" && o.Change.From == group[i].From
 		case room.take(o.Change.Writes):
 			o.Written = true
@@ -214,14 +216,6 @@ func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Cha
 // ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var ErrGroup = errors.New("the group could not be judged")
 
-// problem returns why nothing may be written for an item.
-func problem(c cleanup.Change, rule cleanup.AnyRule) error {
-	if c.Fail == nil && c.Remember && (c.Again == "" || rule.Together() != 1) {
-		return fmt.Errorf("rule %s sets Remember without Again, or in a group of several items: this is a bug in the job", rule.Named())
-	}
-	return c.Fail
-}
-
 // asGroup marks an error that concerns a group as a whole, such as a rule's panic, so that the engine looks for the item that
 // is to blame. It leaves Firestore's answers as they are.
 func asGroup(err error) error {
@@ -233,7 +227,7 @@ func asGroup(err error) error {
 
 // empty reports whether a change writes nothing and leaves nothing to do.
 func empty(c cleanup.Change) bool {
-	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0 && !c.Remember
+	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0
 }
 
 // room is what is left of a commit.
