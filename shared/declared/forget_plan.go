@@ -2,7 +2,6 @@ package declared
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,20 +62,13 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	return new(keepers).considered(ctx, p, considered)
 }
 
-// find returns the user's account, if there is one. If not, it must not be a tenant's, of which nothing would tell.
+// find returns the user's account, if there is one. If not, it must not be a tenant's, which is not found.
 func (f *forgetting) find(ctx context.Context, p *cleanup.Planner) ([]accounts.Account, error) {
 	found, err := p.Accounts.Get(ctx, []string{f.uid})
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
-	may, err := p.Accounts.Tenants(ctx)
-	if may {
-		err = errors.New("the project allows tenants: delete a tenant's user by hand or, if no tenant has accounts, switch multi-tenancy off")
-	}
-	if err != nil {
-		err = fmt.Errorf("there is no account %s, unless it is a tenant's (Identity Platform), which is not found here: %w", f.uid, err)
-	}
-	return nil, err
+	return nil, p.NoTenants(ctx)
 }
 
 // keepsAlong reports whether a document stays because something that it would take along is kept.
