@@ -43,6 +43,9 @@ func (d *deadline) timeIsUp() bool {
 	return d.canceled() || !d.clock().Before(d.stopAt) || d.toldToStop()
 }
 
+// Now returns the wall clock's time.
+func (d *deadline) Now() time.Time { return d.clock() }
+
 // CheckTime returns [cleanup.ErrOutOfTime] when no further step should be begun.
 func (d *deadline) CheckTime() error {
 	if d.timeIsUp() {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -34,6 +35,7 @@ const (
 
 // Time says when to end.
 type Time interface {
+	Now() time.Time   // by the wall clock
 	CheckTime() error // [cleanup.ErrOutOfTime] when nothing more may be begun
 }
 

@@ -37,13 +37,14 @@ type naming struct {
 
 const namesLast = time.Minute
 
-func (n *naming) names(read func() (func(string) bool, error)) (named func(string) bool, err error) {
+func (n *naming) names(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.named != nil && time.Since(n.since) < namesLast {
+	now := clock()
+	if n.named != nil && now.Sub(n.since) < namesLast {
 		return n.named, nil
 	}
-	n.since = time.Now()
+	n.since = now
 	n.named, err = read()
 	return n.named, err
 }
@@ -54,7 +55,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
-		named, err = a.naming.names(func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
+		named, err = a.naming.names(a.Time.Now, func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
 	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(deletions))
