@@ -48,7 +48,8 @@ type checked struct {
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
 
-	backtest bool // it has one
+	backtest   bool // it has one
+	forgetOnly bool // it never runs
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -197,7 +198,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "",
+		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "", forgetOnly: e.ForgetOnly(),
 	}
 	times, err := schedule.Times(e, a.clock())
 	if err != nil {
@@ -312,7 +313,7 @@ func (c checked) facts() []fact {
 	switch {
 	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
-	case c.Schedule == manifest.Never:
+	case c.forgetOnly:
 		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"

@@ -78,7 +78,7 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
-	if job.Schedule == manifest.Never {
+	if job.ForgetOnly() {
 		return "", nil
 	}
 	monthly, err := schedule.Monthly(job)

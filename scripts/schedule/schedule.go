@@ -24,7 +24,7 @@ func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Sched
 
 // Times returns the times after a moment at which a job runs, in their order.
 func Times(e manifest.Entry, after time.Time) (iter.Seq[time.Time], error) {
-	if e.Schedule == manifest.Never {
+	if e.ForgetOnly() {
 		return func(func(time.Time) bool) {}, nil
 	}
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
@@ -46,14 +46,11 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // compared is how many runs [Longest] looks at. A daily job has fewer in a year.
 const compared = 400
 
-// Longest returns the longest time between two runs of a job.
+// Longest returns the longest time between two runs of a job: a century of one that never runs by itself, so that none is missing.
 func Longest(e manifest.Entry) (longest time.Duration, err error) {
 	times, err := Times(e, begin)
 	if err != nil {
 		return 0, err
-	}
-	if e.Schedule == manifest.Never {
-		return 100 * 365 * 24 * time.Hour, nil
 	}
 	n, last := 0, time.Time{}
 	for at := range times {
@@ -63,6 +60,9 @@ func Longest(e manifest.Entry) (longest time.Duration, err error) {
 		if last = at; n > compared {
 			break
 		}
+	}
+	if n == 0 {
+		longest = 100 * 365 * 24 * time.Hour
 	}
 	return longest, nil
 }

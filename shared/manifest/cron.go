@@ -25,9 +25,6 @@ func cronProblem(schedule string) string {
 	if schedule == "" {
 		return "schedule is missing: it is unix-cron, such as \"0 3 * * *\""
 	}
-	if schedule == Never {
-		return ""
-	}
 	if !schedulePattern.MatchString(schedule) {
 		return fmt.Sprintf("schedule %q is not unix-cron, such as \"0 3 * * *\"", schedule)
 	}
@@ -63,10 +60,13 @@ func cronNumber(text string, otherwise int) int {
 	return n
 }
 
+// ForgetOnly reports whether only firesweep forget uses a rule. Nothing is deployed for it.
+func (e Entry) ForgetOnly() bool { return e.Schedule == "never" }
+
 // When returns in words when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo". A schedule for which it has no words
 // stays as it is.
 func (e Entry) When() string {
-	if e.Schedule == Never {
+	if e.ForgetOnly() {
 		return "never by itself: it is not deployed, and only firesweep forget uses it"
 	}
 	return scheduleWords(e.Schedule) + " " + e.TimeZone

@@ -38,7 +38,7 @@ func Lock(manifest, rules File) ([]byte, error) {
 		Version: LockVersion, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled, Functions: map[string]Entry{},
 	}
 	for _, e := range all {
-		if e.Rule != nil && e.Schedule != Never {
+		if e.Rule != nil && !e.ForgetOnly() {
 			e.Rule = nil // Terraform needs only what follows from it
 			lock.Functions[e.Name] = e
 		}

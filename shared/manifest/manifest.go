@@ -21,9 +21,6 @@ const (
 	Tasks    = "tasks"    // Cloud Tasks
 )
 
-// Never is the schedule of a rule that only firesweep forget uses. Nothing is deployed for it.
-const Never = "never"
-
 // Entry is one function of a list.
 type Entry struct {
 	Name           string                      `json:"name"`            // the HTTP entry point
