@@ -80,6 +80,10 @@ type Plan interface {
 	// figures decide nothing, so a failed count fails nothing: the report says what was not counted. It returns at once: the
 	// counts are made while the job goes on planning, and the run waits for them before it applies anything.
 	CountKept(ctx context.Context, c KeptCount)
+	// KeepOdd keeps the documents of a query whose field holds neither null nor a value from least up to behind, because they cannot
+	// be judged. It counts all, by the index of the field, and names the first. It returns how many there are. Nothing depends on
+	// that, so an error is only logged.
+	KeepOdd(ctx context.Context, q documents.Query, field string, least, behind any, reason string) (n int)
 	// CountAll counts the documents that queries of one collection match, for figures of the report. It tries once: a count that
 	// takes too long takes as long again. It returns false if any fails, and the report says that the collection was not counted.
 	CountAll(ctx context.Context, queries ...documents.Query) (n []int, ok bool)

@@ -35,9 +35,6 @@ const maxGaps = 24
 // gapPageSize is how many documents a page has. Few, because the field may be user input as large as a document.
 const gapPageSize = 50
 
-// maxNamed is how many documents with an odd field are read and named in the log. All are counted.
-const maxNamed = 20
-
 // name implements [Pass].
 func (c Documents) name() string { return c.Name }
 
@@ -71,7 +68,8 @@ func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch, bet
 	var limit *cleanup.LimitError
 	switch {
 	case err == nil:
-		c.keepOdd(ctx, p)
+		// No gap finds those whose field is neither a string nor null. A null, like an empty string, says that there is no owner.
+		p.Scanned(p.KeepOdd(ctx, documents.Query{Collection: c.Collection}, c.Field, "", []byte{}, c.KeptOdd))
 		return nil
 	case errors.Is(err, cleanup.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
@@ -282,35 +280,4 @@ func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []doc
 		}
 	}
 	return p.ProposeItems(ctx, c.Rule, due)
-}
-
-// keepOdd counts the documents whose field is neither a string nor null, and names the first. No gap finds them, because in the
-// index they lie before and after all strings. A null, like an empty string, says that the document has no owner. Nothing depends
-// on these figures, so an error is only logged.
-func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner) {
-	ends := documents.Query{Collection: c.Collection, Select: documents.NameOnly}.Odd(c.Field, "", []byte{})
-	n, counted := p.CountAll(ctx, ends[:]...)
-	if !counted {
-		return
-	}
-	p.Scanned(n[0] + n[1])
-	named := 0
-	for i, q := range ends {
-		most := min(n[i], maxNamed-named)
-		if most == 0 {
-			continue
-		}
-		first, err := p.Documents.First(ctx, q, "", most)
-		if err != nil {
-			p.Log.WarnContext(ctx, c.Collection+": those whose "+c.Field+" is not a string are not named: "+err.Error(),
-				slog.String("target", c.Collection))
-		}
-		for _, d := range first {
-			p.KeepInvalid(ctx, d.Path, c.KeptOdd, 1)
-		}
-		named += len(first)
-	}
-	if rest := n[0] + n[1] - named; rest > 0 {
-		p.KeepInvalid(ctx, c.Collection, c.KeptOdd, rest)
-	}
 }

@@ -94,7 +94,11 @@ func (p *Planner) keepCounted(ctx context.Context, c cleanup.KeptCount, all, eli
 		p.nameAll(ctx, u)
 		return
 	}
-	odd := p.nameOdd(ctx, u)
+	if u.indexed() {
+		p.Keep(c.KeptUnset, undated-p.KeepOdd(ctx, u.Query, u.field, time.Time{}, "", u.reason))
+		return
+	}
+	odd := p.nameAll(ctx, u) // nobody knows how many more there are
 	p.Keep(c.KeptUnset, undated-odd)
 	if odd > 0 {
 		p.KeepInvalid(ctx, c.Due.Collection, c.KeptUndated, odd)
@@ -186,30 +190,28 @@ func (p *Planner) nameAll(ctx context.Context, u unjudged) (found int) {
 	return found
 }
 
-// nameOdd names, up to a bound, the documents whose field holds something that is neither a time nor null, and returns how many
-// there are. They lie together in the index of the field, before all times and behind them, so that no others are read.
-func (p *Planner) nameOdd(ctx context.Context, u unjudged) (n int) {
-	if !u.indexed() {
-		return p.nameAll(ctx, u) // nobody knows how many more there are
-	}
-	q := u.Query
-	q.Select = []string{u.field}
-	for _, q := range q.Odd(u.field, time.Time{}, "") {
+// KeepOdd implements [cleanup.Plan].
+func (p *Planner) KeepOdd(ctx context.Context, q documents.Query, field string, least, behind any, reason string) (n int) {
+	q.Select = documents.NameOnly
+	for _, q := range q.Odd(field, least, behind) {
 		found, err := p.Documents.First(ctx, q, "", tell.MaxNamed)
 		all, counted := len(found), true
 		if all == tell.MaxNamed {
 			all, counted = p.Count(ctx, q)
 		}
 		if err != nil || !counted {
-			p.Log.WarnContext(ctx, fmt.Sprintf("%s: what is kept, %s, could not all be counted: %v", u.Collection, u.reason, err),
-				slog.String("target", u.Collection))
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: what is kept, %s, could not all be counted: %v", q.Collection, reason, err),
+				slog.String("target", q.Collection))
 		}
 		for _, d := range found[:min(len(found), max(0, tell.MaxNamed-n))] {
-			p.name(ctx, d.Path, u.reason)
+			p.name(ctx, d.Path, reason)
 		}
 		n += max(all, len(found))
 	}
-	return min(n, u.n) // somebody may have written one since the count
+	if n > 0 {
+		p.KeepInvalid(ctx, q.Collection, reason, n)
+	}
+	return n
 }
 
 // indexed reports whether an index in the order of the field knows the documents: that of the field alone, or the one that the
