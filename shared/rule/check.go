@@ -99,9 +99,7 @@ func (c *checker) source() {
 		return
 	}
 	c.collection("collection", r.Collection, true)
-	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
-		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
-	c.foreign("collectionGroup", r.CollectionGroup)
+	c.name("collectionGroup", r.CollectionGroup)
 	c.Expect(!slices.Contains(collections.Below(), r.CollectionGroup), "collectionGroup",
 		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
 }
@@ -151,6 +149,12 @@ func (c *checker) collection(key, path string, binds bool) {
 	}
 	c.Expect(right, key, "%q is not a collection, such as drafts or chats/{chat}/users%s", path, hint)
 	c.foreign(key, parts...)
+}
+
+// name checks a collection's name, unless it is empty.
+func (c *checker) name(key, name string) {
+	c.Expect(name == "" || plainID(name), key, "%q is not a collection's name: a name has no slash", name)
+	c.foreign(key, name)
 }
 
 // withHole returns a path with a hole for a part of it.

@@ -100,9 +100,7 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
 	c.collection(key+".collection", r.Collection, false)
-	c.Expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), key+".collectionGroup",
-		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
-	c.foreign(key+".collectionGroup", r.CollectionGroup)
+	c.name(key+".collectionGroup", r.CollectionGroup)
 	if c.kind == criteria.OfObjects {
 		return
 	}

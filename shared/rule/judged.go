@@ -18,23 +18,12 @@ func (r Rule) Judged() map[string][]string {
 			judged[collection] = append(judged[collection], field)
 		}
 	}
-	for _, c := range append(slices.Clone(r.Where), r.Exceptions()...) {
-		for _, field := range c.Fields() {
-			add(own, field)
-		}
-	}
-	for _, a := range r.Age {
-		add(own, a.Field)
+	for _, field := range r.deciding() {
+		add(own, field)
 	}
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
 			add(own, hole)
-		}
-		if related.Newest > 0 {
-			add(own, related.Per)
-			for _, c := range related.Where {
-				add(own, c.Field)
-			}
 		}
 		if of := related.Collection + related.CollectionGroup; of != "" {
 			add(of, related.Field)

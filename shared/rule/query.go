@@ -94,31 +94,34 @@ func (r Rule) fields() []string {
 			fields = append(fields, field)
 		}
 	}
-	for _, a := range r.Age {
-		add(a.Field)
-	}
-	for _, c := range append(slices.Clone(r.Where), r.Exceptions()...) {
-		for _, field := range c.Fields() {
-			add(field)
-		}
-	}
-	add(r.Remove)
-	for _, related := range r.Related() {
-		for _, hole := range r.fieldHoles(related.Document + related.Account) {
-			add(hole)
-		}
-		if related.Newest > 0 {
-			add(related.Per)
-			for _, c := range related.Where {
-				add(c.Field)
-			}
-		}
+	for _, field := range append(r.deciding(), r.Remove) {
+		add(field)
 	}
 	if len(fields) == 0 {
 		return documents.NameOnly
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
+}
+
+// deciding returns the fields of an item that decide whether it is due, as the rule writes them.
+func (r Rule) deciding() (fields []string) {
+	for _, c := range append(slices.Clone(r.Where), r.Exceptions()...) {
+		fields = append(fields, c.Fields()...)
+	}
+	for _, a := range r.Age {
+		fields = append(fields, a.Field)
+	}
+	for _, related := range r.Related() {
+		fields = append(fields, r.fieldHoles(related.Document+related.Account)...)
+		if related.Newest > 0 {
+			fields = append(fields, related.Per)
+			for _, c := range related.Where {
+				fields = append(fields, c.Field)
+			}
+		}
+	}
+	return fields
 }
 
 // Fields returns the fields of the item by which a relation names something.

@@ -8,6 +8,7 @@
 package rule
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -192,20 +193,10 @@ func anyOf(all []Relation, is func(Relation) bool) bool {
 }
 
 // DuePercent returns the percentage of a collection, or of all accounts, that may be due.
-func (r Rule) DuePercent() int {
-	if r.MaxDuePercent == 0 {
-		return DefaultMaxDuePercent
-	}
-	return r.MaxDuePercent
-}
+func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, DefaultMaxDuePercent) }
 
 // Judges returns how many documents one run judges at most.
-func (r Rule) Judges() int {
-	if r.MaxReads == 0 {
-		return DefaultMaxReads
-	}
-	return r.MaxReads
-}
+func (r Rule) Judges() int { return cmp.Or(r.MaxReads, DefaultMaxReads) }
 
 // Kind returns the name of the action in the report.
 func (r Rule) Kind() string {
