@@ -47,10 +47,9 @@ var userRule = cleanup.Rule[user]{
 	Name: "user", Load: cleanup.OneByOne(loadUser), Judge: judgeUser,
 	Reach: cleanup.Reach{Items: users, Deletes: []string{users}, Account: true},
 	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		return cleanup.Change{
-			Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}},
-			Then:   []cleanup.FollowUp{{Account: u.ID(), Absent: u.Ref()}}, Next: []cleanup.Item{{Rule: leftRule, Ref: u.Ref()}},
-		}
+		c := cleanup.Delete(u.Document)
+		c.Then, c.Next = []cleanup.FollowUp{{Account: u.ID(), Absent: u.Ref()}}, []cleanup.Item{{Rule: leftRule, Ref: u.Ref()}}
+		return c
 	},
 }
 
@@ -58,12 +57,7 @@ var userRule = cleanup.Rule[user]{
 var leftRule = cleanup.Rule[user]{
 	Name: "details", Load: cleanup.OneByOne(loadDetails), Judge: judgeLeft,
 	Reach: cleanup.Reach{Items: users, Deletes: []string{details}},
-	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
-		for _, d := range unclaimed(u) {
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
-		}
-		return c
-	},
+	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) cleanup.Change { return cleanup.Delete(unclaimed(u)...) },
 }
 
 // loadUser looks for what speaks against deleting a placeholder: what refers to it and its details, side by side.

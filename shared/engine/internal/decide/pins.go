@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -68,33 +69,22 @@ func (d *Decider) KeptBy(target string) *KeptError {
 
 // pinnedWith returns why an item is kept whose change would delete or change something pinned; nil if it would not.
 func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
-	with := func(targets ...string) *KeptError {
-		for _, target := range targets {
-			if pinned := d.KeptBy(target); pinned != nil {
-				return &KeptError{Reason: undo.KeptWithPinned, Target: pinned.Target}
-			}
-		}
-		return nil
-	}
+	var targets []string
 	for _, w := range c.Writes {
 		path := w.Ref.Path()
-		if w.Sent || w.Op == documents.Create || w.Op != documents.Delete && !d.Pins.Keep(path) {
-			continue
-		}
-		if pinned := with(path); pinned != nil {
-			return pinned
+		if !w.Sent && w.Op != documents.Create && (w.Op == documents.Delete || d.Pins.Keep(path)) {
+			targets = append(targets, path)
 		}
 	}
 	for _, f := range c.Then {
-		if pinned := d.FollowsPinned(f); pinned != nil {
-			return pinned
-		}
+		targets = append(targets, d.targetOf(f))
 	}
-	for _, items := range [][]cleanup.Item{c.First, c.Next} {
-		for _, item := range items {
-			if pinned := with(item.Ref.Path()); pinned != nil {
-				return pinned
-			}
+	for _, ref := range slices.Concat(RefsOf(c.First), RefsOf(c.Next)) {
+		targets = append(targets, ref.Path())
+	}
+	for _, target := range targets {
+		if pinned := d.KeptBy(target); pinned != nil {
+			return pinned.With()
 		}
 	}
 	return nil
@@ -102,17 +92,21 @@ func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 
 // FollowsPinned returns why a follow-up is not done that would delete something pinned; nil if it would not.
 func (d *Decider) FollowsPinned(f cleanup.FollowUp) *KeptError {
-	target := ""
-	switch {
-	case f.Account != "":
-		target = AccountTarget(f.Account)
-	case f.Object.Name != "":
-		target = d.ObjectTarget(f.Object.Name)
-	}
-	if pinned := d.KeptBy(target); pinned != nil {
-		return &KeptError{Reason: undo.KeptWithPinned, Target: pinned.Target}
+	if pinned := d.KeptBy(d.targetOf(f)); pinned != nil {
+		return pinned.With()
 	}
 	return nil
+}
+
+// targetOf returns what a follow-up deletes; empty if it is a task.
+func (d *Decider) targetOf(f cleanup.FollowUp) string {
+	switch {
+	case f.Account != "":
+		return AccountTarget(f.Account)
+	case f.Object.Name != "":
+		return d.ObjectTarget(f.Object.Name)
+	}
+	return ""
 }
 
 // ObjectTarget is what plans, logs and pins call an object.
