@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +75,7 @@ func (p *Planner) keepCounted(ctx context.Context, c cleanup.KeptCount, all, eli
 	if other := all - eligible; other > 0 && c.Invalid {
 		p.KeepInvalid(ctx, c.Due.Collection, c.KeptOther, other)
 		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Among}, field: c.Eligible[0].Field,
-			reason: c.KeptOther, n: other, usable: usableText})
+			reason: c.KeptOther, n: other, usable: usableText, least: "\x00", behind: []byte{}})
 	} else {
 		p.Keep(c.KeptOther, other)
 	}
@@ -85,7 +84,7 @@ func (p *Planner) keepCounted(ctx context.Context, c cleanup.KeptCount, all, eli
 		return
 	}
 	u := unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
-		reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
+		reason: c.KeptUndated, n: undated, least: documents.Earliest, behind: "", usable: func(v any, there bool) bool {
 			at, isTime := v.(time.Time)
 			return isTime && !at.Before(documents.Earliest) || v == nil && (there && c.KeptNull != "" || c.KeptUnset != "")
 		}}
@@ -153,14 +152,9 @@ type unjudged struct {
 	reason string
 	n      int // as counted
 	usable func(v any, there bool) bool
+	// In the index of the field, what is usable lies from least up to but not including behind, but for null.
+	least, behind any
 }
-
-// The ends of the range of values that can be usable, in Firestore's order of types: null, truth values, numbers, times, texts,
-// bytes, references and so on.
-var (
-	lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
-	lastText = strings.Repeat("\U0010FFFF", 100)
-)
 
 func usableText(v any, _ bool) bool {
 	text, ok := v.(string)
@@ -226,46 +220,25 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 	if !u.indexed() {
 		return 0, nil
 	}
-	q := u.Query
-	q.OrderBy, q.Select = []string{u.field}, []string{u.field}
-	behind := func(v any) (documents.Cursor, error) {
-		return q.After(documents.Document{Path: "x/" + lastText, Data: map[string]any{u.field: v}})
+	ends := u.Odd(u.field, u.least, u.behind)
+	if !u.usable(nil, true) {
+		ends[0].From = nil // with those that hold null
 	}
-	var last any = lastTime
-	if u.usable("x", true) {
-		last = lastText
-	}
-	end, err := behind(last)
-	if err != nil {
-		return 0, err
-	}
-	var beginning documents.Cursor
-	if u.usable(nil, true) {
-		if beginning, err = behind(nil); err != nil {
-			return 0, err
-		}
-	}
-	for _, from := range []documents.Cursor{beginning, end} {
-		want := min(u.n, tell.MaxNamed) - found
-		if want <= 0 {
+	for _, q := range ends {
+		want := min(min(u.n, tell.MaxNamed)-found, p.nameReads())
+		if want <= 0 || p.PlanningTimeIsUp() {
 			break
 		}
-		want = min(want, p.nameReads())
-		if want == 0 || p.PlanningTimeIsUp() {
-			break
-		}
-		first, err := p.Documents.First(ctx, q, from, want)
+		q.Select = documents.NameOnly
+		first, err := p.Documents.First(ctx, q, "", want)
 		if err != nil {
 			return found, err
 		}
 		p.named += len(first)
 		for _, d := range first {
-			if u.usable(d.Value(u.field), true) {
-				break // from here on all are, or are behind the end
-			}
 			p.name(ctx, d.Path, u.reason)
-			found++
 		}
+		found += len(first)
 	}
 	return found, nil
 }
