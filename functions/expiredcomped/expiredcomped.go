@@ -5,6 +5,7 @@ package expiredcomped
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -60,12 +61,12 @@ func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Documen
 }
 
 // lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
-func lastLine(end cleanup.Ending) string {
-	if end.Canceled {
+func lastLine(canceled bool, took time.Duration, written map[string]int) string {
+	if canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"
 	}
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms",
-		end.Written["delete "+subscriptions], end.Written["update "+members], end.Duration.Milliseconds())
+		written["delete "+subscriptions], written["update "+members], took.Milliseconds())
 }
 
 // memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.

@@ -93,8 +93,7 @@ func TestReasonFor(t *testing.T) {
 }
 
 func TestLastLine(t *testing.T) {
-	end := cleanup.Ending{Written: map[string]int{"delete members_products": 3, "update members": 2}, Duration: 1500 * time.Millisecond}
-	enginetest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(end))
-	end.Canceled = true
-	enginetest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(end))
+	written := map[string]int{"delete members_products": 3, "update members": 2}
+	enginetest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(false, 1500*time.Millisecond, written))
+	enginetest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(true, 1500*time.Millisecond, written))
 }

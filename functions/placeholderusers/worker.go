@@ -56,7 +56,7 @@ var userRule = cleanup.Rule[user]{
 // leftRule deletes the details of a user who is deleted.
 var leftRule = cleanup.Rule[user]{
 	Name: "details", Load: cleanup.OneByOne(loadDetails), Judge: judgeLeft,
-	Reach: cleanup.Reach{Items: users, Deletes: []string{details}},
+	Reach:  cleanup.Reach{Items: users, Deletes: []string{details}},
 	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) cleanup.Change { return cleanup.Delete(unclaimed(u)...) },
 }
 

@@ -38,9 +38,10 @@ type Job struct {
 	Accounts bool
 	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
 	// job whose lines are prescribed word for word, because the engine alone knows whether a run is a preview, which logs neither,
-	// and how it ended.
+	// and how it ended. canceled says that the caller went away before everything was done, which a run out of time was not.
+	// written is how many documents its items' changes wrote, by operation and the collection's id, as in "delete comments".
 	FirstLine string
-	LastLine  func(Ending) string
+	LastLine  func(canceled bool, took time.Duration, written map[string]int) string
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
@@ -111,12 +112,3 @@ var ErrOutOfTime = errors.New("out of time")
 
 // ErrForeign says that a record is not one that this program wrote.
 var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
-
-// Ending is how a run ended.
-type Ending struct {
-	// Canceled says that the caller went away before everything was done. A run that is out of time was not canceled.
-	Canceled bool
-	Duration time.Duration // in whole milliseconds, as in the report
-	// Written is how many documents its items' changes wrote, by operation and the collection's id, as in "delete comments".
-	Written map[string]int
-}

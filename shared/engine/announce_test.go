@@ -14,14 +14,14 @@ import (
 )
 
 // announcingJob is thingsJob with lines of its own.
-func announcingJob(pageSize int, end func(cleanup.Ending) string) cleanup.Job {
+func announcingJob(pageSize int, end func(bool, time.Duration, map[string]int) string) cleanup.Job {
 	job := thingsJob(pageSize)
 	job.FirstLine, job.LastLine = "begun", end
 	return job
 }
 
-func tell(e cleanup.Ending) string {
-	return fmt.Sprintf("ended after %s, canceled: %v", e.Duration, e.Canceled)
+func tell(canceled bool, took time.Duration, _ map[string]int) string {
+	return fmt.Sprintf("ended after %s, canceled: %v", took, canceled)
 }
 
 // ownLines returns the lines of announcingJob.
@@ -116,7 +116,7 @@ func TestCanceledWithNothingLeftUndone(t *testing.T) {
 }
 
 func TestPanicOverTheLastLine(t *testing.T) {
-	f := newFunction(t, announcingJob(10, func(cleanup.Ending) string { panic("no words") }))
+	f := newFunction(t, announcingJob(10, func(bool, time.Duration, map[string]int) string { panic("no words") }))
 	seed(t, f, 1)
 	wantAnswer(t, "answer", f.Post(t, ""), http.StatusOK, `"status":"completed"`)
 	reported := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -113,9 +112,6 @@ func (r *run) logLastLine(ctx context.Context) {
 				logging.Reported(), logging.Stack(v, debug.Stack()))
 		}
 	}()
-	r.Logger.InfoContext(ctx, r.job.LastLine(cleanup.Ending{
-		Canceled: r.unfinished && errors.Is(ctx.Err(), context.Canceled),
-		Duration: time.Duration(r.Report.DurationMs) * time.Millisecond,
-		Written:  r.Written(),
-	}), slog.String("status", string(r.Report.Status)))
+	r.Logger.InfoContext(ctx, r.job.LastLine(r.unfinished && errors.Is(ctx.Err(), context.Canceled),
+		time.Duration(r.Report.DurationMs)*time.Millisecond, r.Written()), slog.String("status", string(r.Report.Status)))
 }

@@ -29,7 +29,7 @@ type Teller struct {
 
 	mu       sync.Mutex // guards the report while actions are being applied, and what follows
 	failures int
-	wrote    map[string]int // see [cleanup.Ending]
+	wrote    map[string]int // see [cleanup.Job]
 }
 
 // Scanned implements [cleanup.Plan].
