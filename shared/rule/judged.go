@@ -26,6 +26,9 @@ func (r Rule) Judged() map[string][]string {
 	for _, a := range r.Age {
 		add(own, a.Field)
 	}
+	if r.Warn != nil {
+		add(own, r.Warn.Field)
+	}
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
 			add(own, hole)
