@@ -158,8 +158,15 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 		if err != nil {
 			return err
 		}
-		of := slices.DeleteFunc(page.Documents, func(d documents.Document) bool { return !g.clears(d) })
+		mine := slices.DeleteFunc(page.Documents, func(d documents.Document) bool {
+			_, ok := g.ItemOf(d)
+			return !ok
+		})
+		marked := len(mine)
+		of := slices.DeleteFunc(mine, func(d documents.Document) bool { return !g.clears(d) })
 		g.Scanned(len(of))
+		// The field of a mark that is the application's, too, must not be taken from its documents.
+		g.Share(fmt.Sprintf("marks in %s (a field of its own?) of %s", g.Rule.Warn.Field, g.Source()), marked, len(of), 0)
 		if err := g.Consider(ctx, g.rule, of); err != nil {
 			return err
 		}

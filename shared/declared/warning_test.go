@@ -197,6 +197,29 @@ func TestWarnCountsForLimits(t *testing.T) {
 	enginetest.Want(t, "mails", 0, len(mails(t, f)))
 }
 
+// TestMarksOfTheApplication: a field that the application writes is no mark, and stays.
+func TestMarksOfTheApplication(t *testing.T) {
+	rule := maps.Clone(warnsFirst)
+	rule["warn"] = fields{"days": 7, "field": "openedAt"}
+	f := start(t, rule)
+	f.SetMany(t, 20, func(i int) (string, fields) {
+		age := 100
+		if i < 11 { // the most that may be due are 10
+			age = 3
+		}
+		return fmt.Sprint("drafts/d", i), draft(age, fields{"kept": false, "openedAt": now.AddDate(0, 0, -2)})
+	})
+	rep := f.Run(t, "")
+	if rep.Status != report.Aborted || !strings.Contains(rep.Failures[0].Error, "11 of 20 marks in openedAt (a field of its own?) of drafts") {
+		t.Errorf("%s %+v", rep.Status, rep.Failures)
+	}
+	for id, d := range f.Documents(t, "drafts") {
+		if d["openedAt"] == nil {
+			t.Errorf("%s lost its field", id)
+		}
+	}
+}
+
 // TestWarnReads each document that waits twice a run, and no other.
 func TestWarnReads(t *testing.T) {
 	f := start(t, warnsFirst)
