@@ -64,17 +64,16 @@ func TestShards(t *testing.T) {
 	s.takeBack(t, before)
 
 	s.body = asRestored // which the shards take from the run that was split
-	s.kills = *shardKills
-	s.splitAndDie(t)
-	s.finish(t)
-	t.Logf("killed: the process that split, and %d others in the middle of a shard; %d runs were split", s.struck,
-		len(s.reports(t))-1)
-	if s.struck == 0 {
-		t.Error("no process was killed while it did a shard, so nothing is proved of that")
+	for s.struck == 0 { // a process that is quick ends before it is killed
+		s.kills = *shardKills
+		s.splitAndDie(t)
+		s.finish(t)
+		t.Logf("killed: the process that split, and %d others in the middle of a shard; %d runs were split", s.struck,
+			len(s.reports(t))-1)
+		s.wantDone(t)
+		s.wantNothingLeft(t)
+		s.takeBack(t, before)
 	}
-	s.wantDone(t)
-	s.wantNothingLeft(t)
-	s.takeBack(t, before)
 }
 
 // sharded is a world on which processes behind a balancer work.

@@ -126,11 +126,11 @@ var actions = map[string][]action{
 				"comments/on-cinema", "reactions/on-cinema"},
 			made:    []string{"映画同好会"},
 			objects: []string{"posts/user-mio/cinema.png", "circles/circle-cinema/icon/icon.png"},
-			then:    unmarked("circles/circle-cinema"),
+			then:    unmarked("circles/circle-cinema", circleMark),
 		},
 		{
 			name: "the circle to warn about is posted to", do: postTo("circle-ownerless"),
-			kept: []string{"circles/circle-ownerless", "posts/post-new-circle-ownerless"}, then: unmarked("circles/circle-ownerless"),
+			kept: []string{"circles/circle-ownerless", "posts/post-new-circle-ownerless"}, then: unmarked("circles/circle-ownerless", circleMark),
 		},
 	},
 	"cleanupBannedUsers": {
@@ -315,6 +315,9 @@ func takenUp(r rule.Rule) action {
 	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
 	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age[0].Field: during})}
 	a.kept, a.objects = along(s, id)
+	if r.Warn != nil {
+		a.then = unmarked(due.Path, r.Warn.Field)
+	}
 	for _, account := range s.Accounts {
 		if account.UID == id {
 			a.accounts = append(a.accounts, id)
@@ -370,11 +373,13 @@ func postTo(id string) func(context.Context, *world) error {
 	})
 }
 
-// unmarked expects that the job takes its mark from a circle that is in use again.
-func unmarked(path string) func(_ *world, e *expectation) {
+const circleMark = "ghostWarningNotifiedAt"
+
+// unmarked expects that the job takes the mark of its warning from a document that is in use again.
+func unmarked(path, mark string) func(_ *world, e *expectation) {
 	return func(_ *world, e *expectation) {
 		e.documents[path] = maps.Clone(e.documents[path])
-		delete(e.documents[path], "ghostWarningNotifiedAt")
+		delete(e.documents[path], mark)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	declare "github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -63,7 +65,43 @@ func Declared(r rule.Rule, now time.Time) Sample {
 	for i, u := range r.Related() {
 		d.keep(fmt.Sprintf("kept-%d", i+1), u)
 	}
+	if r.Warn != nil {
+		d.addWarned()
+	}
 	return d.sample
+}
+
+// addWarned adds documents by the marks of their warnings.
+func (d *declared) addWarned() {
+	over := d.overSince()
+	add := func(id string, mark any, age time.Time) *Document {
+		data := d.fields(0)
+		data[d.Warn.Field] = mark
+		if !age.IsZero() {
+			put(data, d.Age[0].Field, d.Age[0].Value(age))
+		}
+		d.add(id, data, false)
+		return &d.sample.Documents[len(d.sample.Documents)-1]
+	}
+	add("warned", over.Add(time.Second), time.Time{})
+	add("odd-mark", "yesterday", time.Time{})
+	inUse := add("in-use", over, d.now)
+	inUse.After = without(inUse.Before, d.Warn.Field)
+	for id, mark := range map[string]any{"unwarned": nil, "warned-too-early": documents.Earliest} {
+		of := add(id, mark, time.Time{})
+		of.After = with(of.Before, map[string]any{d.Warn.Field: d.now})
+		if to, data, _ := declare.Message(d.Rule, documents.Document{Path: of.Path, Data: of.Before}, d.now); data != nil {
+			d.sample.Documents = append(d.sample.Documents, created(to.Path(), data))
+		}
+	}
+}
+
+// overSince returns since when a document must be due that goes now.
+func (d *declared) overSince() time.Time {
+	if d.Warn == nil {
+		return d.now
+	}
+	return retention.DaysBefore(d.now, d.Warn.Days)
 }
 
 // addNewer adds the documents that are the newest in place of one that is due.
@@ -107,9 +145,14 @@ func (d *declared) fields(n int) map[string]any {
 			}
 		}
 	}
+	if d.Warn != nil {
+		for _, hole := range d.Warn.Holes() {
+			put(data, hole, "nobody")
+		}
+	}
 	for _, a := range d.Age {
 		if a.Field != "" {
-			put(data, a.Field, a.Value(a.Cutoff(d.now).Add(-time.Duration(n)*retention.Day-time.Millisecond)))
+			put(data, a.Field, a.Value(a.Cutoff(d.overSince()).Add(-time.Duration(n)*retention.Day-time.Millisecond)))
 		}
 	}
 	return data
@@ -282,6 +325,9 @@ func (d *declared) keep(id string, u rule.Relation) {
 func (d *declared) add(id string, data map[string]any, due bool) {
 	id = d.name(id)
 	at := d.at(id)
+	if due && d.Warn != nil {
+		data[d.Warn.Field] = d.overSince()
+	}
 	archived := d.fill(d.Archive, at, id, data)
 	for _, a := range d.With {
 		d.along(a, at, id, archived+"/"+id, data, due)

@@ -72,6 +72,9 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 	if r.Archive != "" {
 		u.FirestoreWrites += n
 	}
+	if w := r.Warn; w != nil { // the mark and the message, and two reads in each of the runs until it goes
+		u.FirestoreReads, u.FirestoreWrites = u.FirestoreReads+(1+2*int64(w.Days))*n, u.FirestoreWrites+2*n
+	}
 	u.FirestoreWrites += 2 * n / together
 	return u
 }
@@ -105,6 +108,11 @@ func costs(job manifest.Entry) (string, error) {
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
+	if r.Warn != nil {
+		warned := "each document that was warned about, twice, until it goes or is in use again"
+		r.Warn = nil
+		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
+	}
 	var judged []string
 	for _, c := range r.Asked().Judged {
 		judged = append(judged, c.Words())

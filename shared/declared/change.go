@@ -3,17 +3,21 @@ package declared
 import (
 	"maps"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
-func (c documentsOf) sweepRule() cleanup.AnyRule { return c.ruleOf("document", c.judge) }
+func (c documentsOf) sweepRule() cleanup.AnyRule {
+	r := c.ruleOf("document", c.judge)
+	if c.Warn != nil {
+		return warnedRule{r, c}
+	}
+	return r
+}
 
 // ruleOf is sweepRule with another name and judgment.
 func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.Decision) cleanup.AnyRule {
@@ -37,10 +41,12 @@ func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[stri
 		data = map[string]any{}
 	}
 	if c.Remove != "" {
-		left, _ := judgeEntries(c.Rule, own{fields: d.Lookup, at: map[string]time.Time{
-			criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}, run.Now)
+		left, _ := judgeEntries(c.Rule, ownOf(d, d.Lookup), run.Now)
 		field, whole := cascade.Changed(data, strings.TrimSuffix(strings.TrimSuffix(c.Remove, "[]"), ".*"), left)
 		fields[field] = whole
+	}
+	if c.Warn != nil {
+		fields[c.Warn.Field] = documents.DeleteField
 	}
 	for path, value := range c.Set {
 		switch value {

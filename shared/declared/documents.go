@@ -34,7 +34,12 @@ type planning struct {
 	rule  cleanup.AnyRule
 	seen  int  // documents that were judged
 	later bool // Limit leaves some to a later run
+
+	cleared int // of the actions that have been proposed, those that remove the mark of a warning
 }
+
+// ofMarks begins checkpoints among the documents that hold the mark of a warning, which come last.
+const ofMarks = "/marks/"
 
 // page is the first documents from a cursor on.
 type page struct {
@@ -50,7 +55,11 @@ func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Read
 	if c.Limit == 0 && c.counted() {
 		g.count(counting)
 	}
+	marks, onlyMarks := strings.CutPrefix(p.Checkpoint, ofMarks)
 	first := flow.One(ctx, p.Checkpoint, func(ctx context.Context, checkpoint string) (page, error) {
+		if onlyMarks {
+			return page{}, nil
+		}
 		from, err := c.cursorAt(ctx, p, g.query, checkpoint)
 		if err != nil {
 			return page{}, err
@@ -67,7 +76,16 @@ func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Read
 		},
 		Plan: func() error {
 			plans = true
-			return first.Each(func(checkpoint string, first page) error { return g.plan(ctx, checkpoint, first) })
+			err := first.Each(func(checkpoint string, first page) error {
+				if onlyMarks {
+					return nil
+				}
+				return g.plan(ctx, checkpoint, first)
+			})
+			if err != nil || c.Warn == nil {
+				return err
+			}
+			return g.clear(ctx, documents.Cursor(marks))
 		},
 	}
 }
@@ -88,7 +106,8 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		g.seen += len(found)
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
-		if err := g.Consider(ctx, g.rule, found); err != nil {
+		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
+		if err := g.Consider(ctx, g.rule, of); err != nil {
 			return err
 		}
 		if err := g.keepers.report(ctx, g.Planner); err != nil {
@@ -125,6 +144,39 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		g.share(ctx)
 	case g.Limit > 0:
 		g.count(ctx)
+	}
+	return nil
+}
+
+// clears reports whether a document holds the mark of a warning, and is no longer due by its own fields.
+func (g *planning) clears(d documents.Document) bool { return g.judgeItself(d, g.Run).Kind == toClear }
+
+// clear considers those of all documents that hold such a mark, from a cursor on.
+func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
+	planned := g.Planned()
+	for page, err := range g.Documents.Pages(ctx, g.Warned(), from) {
+		if err != nil {
+			return err
+		}
+		mine := slices.DeleteFunc(page.Documents, func(d documents.Document) bool {
+			_, ok := g.ItemOf(d)
+			return !ok
+		})
+		marked := len(mine)
+		of := slices.DeleteFunc(mine, func(d documents.Document) bool { return !g.clears(d) })
+		g.Scanned(len(of))
+		// The field of a mark that is the application's, too, must not be taken from its documents.
+		g.Share(fmt.Sprintf("marks in %s (a field of its own?) of %s", g.Rule.Warn.Field, g.Source()), marked, len(of), 0)
+		if err := g.Consider(ctx, g.rule, of); err != nil {
+			return err
+		}
+		checkpoint := ""
+		if g.cleared = g.Planned() - planned; page.Next != "" {
+			checkpoint = ofMarks + string(page.Next)
+		}
+		if err := g.SaveCheckpoint(checkpoint); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -176,7 +228,7 @@ func (g *planning) count(ctx context.Context) {
 	}
 	if !g.Finds() {
 		// The share that is due is taken to be the same among the documents that were not read.
-		k.Planned = func(due int) int { return g.Planned() * due / max(1, g.seen) }
+		k.Planned = func(due int) int { return (g.Planned() - g.cleared) * due / max(1, g.seen) }
 	}
 	g.CountKept(ctx, k)
 }
@@ -248,7 +300,7 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, l
 		return string(cursor), err
 	}
 	for _, d := range slices.Backward(found) {
-		if c.judgeFields(d, run).Kind == "" {
+		if c.judgeItself(d, run).Kind != c.Kind() {
 			if c.IsGroup() {
 				return d.Path, nil
 			}

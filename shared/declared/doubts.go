@@ -19,7 +19,7 @@ const (
 )
 
 // Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right: ages of
-// another form, exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one
+// another form, a mark that is the application's field, exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one
 // document of each exception for each of them, and five lists of collections at most.
 func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
 	if !of.OfDocuments() {
@@ -37,6 +37,18 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 	for i, a := range of.Age {
 		if text := doubtfulForm(a, found); text != "" {
 			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))
+		}
+	}
+	if of.Warn != nil {
+		marked := 0
+		for _, d := range found {
+			if d.Value(of.Warn.Field) != nil {
+				marked++
+			}
+		}
+		if marked*2 > len(found) {
+			doubts = append(doubts, fmt.Sprintf("warn.field: %d of %d hold %s already: it must be a field of its own", marked, len(found),
+				of.Warn.Field))
 		}
 	}
 	for i, u := range of.Unless {

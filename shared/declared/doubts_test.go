@@ -24,6 +24,8 @@ func TestDoubts(t *testing.T) {
 		}},
 		"none": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "unless": array{fields{"document": "users/{author}"}},
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil},
+		"a mark of the application's": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
+			"warn": fields{"days": 7, "field": "author"}}, 27, []string{"warn.field: 30 of 30 hold author already: it must be a field of its own"}},
 		"everything below": {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

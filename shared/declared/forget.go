@@ -16,7 +16,7 @@ import (
 
 // Forget returns the job that does for one user what rules say of accounts, backwards. By a rule with an account in gone, unless or
 // with, documents go (or change, with set) that name this user there and nobody else, with all that goes along; then the account.
-// where and age do not count, nothing is archived, and copies in archives go too. Whatever else keeps a document keeps it. The
+// where, age and warn do not count, nothing is archived, and copies in archives go too. Whatever else keeps a document keeps it. The
 // error says which rule cannot be turned round, or that none says anything of accounts.
 func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 	if !accounts.Deletable(uid) || !documents.ValidID(uid) {
@@ -83,7 +83,8 @@ func (f *forgetting) turn(r rule.Rule) error {
 		p := part{account: account}
 		p.Rule = r
 		p.Unless = slices.DeleteFunc(slices.Clone(r.Unless), func(u rule.Relation) bool { return u.Newest > 0 }) // by age, which does not count
-		p.Where, p.Age, p.Archive, p.Because, p.With = nil, rule.Ages{}, "", account+" is the uid", slices.Clone(r.With)
+		p.Where, p.Age, p.Warn, p.Archive = nil, rule.Ages{}, nil, ""
+		p.Because, p.With = account+" is the uid", slices.Clone(r.With)
 		f.add(p)
 		if r.Archive != "" {
 			p.copies, p.Collection, p.CollectionGroup = true, r.Archive, ""

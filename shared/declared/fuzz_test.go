@@ -46,6 +46,7 @@ func FuzzRule(f *testing.F) {
 		`{"collection":"a/b/c","age":{"field":"at","months":1200},"where":[{"field":"n","in":[1,1.0,1e3,"x",true]}]}`,
 		`{"collection":"a","age":{"field":"a","hours":1},"unless":[{"document":"b/{id}-{c.d}/e/f"}],"with":[{"objects":"a/{id}/**","field":"a[].b"},{"objects":"{id}/**"}]}`,
 		`{"collection":"a","age":{"field":"a","hours":1},"where":[{"field":"b","is":"not true"},{"field":"c","==":1.5}],"set":{"b":true,"c":null,"d":"{now}"}}`,
+		`{"collection":"a/{x}/b","age":{"field":"at","days":1},"warn":{"days":2,"field":"w","create":"c/{x}/d","data":{"e":["{id} {f.g} {date}",1,null],"h":{}}}}`,
 		`{"objects":"a/b/**","age":{"months":3},"gone":[{"document":"c/d/e/{metadata.k}"}]}`,
 		`{"collection":"a/{x}/b","age":[{"field":"at","as":["text","seconds"],"days":0},{"by":"updateTime","hours":1}],"unless":[{"field":"k","==":true}]}`,
 		`{"collection":"a","age":"any","gone":[{"subcollection":"s"},{"account":"{id}"}],"with":[{"subcollection":"**"},{"document":"b/{id}"}]}`,

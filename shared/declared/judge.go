@@ -16,7 +16,12 @@ import (
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what gone and unless say of
 // anything else.
 func Judge(r rule.Rule, d documents.Document, now time.Time) cleanup.Decision {
-	return ofDocuments(r).judgeFields(d, cleanup.Run{Now: now})
+	return ofDocuments(r).judgeItself(d, cleanup.Run{Now: now, Promise: now})
+}
+
+// judgeItself decides about a document by its own fields and the mark of its warning.
+func (c documentsOf) judgeItself(d documents.Document, run cleanup.Run) cleanup.Decision {
+	return c.warned(c.judgeFields(d, run), d, run)
 }
 
 // judgeFields decides about a document by its own fields.
@@ -25,7 +30,7 @@ func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.
 	if !ok {
 		return cleanup.Keep("not in " + c.Source())
 	}
-	o := own{fields: fieldsOf(item), at: map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
+	o := ownOf(d, fieldsOf(item))
 	if c.Remove != "" {
 		_, decision := judgeEntries(c.Rule, o, run.Now)
 		return decision
@@ -97,6 +102,21 @@ type own struct {
 	at     map[string]time.Time // by the values of by; the zero time is unknown
 }
 
+// ownOf returns what a document has by itself.
+func ownOf(d documents.Document, fields criteria.Lookup) own {
+	return own{fields, map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
+}
+
+// time returns the time by which an age judges; set is false if its field is null or missing, ok if it can be read.
+func (o own) time(a criteria.Age) (at time.Time, set, ok bool) {
+	if a.Field == "" {
+		return o.at[a.By], true, !o.at[a.By].IsZero()
+	}
+	value, _ := o.fields(a.Field)
+	at, ok = a.At(value)
+	return at, value != nil, ok
+}
+
 // fieldsOf returns what looks up an item's fields, and what stands for its id and what the rule's path binds.
 func fieldsOf(i rule.Item) criteria.Lookup {
 	return func(field string) (any, bool) {
@@ -129,18 +149,12 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 		}
 	}
 	for _, a := range r.Age {
-		at, ok := o.at[a.By], !o.at[a.By].IsZero()
-		if a.Field != "" {
-			value, _ := o.fields(a.Field)
-			if value == nil && a.Optional {
-				continue
-			}
-			if value == nil {
-				return cleanup.Keep(a.Unset())
-			}
-			at, ok = a.At(value)
-		}
+		at, set, ok := o.time(a)
 		switch {
+		case !set && a.Optional:
+			continue
+		case !set:
+			return cleanup.Keep(a.Unset())
 		case !ok:
 			return cleanup.Invalid(a.Undated())
 		case !at.Before(a.Cutoff(now)):

@@ -350,26 +350,30 @@ func TestModel(t *testing.T) {
 	prove := func(rt *rapid.T) {
 		now := model.Now(rt).AddDate(10, 0, 0) // objects are as old as the test
 		rule := fields{"collection": "things", "maxDuePercent": 100, "where": drawConditions(rt)}
-		age, cutoff := fields{"field": "at", "hours": 36}, now.Add(-36*time.Hour)
+		age, before := fields{"field": "at", "hours": 36}, func(at time.Time) time.Time { return at.Add(-36 * time.Hour) }
 		switch rapid.SampledFrom([]string{"hours", "days", "months", "past"}).Draw(rt, "age") {
 		case "past":
-			age, cutoff = fields{"field": "at", "hours": 0}, now
+			age, before = fields{"field": "at", "hours": 0}, func(at time.Time) time.Time { return at }
 		case "days":
-			age, cutoff = fields{"field": "at", "days": 90}, now.Add(-90*24*time.Hour)
+			age, before = fields{"field": "at", "days": 90}, func(at time.Time) time.Time { return at.Add(-90 * 24 * time.Hour) }
 		case "months":
-			age, cutoff = fields{"field": "at", "months": 3}, model.MonthsAgo(now, 3)
+			age, before = fields{"field": "at", "months": 3}, func(at time.Time) time.Time { return model.MonthsAgo(at, 3) }
 		}
+		cutoff := before(now)
 		forms := rapid.SampledFrom([]array{nil, nil, nil, {"milliseconds"}, {"seconds"}, {"text"}, {"timestamp", "text"}, {"milliseconds", "timestamp"}}).Draw(
 			rt, "forms")
 		if forms != nil {
 			age["as"] = forms
 		}
-		ages, cutoffs := array{age}, []time.Time{cutoff}
+		ages := array{age}
 		if rapid.IntRange(0, 3).Draw(rt, "second age") == 0 {
-			ages, cutoffs = append(ages, fields{"field": "at2", "days": 9, "optional": true}), append(cutoffs, now.AddDate(0, 0, -9))
+			ages = append(ages, fields{"field": "at2", "days": 9, "optional": true})
 		}
+		cutoffs := func(at time.Time) []time.Time { return []time.Time{before(at), at.AddDate(0, 0, -9), at}[:len(ages)] }
 		if rapid.IntRange(0, 3).Draw(rt, "third age") == 0 {
-			ages, cutoffs = append(ages, fields{"by": "updateTime", "days": 1}), append(cutoffs, now)
+			ages = append(ages, fields{"by": "updateTime", "days": 1})
+		} else if rapid.IntRange(0, 2).Draw(rt, "warn") == 0 {
+			rule["warn"] = fields{"days": 4, "field": "warnedAt"}
 		}
 		rule["age"] = ages
 		group := rapid.SampledFrom([]bool{false, false, true}).Draw(rt, "group")
@@ -417,7 +421,7 @@ func TestModel(t *testing.T) {
 		e := entry(t, rule)
 		f := enginetest.On(t, newFunction(t, e), p)
 		f.Indexes = e.AllIndexes()
-		f.Now = now
+		f.Now, f.Env["MAX_DUE_PERCENT"] = now, "100"
 		f.Clock = func() time.Time { return now }
 
 		w := model.NewWorld()
@@ -434,8 +438,10 @@ func TestModel(t *testing.T) {
 				}
 				return value
 			}),
-			"deep":   rapid.OneOf(model.OneOf(model.Missing, nil, "x", fields{}), rapid.Map(model.OneOf(values[:11]...), func(v any) any { return fields{"c": v} })),
-			"done":   model.OneOf(model.Missing, nil, false, true, "yes"),
+			"deep": rapid.OneOf(model.OneOf(model.Missing, nil, "x", fields{}), rapid.Map(model.OneOf(values[:11]...), func(v any) any { return fields{"c": v} })),
+			"done": model.OneOf(model.Missing, nil, false, true, "yes"),
+			"warnedAt": rapid.OneOf(model.OneOf(model.Missing, nil, "x", now, now.Add(time.Hour)), model.Around(now.AddDate(0, 0, -4)),
+				model.Around(cutoff), model.Around(now.AddDate(0, 0, -4), now)),
 			"keeper": model.OneOf("k1", "k2", "", nil, model.Missing, "a/b", int64(3)),
 		}
 		w.Documents["keepers/k1"], w.Documents["keepers/3"] = fields{"x": int64(1)}, fields{"x": int64(1)}
@@ -488,8 +494,24 @@ var archivedAgain = regexp.MustCompile(`@20\d\d-[^/]*Z`)
 
 const againName = "@again"
 
+// afterWarning decides by the mark of its warning whether a document goes, and returns it as it is left if not.
+func afterWarning(data fields, now time.Time, due bool, dueAt func(time.Time) bool) (goes bool, left fields) {
+	mark, marked := data["warnedAt"].(time.Time)
+	left = maps.Clone(data)
+	switch {
+	case !due && marked:
+		delete(left, "warnedAt")
+	case !due || data["warnedAt"] != nil && !marked || mark.After(now):
+	case !marked || !dueAt(mark):
+		left["warnedAt"] = now
+	default:
+		return !mark.After(now.AddDate(0, 0, -4)), left
+	}
+	return false, left
+}
+
 // afterRun computes the result of a rule.
-func afterRun(w model.World, rule fields, now time.Time, cutoffs []time.Time, bucket string) model.World {
+func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time) []time.Time, bucket string) model.World {
 	group := rule["collectionGroup"] != nil
 	with, _ := rule["with"].(array)
 	chosen := func(key string, value any) bool {
@@ -503,20 +525,30 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs []time.Time, bu
 		}
 		named := maps.Clone(data)
 		named["{id}"] = id
-		if !among(collection) || !isDue(rule, named, cutoffs) {
+		if !among(collection) {
 			continue
 		}
 		unless, _ := rule["unless"].(array)
-		if slices.ContainsFunc(unless, func(u any) bool {
+		due := isDue(rule, named, cutoffs(now)) && !slices.ContainsFunc(unless, func(u any) bool {
 			keeper := model.IDOf(data["keeper"])
 			return u.(fields)["document"] != nil && (keeper == "" || w.Documents["keepers/"+keeper] != nil) ||
 				u.(fields)["newest"] != nil && amongNewest(w, among, data)
-		}) {
+		})
+		if rule["warn"] != nil {
+			var goes bool
+			if goes, want.Documents[path] = afterWarning(data, now, due, func(at time.Time) bool { return isDue(rule, named, cutoffs(at)) }); !goes {
+				continue
+			}
+		}
+		if !due {
 			continue
 		}
 		if set := rule["set"]; set != nil {
 			changed := maps.Clone(data)
 			changed["done"], changed["doneAt"], changed["a"] = true, now, nil
+			if rule["warn"] != nil {
+				delete(changed, "warnedAt")
+			}
 			want.Documents[path] = changed
 			continue
 		}

@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"flag"
+	"maps"
 	"testing"
 	"time"
 
@@ -48,7 +49,12 @@ func TestRulesOfThePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			rep := f.Run(t, "")
-			enginetest.WantReport(t, rep, report.Completed, enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done)))
+			want := enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done))
+			if e.Warn != nil {
+				maps.Copy(want, enginetest.Done("warn about document", 2))
+				maps.Copy(want, enginetest.Done("clear warning of document", 1))
+			}
+			enginetest.WantReport(t, rep, report.Completed, want)
 			left, err := project.Read(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -46,6 +46,7 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.R
 		return nil, err
 	}
 	defer closeToday()
+	then.past, today.past = true, true
 	ctx = usage.NewContext(ctx, plan.Meter)
 	spent := func() error {
 		if o.MaxReads > 0 && plan.Meter.Usage().FirestoreReads >= o.MaxReads {

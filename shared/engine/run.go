@@ -44,6 +44,7 @@ type run struct {
 	listsAll     bool                // a preview lists its plan whole
 	versions     bool                // and the versions of what it lists
 	listed       func(decide.Action) // is told what a preview would list; nil: it lists
+	past         bool                // its now is long ago on purpose: it makes no promises
 	ownStop      bool                // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
@@ -247,7 +248,7 @@ func (r *run) known() cleanup.Run {
 	// A run's now can lie far back: a retry keeps its schedule time, and so does a run that somebody repeats by hand. A promise
 	// to people, such as "in a week", would already be half over when it is made.
 	promise := r.Report.Now
-	if r.Report.StartedAt.After(promise) {
+	if !r.past && r.Report.StartedAt.After(promise) {
 		promise = r.Report.StartedAt
 	}
 	return cleanup.Run{

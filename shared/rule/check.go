@@ -2,7 +2,6 @@ package rule
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -53,9 +52,10 @@ func (r *Rule) Problems() (problems []string) {
 		c.archive()
 		c.set()
 		c.remove()
+		c.warn()
 	}
 	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
-		"maxReads": r.MaxReads != 0 && !r.ByReference()})
+		"warn": r.Warn != nil, "maxReads": r.MaxReads != 0 && !r.ByReference()})
 	c.gone()
 	// The age says this.
 	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.Dates) })
@@ -242,7 +242,7 @@ func (c *checker) path(key, path, hint string) {
 				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
 					"field for a rule about them", hole)
 		}
-		c.Expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
+		c.Expect(plainID(criteria.Hole.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
@@ -253,7 +253,7 @@ func (c *checker) pattern(key, pattern string) {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		last := i == len(parts)-1
-		plain := strings.ReplaceAll(holePattern.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
+		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
 		right := part == Everything && last || plainID(plain) && !strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*"))
 		c.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
 	}
@@ -359,7 +359,7 @@ func (c *checker) set() {
 		c.Field("set", field)
 		c.Expect(r.Set[field] != "{hash}", "set", `%s: "{hash}" would need a secret that outlives every deployment, which Firesweep does not keep; `+
 			`without one, anybody can try out what was hashed: write "{delete}", or a job of your own`, field)
-		r.Set[field] = converted(r.Set[field])
+		r.Set[field] = criteria.Converted(r.Set[field])
 		for _, other := range sorted(r.Set) {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}
@@ -377,22 +377,4 @@ func (r Rule) ends(w criteria.Condition) bool {
 		value = documents.Earliest
 	}
 	return w.Holds(func(string) (any, bool) { return value, value != Delete }) != criteria.Met
-}
-
-// converted returns a value of JSON in the types that Firestore has.
-func converted(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		n, _ := criteria.NumberOf(v) // the reader has refused what is none
-		return n
-	case []any:
-		for n := range v {
-			v[n] = converted(v[n])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = converted(v[key])
-		}
-	}
-	return value
 }

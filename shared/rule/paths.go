@@ -10,9 +10,6 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// holePattern matches what is filled in in a path.
-var holePattern = regexp.MustCompile(`\{([^{}]*)\}`)
-
 // The holes that every item fills.
 const (
 	idHole     = "id"     // the item's id
@@ -22,7 +19,7 @@ const (
 
 // holes returns what is filled in in a path, each once.
 func holes(path string) (all []string) {
-	for _, hole := range holePattern.FindAllStringSubmatch(path, -1) {
+	for _, hole := range criteria.Hole.FindAllStringSubmatch(path, -1) {
 		if !slices.Contains(all, hole[1]) {
 			all = append(all, hole[1])
 		}
@@ -107,7 +104,7 @@ type own string
 func (i Item) Fill(path string) (refs []documents.Ref, ok bool) {
 	texts := []string{""}
 	for rest := path; rest != ""; {
-		at := holePattern.FindStringSubmatchIndex(rest)
+		at := criteria.Hole.FindStringSubmatchIndex(rest)
 		if at == nil {
 			at = []int{len(rest), len(rest), len(rest), len(rest)}
 		}

@@ -76,12 +76,20 @@ func (r Rule) Query(now time.Time) documents.Query {
 	return q
 }
 
+// Warned returns the query for the documents that hold the mark of a warning.
+func (r Rule) Warned() documents.Query {
+	q := r.Query(time.Time{})
+	q.Where, q.Any = []documents.Filter{{Field: r.Warn.Field, Op: ">=", Value: documents.Earliest}}, nil
+	q.OrderBy = []string{r.Warn.Field}
+	return q
+}
+
 // Scans reports whether the query returns documents whatever their age is.
 func (r Rule) Scans() bool { return r.OfDocuments() && r.indexedForms() == 0 }
 
 // Finds reports whether all documents that the query finds are due.
 func (r Rule) Finds() bool {
-	return len(r.Asked().Judged) == 0 && len(r.Unless) == 0 && len(r.Gone) == 0 && r.indexedForms() > 0 && len(r.Age) == 1 &&
+	return len(r.Asked().Judged) == 0 && r.Warn == nil && len(r.Unless) == 0 && len(r.Gone) == 0 && r.indexedForms() > 0 && len(r.Age) == 1 &&
 		!strings.Contains(r.Collection, "{")
 }
 
@@ -96,6 +104,11 @@ func (r Rule) fields() []string {
 	}
 	for _, field := range append(r.deciding(), r.Remove) {
 		add(field)
+	}
+	if r.Warn != nil {
+		for _, hole := range r.fieldHoles("{" + strings.Join(r.Warn.Holes(), "}{") + "}") {
+			add(hole)
+		}
 	}
 	if len(fields) == 0 {
 		return documents.NameOnly
@@ -120,6 +133,9 @@ func (r Rule) deciding() (fields []string) {
 				fields = append(fields, c.Field)
 			}
 		}
+	}
+	if r.Warn != nil {
+		fields = append(fields, r.Warn.Field)
 	}
 	return fields
 }
@@ -173,6 +189,9 @@ func (r Rule) Indexes() (all []Index) {
 	}
 	now := time.Unix(0, 0)
 	add(r.Query(now))
+	if r.Warn != nil {
+		add(r.Warned())
+	}
 	self := documents.Ref{Collection: "x", ID: "x"}
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {

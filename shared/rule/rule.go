@@ -34,6 +34,8 @@ type Rule struct {
 
 	Remove string `json:"remove,omitempty" example:"\"tokens[]\"" jsonschema:"entries to remove instead of deleting the document: tokens[] of a list, tokens.* of a map; conditions and ages of fields that begin so judge each entry"`
 
+	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it goes so many days later, if it still is due"`
+
 	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
 	MaxReads      int    `json:"maxReads,omitempty" range:"1-100000000" jsonschema:"how many documents one run judges at most, 1000000 unless set; the next run continues"`
@@ -132,7 +134,7 @@ func (r Rule) Items() string {
 	if r.CollectionGroup != "" {
 		return "**/" + r.CollectionGroup
 	}
-	return holePattern.ReplaceAllLiteralString(r.Collection, "*")
+	return criteria.Hole.ReplaceAllLiteralString(r.Collection, "*")
 }
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
@@ -143,9 +145,9 @@ func (r Rule) OfEntries(field string) bool {
 	return r.Remove != "" && (field == r.Remove || strings.HasPrefix(field, r.Remove+"."))
 }
 
-// Plain reports whether the rule only deletes documents, and judges them only by their own fields.
+// Plain reports whether the rule only deletes documents, without a warning, and judges them only by their own fields.
 func (r Rule) Plain() bool {
-	return r.OfDocuments() && len(r.With) == 0 && len(r.Related()) == 0 && r.Archive == "" && r.Deletes()
+	return r.OfDocuments() && len(r.With) == 0 && len(r.Related()) == 0 && r.Archive == "" && r.Deletes() && r.Warn == nil
 }
 
 // Related returns the relations that decide whether an item goes.

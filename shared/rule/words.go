@@ -35,6 +35,9 @@ func (r Rule) Words() string {
 	for _, u := range r.Unless {
 		s.WriteString(", unless " + u.unless())
 	}
+	if r.Warn != nil {
+		s.WriteString(", " + r.Warn.Words())
+	}
 	if len(r.With) > 0 {
 		s.WriteString("; with each go " + along(r.With))
 	}

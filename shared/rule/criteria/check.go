@@ -189,6 +189,24 @@ func NumberOf(v json.Number) (any, error) {
 	return v.Float64()
 }
 
+// Converted returns a value of JSON in the types that Firestore has.
+func Converted(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		n, _ := NumberOf(v) // the reader has refused what is none
+		return n
+	case []any:
+		for n := range v {
+			v[n] = Converted(v[n])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = Converted(v[key])
+		}
+	}
+	return value
+}
+
 // HoleOf returns the hole that a text is as a whole: "uid" of "{uid}".
 func HoleOf(text string) (hole string, ok bool) {
 	hole, begins := strings.CutPrefix(text, "{")

@@ -1,0 +1,180 @@
+package declared
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// What is done to documents besides what the rule does in the end, as the report counts it.
+const (
+	toWarn  = "warn about document"
+	toClear = "clear warning of document"
+)
+
+// warned decides by the mark of its warning about a document that is due, or no longer due. The days that a warning leaves begin
+// and end by run.Promise.
+func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run cleanup.Run) cleanup.Decision {
+	if c.Warn == nil {
+		return due
+	}
+	_, mine := c.ItemOf(d)
+	mark, marked, ok := d.Instant(c.Warn.Field)
+	if mark.After(run.Promise) && !mark.After(run.Started) {
+		marked = false // the run looks back to a time before it
+	}
+	of := "; warned " + retention.Stamp(mark)
+	switch {
+	case due.Kind == "" && (!mine || !marked):
+		return due
+	case due.Kind == "":
+		return cleanup.Do(toClear, due.Reason+of)
+	case !ok:
+		return cleanup.Invalid(c.Warn.Field + " is not a timestamp")
+	case marked && mark.After(run.Promise):
+		return cleanup.Invalid(c.Warn.Field + " is in the future")
+	case marked && c.stands(d, mark) && mark.After(retention.DaysBefore(run.Promise, c.Warn.Days)):
+		return cleanup.Keep(c.Warn.Waiting())
+	case marked && c.stands(d, mark):
+		due.Reason += of
+		return due
+	case marked:
+		due.Reason += of + ", before it was due"
+	}
+	if _, _, lacks := Message(c.Rule, d, run.Promise); lacks != "" {
+		return cleanup.Invalid("nobody can be warned: " + lacks + " holds no text")
+	}
+	return cleanup.Do(toWarn, due.Reason)
+}
+
+// stands reports whether a document was due by its ages when it was marked.
+func (c documentsOf) stands(d documents.Document, mark time.Time) bool {
+	o := ownOf(d, d.Lookup)
+	return !slices.ContainsFunc(c.Age, func(a criteria.Age) bool {
+		at, set, ok := o.time(a)
+		return set && (!ok || !at.Before(a.Cutoff(mark)))
+	})
+}
+
+// Message returns the document that tells somebody what a rule will do to a document, about which it warns at a time; there is no data
+// if the rule creates none. lacks names what the document lacks for that. The id of the message is the same as long as the document
+// is due since the same time.
+func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref, data map[string]any, lacks string) {
+	if r.Warn.Create == "" {
+		return ref, nil, ""
+	}
+	item, _ := r.ItemOf(d)
+	since, o := []string{d.Path, r.Warn.Field}, ownOf(d, d.Lookup)
+	for _, a := range r.Age {
+		old, _, _ := o.time(a)
+		since = append(since, old.UTC().Format(time.RFC3339Nano))
+	}
+	to, named := item.Fill(r.Warn.Create + "/warning_" + digest.Of(since...))
+	if !named {
+		return ref, nil, r.Warn.Create
+	}
+	data = r.Warn.Fill(func(hole string) string {
+		text, bound := item.Bound[hole]
+		switch {
+		case bound:
+		case hole == "id":
+			text = item.ID
+		case hole == "parent":
+			text = item.Parent
+		case hole == criteria.DateHole:
+			text = at.UTC().AddDate(0, 0, r.Warn.Days).Format(time.DateOnly)
+		default:
+			value, _ := item.Field(hole)
+			text = textOf(value)
+		}
+		if text == "" && (lacks == "" || hole < lacks) {
+			lacks = hole
+		}
+		return text
+	})
+	return to[0], data, lacks
+}
+
+// textOf returns what a field holds as a text; "" if it is neither a text, a number nor a reference.
+func textOf(value any) string {
+	if ref, isReference := documents.ReferenceOf(value); isReference {
+		return ref.ID
+	}
+	switch v := value.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// warnedRule warns first, and does what another rule does when the time of the warning is over.
+type warnedRule struct {
+	cleanup.AnyRule
+	of documentsOf
+}
+
+// Reaches implements [cleanup.AnyRule].
+func (r warnedRule) Reaches() cleanup.Reach {
+	reach := r.AnyRule.Reaches()
+	reach.Writes = append(slices.Clone(reach.Writes), r.of.Items())
+	if create := r.of.Warn.Create; create != "" {
+		reach.Writes = append(reach.Writes, rule.Rule{Collection: create}.Items())
+	}
+	return reach
+}
+
+// LoadAll implements [cleanup.AnyRule].
+func (r warnedRule) LoadAll(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (cleanup.Loaded, error) {
+	loaded, err := r.AnyRule.LoadAll(ctx, src, subjects)
+	return warnedItems{loaded, r.of, subjects}, err
+}
+
+type warnedItems struct {
+	cleanup.Loaded
+	of       documentsOf
+	subjects []cleanup.Subject
+}
+
+// Judge implements [cleanup.Loaded].
+func (l warnedItems) Judge(i int, run cleanup.Run) (cleanup.Decision, error) {
+	due, err := l.Loaded.Judge(i, run)
+	return l.of.warned(due, l.subjects[i].Document, run), err
+}
+
+// Gather implements [cleanup.Loaded].
+func (l warnedItems) Gather(ctx context.Context, src cleanup.Source, due []int) error {
+	act := slices.DeleteFunc(slices.Clone(due), func(i int) bool {
+		d, err := l.Judge(i, src.Run())
+		return err != nil || d.Kind != l.of.Kind()
+	})
+	return l.Loaded.Gather(ctx, src, act)
+}
+
+// Change implements [cleanup.Loaded].
+func (l warnedItems) Change(i int, d cleanup.Decision, run cleanup.Run) (cleanup.Change, error) {
+	of := l.subjects[i].Document
+	switch d.Kind {
+	case toClear:
+		return cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: documents.DeleteField}), nil
+	case toWarn:
+		change := cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: run.Promise})
+		if ref, data, _ := Message(l.of.Rule, of, run.Promise); data != nil {
+			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: ref, Data: data, Sent: true})
+		}
+		return change, nil
+	}
+	return l.Loaded.Change(i, d, run)
+}

@@ -1,0 +1,321 @@
+package declared_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+const (
+	warnings = "warn about document"
+	clears   = "clear warning of document"
+	deletes  = "delete document"
+)
+
+// warnsFirst is a rule that warns a week before it deletes, by e-mail.
+var warnsFirst = fields{
+	"collection": "drafts", "age": fields{"field": "editedAt", "days": 90}, "where": array{fields{"field": "kept", "is": "not true"}},
+	"warn": fields{"days": 7, "field": "warnedAt", "create": "mail", "data": fields{
+		"toUids": array{"{ownerId}"}, "n": int64(1), "message": fields{"text": "{title} ({id}) goes on {date}"}}},
+}
+
+// draft returns a document that is so many days old at [now].
+func draft(days int, more fields) fields {
+	data := fields{"editedAt": now.AddDate(0, 0, -days), "ownerId": "hana", "title": "Haiku", "warnedAt": nil}
+	maps.Copy(data, more)
+	return data
+}
+
+// edit changes a field of a draft.
+func edit(t testing.TB, f *enginetest.Function, path, field string, value any) {
+	t.Helper()
+	data := f.Documents(t, "drafts")[strings.TrimPrefix(path, "drafts/")]
+	data[field] = value
+	f.Set(t, path, data)
+}
+
+// counts wants the actions of a report, each of which is done.
+func counts(t testing.TB, rep *report.Report, want map[string]int) {
+	t.Helper()
+	all := map[string]report.Counts{}
+	for kind, n := range want {
+		all[kind] = report.Counts{Planned: n, Done: n}
+	}
+	enginetest.WantReport(t, rep, report.Completed, all)
+}
+
+// mails returns the texts of all e-mails, in order.
+func mails(t testing.TB, f *enginetest.Function) (texts []string) {
+	t.Helper()
+	for _, mail := range f.Documents(t, "mail") {
+		texts = append(texts, fmt.Sprint(mail["toUids"], mail["n"], mail["message"].(fields)["text"]))
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// TestWarnFirst: somebody is told, has a week, and is told again where the document was in use meanwhile.
+func TestWarnFirst(t *testing.T) {
+	f := start(t, warnsFirst)
+	f.Clock = func() time.Time { return f.Now }
+	f.Set(t, "drafts/idle", draft(91, nil))
+	f.Set(t, "drafts/edited", draft(91, nil))
+	f.Set(t, "drafts/saved", draft(91, nil))
+	f.Set(t, "drafts/young", draft(90, nil))
+	f.Set(t, "drafts/nobodys", draft(91, fields{"ownerId": nil}))
+	f.Set(t, "drafts/elsewhere", draft(91, fields{"warnedAt": "soon"}))
+	begun := f.Now
+
+	rep := f.Run(t, "")
+	counts(t, rep, map[string]int{warnings: 3})
+	enginetest.Want(t, "kept", map[string]int{"not older than 90 days": 1, "warnedAt is not a timestamp": 1,
+		"nobody can be warned: ownerId holds no text": 1}, rep.Kept)
+	day := begun.AddDate(0, 0, 7).Format(time.DateOnly)
+	told := func(id, day string) string { return "[hana] 1Haiku (" + id + ") goes on " + day }
+	enginetest.Want(t, "mails", []string{told("edited", day), told("idle", day), told("saved", day)}, mails(t, f))
+	enginetest.Want(t, "warned", fields{"editedAt": begun.AddDate(0, 0, -91), "ownerId": "hana", "title": "Haiku", "warnedAt": begun},
+		f.Documents(t, "drafts")["idle"])
+
+	edit(t, f, "drafts/edited", "editedAt", begun) // it is used
+	edit(t, f, "drafts/saved", "kept", true)
+	f.Now = begun.AddDate(0, 0, 7).Add(-time.Second)
+	rep = f.Run(t, "") // young is due now
+	counts(t, rep, map[string]int{warnings: 1, clears: 2})
+	enginetest.Want(t, "waits", 1, rep.Kept["warned less than 7 days ago"])
+	for _, id := range []string{"edited", "saved"} {
+		if _, marked := f.Documents(t, "drafts")[id]["warnedAt"]; marked {
+			t.Errorf("%s is in use, and yet marked", id)
+		}
+	}
+
+	f.Now = begun.AddDate(0, 0, 7)
+	last := f.Run(t, "")
+	counts(t, last, map[string]int{deletes: 1})
+	enginetest.Want(t, "left", []string{"edited", "elsewhere", "nobodys", "saved", "young"}, slices.Sorted(maps.Keys(f.Documents(t, "drafts"))))
+
+	f.Now = begun.AddDate(0, 0, 91) // in use no longer: told anew, and the week begins anew
+	edit(t, f, "drafts/saved", "kept", false)
+	counts(t, f.Run(t, ""), map[string]int{warnings: 2, deletes: 1})
+	day = f.Now.AddDate(0, 0, 7).Format(time.DateOnly)
+	if got := mails(t, f); len(got) != 5 || !slices.Contains(got, told("edited", day)) || !slices.Contains(got, told("saved", day)) {
+		t.Errorf("mails %q", got)
+	}
+}
+
+// TestWarningIsOneCommit: whatever becomes of a commit, there is a mark where there is a message, and one message.
+func TestWarningIsOneCommit(t *testing.T) {
+	all := maps.Clone(warnsFirst)
+	all["maxDuePercent"] = 100
+	f := start(t, all)
+	for i := range 60 {
+		f.Set(t, fmt.Sprint("drafts/d", i), draft(91, fields{"title": fmt.Sprint("T", i), "kept": false}))
+	}
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if err := send(); err != nil || n%2 == 0 {
+			return err
+		}
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	f.Run(t, "")
+	f.Run(t, "")
+	marked := 0
+	for _, d := range f.Documents(t, "drafts") {
+		if d["warnedAt"] != nil {
+			marked++
+		}
+	}
+	if got := mails(t, f); marked != 60 || len(slices.Compact(got)) != 60 {
+		t.Errorf("%d are marked, and %d mails sent", marked, len(got))
+	}
+}
+
+// TestWarnOldSchedule: where the run's now lies back, the days that a warning leaves count from the clock.
+func TestWarnOldSchedule(t *testing.T) {
+	f := start(t, warnsFirst)
+	clock := now.AddDate(0, 0, 3)
+	f.Clock = func() time.Time { return clock }
+	f.Set(t, "drafts/idle", draft(95, nil))
+	counts(t, f.Run(t, ""), map[string]int{warnings: 1})
+	enginetest.Want(t, "mark", any(clock.UTC().Truncate(time.Microsecond)), f.Documents(t, "drafts")["idle"]["warnedAt"])
+	enginetest.Want(t, "mails", []string{"[hana] 1Haiku (idle) goes on " + clock.AddDate(0, 0, 7).Format(time.DateOnly)}, mails(t, f))
+}
+
+// TestWarnBelow: marks in collections of the same name elsewhere are the business of somebody else, and a message may lie below
+// what the rule's path binds.
+func TestWarnBelow(t *testing.T) {
+	f := start(t, fields{
+		"collection": "users/{uid}/drafts", "age": fields{"field": "editedAt", "days": 90},
+		"warn": fields{"days": 1, "field": "warnedAt", "create": "users/{uid}/notifications", "data": fields{"body": "{parent}: {id} of {size}"}},
+		"set":  fields{"hidden": true}, "where": array{fields{"field": "hidden", "is": "not true"}},
+	})
+	over := now.AddDate(0, 0, -1)
+	f.Set(t, "users/hana/drafts/due", draft(91, fields{"size": 1.5}))
+	f.Set(t, "users/hana/drafts/over", draft(92, fields{"size": 1.5, "warnedAt": over}))
+	f.Set(t, "users/ken/drafts/used", draft(3, fields{"warnedAt": over}))
+	f.Set(t, "teams/t/drafts/used", draft(3, fields{"warnedAt": over}))
+	f.Set(t, "drafts/used", draft(3, fields{"warnedAt": over}))
+	counts(t, f.Run(t, ""), map[string]int{warnings: 1, clears: 1, "change document": 1})
+	for path, want := range map[string][2]any{ // warnedAt and hidden
+		"users/hana/drafts/due": {now, nil}, "users/hana/drafts/over": {nil, true}, "users/ken/drafts/used": {nil, nil},
+		"teams/t/drafts/used": {over, nil}, "drafts/used": {over, nil},
+	} {
+		collection, id, _ := strings.Cut(path, "drafts/")
+		got := f.Documents(t, collection+"drafts")[id]
+		enginetest.Want(t, path, want, [2]any{got["warnedAt"], got["hidden"]})
+	}
+	for _, n := range f.Documents(t, "users/hana/notifications") {
+		enginetest.Want(t, "notification", fields{"body": "users/hana: due of 1.5"}, n)
+	}
+	enginetest.Want(t, "notifications", 1, len(f.Documents(t, "users/hana/notifications")))
+	counts(t, f.Run(t, ""), map[string]int{})
+}
+
+// TestWarnCountsForLimits: a rule that suddenly finds everything warns nobody.
+func TestWarnCountsForLimits(t *testing.T) {
+	f := start(t, warnsFirst)
+	f.SetMany(t, 20, func(i int) (string, fields) { return fmt.Sprint("drafts/d", i), draft(80+i, nil) })
+	f.Set(t, "drafts/marked", draft(3, fields{"warnedAt": now.AddDate(0, 0, -1)}))
+	f.Now = now.AddDate(0, 0, 2)
+	if rep := f.Run(t, ""); rep.Status != report.Aborted {
+		t.Errorf("%s, actions %v", rep.Status, rep.Actions)
+	}
+	enginetest.Want(t, "mails", 0, len(mails(t, f)))
+}
+
+// TestMarksOfTheApplication: a field that the application writes is no mark, and stays.
+func TestMarksOfTheApplication(t *testing.T) {
+	rule := maps.Clone(warnsFirst)
+	rule["warn"] = fields{"days": 7, "field": "openedAt"}
+	f := start(t, rule)
+	f.SetMany(t, 20, func(i int) (string, fields) {
+		age := 100
+		if i < 11 { // the most that may be due are 10
+			age = 3
+		}
+		return fmt.Sprint("drafts/d", i), draft(age, fields{"kept": false, "openedAt": now.AddDate(0, 0, -2)})
+	})
+	rep := f.Run(t, "")
+	if rep.Status != report.Aborted || !strings.Contains(rep.Failures[0].Error, "11 of 20 marks in openedAt (a field of its own?) of drafts") {
+		t.Errorf("%s %+v", rep.Status, rep.Failures)
+	}
+	for id, d := range f.Documents(t, "drafts") {
+		if d["openedAt"] == nil {
+			t.Errorf("%s lost its field", id)
+		}
+	}
+}
+
+// TestWarnReads each document that waits twice a run, and no other.
+func TestWarnReads(t *testing.T) {
+	f := start(t, warnsFirst)
+	const n = 100
+	f.SetMany(t, 3*n, func(i int) (string, fields) {
+		if i < n {
+			return fmt.Sprint("drafts/d", i), draft(100, fields{"kept": false, "warnedAt": now.AddDate(0, 0, -1)})
+		}
+		return fmt.Sprint("drafts/d", i), draft(3, fields{"kept": false})
+	})
+	rep := f.Run(t, "")
+	counts(t, rep, map[string]int{})
+	if reads := rep.Usage.FirestoreReads; reads > 2*n+10 {
+		t.Errorf("%d reads", reads)
+	}
+}
+
+// TestForgetWarnsNobody: who asks to be forgotten is not told first.
+func TestForgetWarnsNobody(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, forgetting(t, rulesOf(t,
+		`"collection":"drafts","age":{"field":"editedAt","days":90},"gone":[{"account":"{ownerId}"}],
+			"warn":{"days":7,"field":"warnedAt","create":"mail","data":{"toUids":["{ownerId}"]}}`)))
+	f.Import(t, new(auth.UserToImport).UID("u1"))
+	f.Set(t, "drafts/mine", draft(1, fields{"ownerId": "u1"}))
+	f.Set(t, "drafts/hers", draft(100, nil))
+	f.Run(t, "")
+	enginetest.Want(t, "left", []string{"hers"}, slices.Collect(maps.Keys(f.Documents(t, "drafts"))))
+	enginetest.Want(t, "mails", 0, len(f.Documents(t, "mail")))
+}
+
+// TestBacktestOfWarnings: that somebody was warned since is nothing that speaks against the warning.
+func TestBacktestOfWarnings(t *testing.T) {
+	f := start(t, warnsFirst)
+	f.Set(t, "drafts/idle", draft(91, nil))
+	f.Set(t, "drafts/edited", draft(91, nil))
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := rep.Read
+	f.Clock = func() time.Time { return at }
+	edit(t, f, "drafts/idle", "editedAt", at.AddDate(0, 0, -91))
+	edit(t, f, "drafts/edited", "editedAt", at.AddDate(0, 0, -91))
+	if rep, err = f.Plan(t.Context(), engine.PlanOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	at = rep.Read
+	f.Clock = func() time.Time { return at.AddDate(0, 0, 5) }
+	edit(t, f, "drafts/idle", "warnedAt", at.Add(time.Hour))
+	edit(t, f, "drafts/edited", "editedAt", at.Add(time.Hour))
+	b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Want(t, "actions", []string{warnings}, b.Actions)
+	if b.Planned != 2 || len(b.Kept) != 1 || b.Kept[0].Target != "drafts/edited" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestMessage: a message is the same until the document is due since another time.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	r := *entry(t, warnsFirst).Rule
+	of := func(path string, data fields, at time.Time) string {
+		ref, _, lacks := declared.Message(r, documents.Document{Path: path, Data: data}, at)
+		if lacks != "" {
+			t.Errorf("%s %v: no message: it lacks %s", path, data, lacks)
+		}
+		return ref.Path()
+	}
+	first := of("drafts/a", draft(91, nil), now)
+	enginetest.Want(t, "later", first, of("drafts/a", draft(91, fields{"title": "T", "warnedAt": now}), now.AddDate(0, 0, 3)))
+	for _, other := range []string{of("drafts/b", draft(91, nil), now), of("drafts/a", draft(92, nil), now)} {
+		if other == first {
+			t.Errorf("two messages are %s", first)
+		}
+	}
+	if !strings.HasPrefix(first, "mail/warning_") {
+		t.Error(first)
+	}
+}
+
+// TestWarnNeeds an index in a group, and says who may write the mark.
+func TestWarnNeeds(t *testing.T) {
+	t.Parallel()
+	e := entry(t, fields{"collectionGroup": "drafts", "age": fields{"field": "editedAt", "days": 90},
+		"warn": fields{"days": 1, "field": "warnedAt", "create": "mail", "data": fields{"to": "{ownerId}"}}})
+	enginetest.Want(t, "judged", map[string][]string{"drafts": {"editedAt", "warnedAt"}}, e.Judged())
+	if !slices.ContainsFunc(e.FieldOverrides, func(o manifest.FieldOverride) bool {
+		return o.CollectionGroup == "drafts" && o.FieldPath == "warnedAt"
+	}) {
+		t.Errorf("no index finds the marks: %+v", e.FieldOverrides)
+	}
+	enginetest.Want(t, "read", []string{"editedAt", "ownerId", "warnedAt"}, e.Query(now).Select)
+	enginetest.Want(t, "words", "deletes documents of every collection drafts whose editedAt is more than 90 days ago, "+
+		"if still so 1 day after it set warnedAt and created a document in mail", e.Words())
+}
