@@ -46,7 +46,7 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // compared is how many runs [Longest] looks at. A daily job has fewer in a year.
 const compared = 400
 
-// Longest returns the longest time between two runs of a job: a century of one that never runs by itself, so that none is missing.
+// Longest returns the longest time between two runs of a job: a century of one that never runs by itself.
 func Longest(e manifest.Entry) (longest time.Duration, err error) {
 	times, err := Times(e, begin)
 	if err != nil {

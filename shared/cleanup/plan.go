@@ -112,8 +112,8 @@ type Plan interface {
 	Unknown(err error)
 }
 
-// Ahead is [Plan.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to know
-// what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding the document again.
+// Ahead is [Plan.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
+// know what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding it again.
 type Ahead func(ctx context.Context, then func(documents.Document) error) error
 
 // Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. If several
