@@ -41,7 +41,8 @@ func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[stri
 		data = map[string]any{}
 	}
 	if c.Remove != "" {
-		left, _ := judgeEntries(c.Rule, ownOf(d, d.Lookup), run.Now)
+		item, _ := c.ItemOf(d)
+		left, _ := judgeEntries(c.Rule, ownOf(d, fieldsOf(item)), run.Now)
 		field, whole := cascade.Changed(data, strings.TrimSuffix(strings.TrimSuffix(c.Remove, "[]"), ".*"), left)
 		fields[field] = whole
 	}

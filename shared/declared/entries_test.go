@@ -95,6 +95,8 @@ func TestEntries(t *testing.T) {
 			fields{"push": fields{"tokens": fields{"c": token(old, "ios"), "d": token(now, "web"), "e": int64(1)}, "on": true}}},
 		"of old documents": {fields{"remove": "tags[]", "age": fields{"field": "at", "days": 30}, "where": array{fields{"field": "tags[]", "startsWith": "tmp-"}}},
 			fields{"at": old, "tags": array{"tmp-a", "b", "tmp-c", int64(1)}}, fields{"at": old, "tags": array{"b", int64(1)}}},
+		"of the document's own id": {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "{id}", "!=": "v"}, fields{"field": "tags[]", "==": "x"}}},
+			fields{"tags": array{"x", "b"}}, fields{"tags": array{"b"}}},
 		"of young documents": {fields{"remove": "tags[]", "age": fields{"field": "at", "days": 30}, "where": array{fields{"field": "tags[]", "startsWith": "tmp-"}}},
 			fields{"at": now, "tags": array{"tmp-a"}}, nil},
 		"with an exception": {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}, "unless": array{fields{"field": "hold", "==": true}}},
