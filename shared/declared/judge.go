@@ -114,7 +114,7 @@ func (o own) time(a criteria.Age) (at time.Time, set, ok bool) {
 	}
 	value, _ := o.fields(a.Field)
 	at, ok = a.At(value)
-	return at, value != nil, ok
+	return at, value != nil || o.fields.Misplaced(a.Field), ok
 }
 
 // fieldsOf returns what looks up an item's fields, and what stands for its id and what the rule's path binds.

@@ -82,7 +82,10 @@ func holds(condition fields, document fields) string {
 	var value any = document
 	there := true
 	for name := range strings.SplitSeq(condition["field"].(string), ".") {
-		inner, _ := value.(fields)
+		inner, isMap := value.(fields)
+		if value != nil && !isMap {
+			return odd
+		}
 		value, there = inner[name]
 	}
 	text, isText := value.(string)

@@ -93,12 +93,12 @@ func (r Rule) Finds() bool {
 		!strings.Contains(r.Collection, "{")
 }
 
-// fields returns the fields by which a document is judged.
+// fields returns the fields by which a document is judged, as a whole: a field of what is no map must not look missing.
 func (r Rule) fields() []string {
 	var fields []string
 	add := func(field string) {
-		field, _, _ = strings.Cut(field, "[]")
-		if field, _, _ = strings.Cut(field, ".*"); field != "" && !strings.Contains(field, "{") {
+		field, _, _ = strings.Cut(field, ".")
+		if field = strings.TrimSuffix(field, "[]"); field != "" && !strings.Contains(field, "{") {
 			fields = append(fields, field)
 		}
 	}

@@ -324,6 +324,21 @@ func (c Condition) Absence() bool { return c.state().absence }
 // Lookup returns the value of an item's field, and whether the item has the field.
 type Lookup func(field string) (value any, there bool)
 
+// Misplaced reports whether a field cannot be there because what it leads through is set, but no map: an earlier version of the
+// application may have said the same there in another way.
+func (l Lookup) Misplaced(field string) bool {
+	for i, char := range field {
+		if char != '.' {
+			continue
+		}
+		value, _ := l(field[:i])
+		if _, isMap := value.(map[string]any); value != nil && !isMap {
+			return true
+		}
+	}
+	return false
+}
+
 // Holds judges an item by a condition.
 func (c Condition) Holds(of Lookup) Answer {
 	if len(c.Any) > 0 {
@@ -338,6 +353,9 @@ func (c Condition) Holds(of Lookup) Answer {
 			}
 		}
 		return all
+	}
+	if of.Misplaced(c.Field) {
+		return Unclear
 	}
 	value, there := of(c.Field)
 	if c.Is != "" {
