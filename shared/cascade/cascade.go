@@ -253,14 +253,16 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		}
 		return true, nil
 	}
-	found, whole, err := t.find(ctx, a, of, ref)
+	// What lies below another document may have an id that others have, too, so only a reference names it.
+	repeats := above == "" && t.IsGroup() || above != "" && strings.Contains(ref.Collection, "/")
+	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
 	}
 	for _, d := range found {
 		c := child{Document: d, path: below(above, d)}
 		if a.Remove {
-			c.fields = removed(a, d, ref)
+			c.fields = removed(a, d, ref, repeats)
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
@@ -277,14 +279,14 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 }
 
 // find returns the first documents that go along with one, and whether these are all.
-func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref) (
+func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, repeats bool) (
 	found []documents.Document, whole bool, err error,
 ) {
 	if a.Document != "" {
 		found, err = t.named(ctx, t.src, a, of)
 		return found, true, err
 	}
-	queries, ok := a.Queries(ref, t.src.Reference, t.src.Run().Now)
+	queries, ok := a.Queries(ref, repeats, t.src.Reference, t.src.Run().Now)
 	if !ok { // no query can ask for what names it, so that stays
 		return nil, true, nil
 	}
@@ -297,8 +299,8 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	return found, len(found) < limit, err
 }
 
-// removed returns the field of a document that it has without what names another in it.
-func removed(a rule.Relation, d documents.Document, gone documents.Ref) map[string]any {
+// removed returns the field of a document that it has without what names another in it. With repeats, only a reference does.
+func removed(a rule.Relation, d documents.Document, gone documents.Ref, repeats bool) map[string]any {
 	list, isList := strings.CutSuffix(a.Field, "[]")
 	if !isList {
 		field, whole := Changed(d.Data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
@@ -310,7 +312,7 @@ func removed(a rule.Relation, d documents.Document, gone documents.Ref) map[stri
 			return ref == gone
 		}
 		id, named := documents.IDOf(element)
-		return named && id == gone.ID
+		return named && !repeats && id == gone.ID
 	}))
 	return map[string]any{field: whole}
 }

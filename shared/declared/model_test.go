@@ -390,7 +390,7 @@ func TestModel(t *testing.T) {
 			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"objects": "boxes/{id}/**"},
 			{"objects": "photos/**", "field": "photos[].url"}, {"account": "{id}"},
 		} {
-			if draw("along") && (!group || along["field"] == nil) {
+			if byID := along["account"] != nil || along["objects"] == "boxes/{id}/**"; draw("along") && (!group || !byID) {
 				with = append(with, along)
 			}
 		}
@@ -570,7 +570,7 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 			if part, ok := strings.CutPrefix(other, path+"/parts/"); ok && chosen("subcollection", "parts") {
 				move(other, id+"/parts/"+part)
 			}
-			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id {
+			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id && !group {
 				move(other, id+"/notes/"+note)
 			}
 		}

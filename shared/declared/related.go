@@ -85,7 +85,7 @@ func (c documentsOf) questionOf(r rule.Relation, i rule.Item, d documents.Docume
 	case r.Account != "":
 		q.uid, ok = i.UID(r.Account)
 	default:
-		q.queries, ok = r.Queries(d.Ref(), src.Reference, src.Run().Now)
+		q.queries, ok = r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
 	}
 	return q, ok
 }

@@ -67,6 +67,10 @@ func (c *checker) relation(key, role string, r *Relation, kind string, nested bo
 	default:
 		c.naming(key, role, r)
 	}
+	_, isKey := r.keyOf()
+	byID := isKey || r.Account != "" || r.Objects != "" && r.Field == ""
+	c.Expect(role != withRole || nested || !byID || !c.rule.IsGroup(), key, "ids repeat in %s, so it may be another's: name it by a reference, "+
+		"or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")

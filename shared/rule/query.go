@@ -206,7 +206,7 @@ func (r Rule) Indexes() (all []Index) {
 			add(q)
 			continue
 		}
-		queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)
+		queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
 		for _, q := range queries {
 			if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
 				add(q)

@@ -188,15 +188,19 @@ func (r Relation) plainField() string {
 }
 
 // Queries returns queries one of which finds a document that is related to an item, if there is any. self is the item's
-// document, and reference returns the value that refers to it. ok is false if no query can ask for it.
-func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+// document, and reference returns the value that refers to it. With repeats, its id does not name it, because documents elsewhere
+// may have that too. ok is false if no query can ask for it.
+func (r Relation) Queries(self documents.Ref, repeats bool, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
 	q := documents.Query{Where: r.conditions(), Select: documents.NameOnly}
 	switch {
 	case r.Subcollection != "":
 		q.Collection = self.Path() + "/" + r.Subcollection
 	default:
 		q.Collection, q.Group = r.Collection+r.CollectionGroup, r.CollectionGroup != ""
-		names := append(documents.NamesOf(self.ID), reference(self))
+		names := []any{reference(self)}
+		if !repeats {
+			names = append(documents.NamesOf(self.ID), names...)
+		}
 		for _, name := range names {
 			if !documents.Queryable(name) {
 				return nil, false
@@ -206,7 +210,7 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 		_, isList := r.elementOf()
 		_, isKey := r.keyOf()
 		switch {
-		case isKey && !plainKey(self.ID):
+		case isKey && (repeats || !plainKey(self.ID)):
 			return nil, false
 		case isKey: // whatever is there
 			q.OrderBy, q.From = []string{field + "." + self.ID}, []any{nil}
