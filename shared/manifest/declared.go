@@ -79,6 +79,19 @@ func archives(entries []Entry) (problems []error) {
 	return problems
 }
 
+// marks returns a problem for each mark of warnings that another rule writes, too: nobody would know who was warned of what.
+func marks(entries []Entry) (problems []error) {
+	for i, e := range entries {
+		for k, other := range entries {
+			if i != k && e.Rule != nil && other.Rule != nil && other.WritesMark(*e.Rule) {
+				problems = append(problems, fmt.Errorf("%s: warn.field: %s writes %s in the same documents: give each rule a mark of its own",
+					e.Name, other.Name, e.Warn.Field))
+			}
+		}
+	}
+	return problems
+}
+
 // reads returns which of the places where the entry reads or writes documents is a collection; "" if none is.
 func (e Entry) reads(collection string) string {
 	i := slices.IndexFunc(e.Collections, func(place string) bool { return rule.Same(place, collection) })

@@ -251,6 +251,29 @@ func TestArchives(t *testing.T) {
 	}
 }
 
+// TestMarks: the mark of a rule's warnings is written by no other rule for the same documents.
+func TestMarks(t *testing.T) {
+	entry := func(name, rule string) string {
+		return `{"name":"` + name + `","schedule":"0 4 * * *","age":{"field":"at","days":9},` + rule + `}`
+	}
+	warns := func(source, field string) string { return source + `,"warn":{"days":7,"field":"` + field + `"}` }
+	for other, refused := range map[string]bool{
+		warns(`"collection":"users/{uid}/drafts"`, "warnedAt"):                                               true,
+		warns(`"collectionGroup":"drafts"`, "warnedAt"):                                                      true,
+		warns(`"collectionGroup":"drafts"`, "toldAt"):                                                        false,
+		warns(`"collection":"teams/{team}/drafts"`, "warnedAt"):                                              false,
+		`"collection":"users/{id}/drafts","where":[{"field":"warnedAt","is":"set"}],"set":{"warnedAt":null}`: true,
+		`"collection":"users/{uid}/notes"`:                                                                   false,
+	} {
+		_, err := Parse(File{"rules.json", []byte(`{"functions":[` +
+			entry("cleanupThings", warns(`"collection":"users/{uid}/drafts"`, "warnedAt")) + "," + entry("cleanupOthers", other) + `]}`)})
+		said := strings.Contains(fmt.Sprint(err), "cleanupThings: warn.field: cleanupOthers writes warnedAt")
+		if said != refused || !refused && err != nil {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
+}
+
 // TestWrongTypeHidesNothingElse: for an entry with a value of a wrong type only that problem is reported, because the value
 // is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {

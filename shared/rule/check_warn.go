@@ -42,3 +42,12 @@ func (c *checker) warn() {
 		c.Expect(criteria.Name.MatchString(hole), "warn.data", "{%s} is neither {%s}, {id} nor a field", hole, criteria.DateHole)
 	}
 }
+
+// WritesMark reports whether a rule writes the field in which another marks its warnings, in documents that may be the same.
+func (r Rule) WritesMark(of Rule) bool {
+	if of.Warn == nil || !r.OfDocuments() || !Same(r.at(), of.at()) {
+		return false
+	}
+	_, set := r.Set[of.Warn.Field]
+	return set || r.Warn != nil && r.Warn.Field == of.Warn.Field
+}
