@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -145,8 +146,9 @@ type item struct {
 // child is a document that goes along.
 type child struct {
 	documents.Document
-	path   string         // of its copy, below that of the item
-	fields map[string]any // what is written instead of deleting it
+	path string // of its copy, below that of the item
+	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
+	loses func(data map[string]any) (field string, whole any)
 }
 
 // gather reads the documents that go along, and finds places in the archive.
@@ -262,7 +264,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 	for _, d := range found {
 		c := child{Document: d, path: below(above, d)}
 		if a.Remove {
-			c.fields = removed(a, d, ref, repeats)
+			c.loses = func(data map[string]any) (string, any) { return removed(a, data, ref, repeats) }
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
@@ -299,22 +301,21 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	return found, len(found) < limit, err
 }
 
-// removed returns the field of a document that it has without what names another in it. With repeats, only a reference does.
-func removed(a rule.Relation, d documents.Document, gone documents.Ref, repeats bool) map[string]any {
+// removed returns a field of a document's data, and its value without what names another document in it. With repeats, only a
+// reference does.
+func removed(a rule.Relation, data map[string]any, gone documents.Ref, repeats bool) (field string, whole any) {
 	list, isList := strings.CutSuffix(a.Field, "[]")
 	if !isList {
-		field, whole := Changed(d.Data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
-		return map[string]any{field: whole}
+		return Changed(data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
 	}
-	elements, _ := valuesAt(d.Data, strings.Split(list, "."))[0].([]any)
-	field, whole := Changed(d.Data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
+	elements, _ := valuesAt(data, strings.Split(list, "."))[0].([]any)
+	return Changed(data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
 		if ref, isReference := documents.ReferenceOf(element); isReference {
 			return ref == gone
 		}
 		id, named := documents.IDOf(element)
 		return named && !repeats && id == gone.ID
 	}))
-	return map[string]any{field: whole}
 }
 
 // belonging returns the lookup for documents that go along: those below a document, or those that name it.
@@ -378,9 +379,9 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 	if !i.whole && !i.Alone {
 		return cleanup.Change{Again: d.Kind}
 	}
+	change.Writes = losses(i.children)
 	for _, child := range i.children {
-		if child.fields != nil {
-			change.Writes = append(change.Writes, documents.Write{Op: documents.Update, Ref: child.Ref(), Data: child.fields})
+		if child.loses != nil {
 			continue
 		}
 		if w.Archive != "" {
@@ -401,6 +402,35 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		w.follow(&change, a, i, run)
 	}
 	return change
+}
+
+// losses returns what is written to the documents that lose something: one write for each, as several relations may name it. One that
+// goes as well loses nothing.
+func losses(children []child) (writes []documents.Write) {
+	left := map[documents.Ref]map[string]any{}
+	for _, c := range children {
+		if c.loses == nil {
+			left[c.Ref()] = nil
+		}
+	}
+	for _, c := range children {
+		if c.loses == nil {
+			continue
+		}
+		data, known := left[c.Ref()]
+		if known && data == nil {
+			continue
+		}
+		i := slices.IndexFunc(writes, func(w documents.Write) bool { return w.Ref == c.Ref() })
+		if i < 0 {
+			data, i = maps.Clone(c.Data), len(writes)
+			writes = append(writes, documents.Write{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{}})
+		}
+		field, whole := c.loses(data)
+		data[field], writes[i].Data[field] = whole, whole
+		left[c.Ref()] = data
+	}
+	return writes
 }
 
 // follow adds what is deleted after the commit: objects and the account.
