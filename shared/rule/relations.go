@@ -136,7 +136,7 @@ func (r Relation) keys() (all []string) {
 		set  bool
 	}{
 		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"per", r.Per != ""}, {"remove", r.Remove},
-		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
+		{"metadata", r.Metadata != ""}, {"with", r.With != nil},
 	} {
 		if key.set {
 			all = append(all, key.name)
