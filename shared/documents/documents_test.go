@@ -281,8 +281,8 @@ func TestGetOfNoDatabase(t *testing.T) {
 	if got, err := c.Reader().Missing(ctx, "things", []string{"a"}); got != nil || err == nil {
 		t.Errorf("Missing = %v, %v, want an error", got, err)
 	}
-	err := c.Writer(nil).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		_, found, err := tx.Get("things/a")
+	err := transact(ctx, c.Writer(nil), func(tx *documents.Transaction) error {
+		_, found, err := get(tx, "things/a")
 		if found || err == nil {
 			t.Errorf("Get of a transaction = %v, %v, want an error", found, err)
 		}
@@ -396,22 +396,39 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// transact runs f in a transaction.
+func transact(ctx context.Context, w documents.Writer, f func(tx *documents.Transaction) error) error {
+	_, err := w.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error { return f(tx) })
+	return err
+}
+
+func write(op documents.Op, path string, data map[string]any) documents.Write {
+	return documents.Write{Op: op, Ref: documents.Document{Path: path}.Ref(), Data: data}
+}
+
+// get reads one document in a transaction.
+func get(tx *documents.Transaction, path string) (d documents.Document, there bool, err error) {
+	ref := documents.Document{Path: path}.Ref()
+	found, err := tx.GetAll([]documents.Ref{ref})
+	d, there = found[ref]
+	return d, there, err
+}
+
 func TestTransact(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1, "dotted.name": 1, "keep": true})
 	ctx, c, m := open(t, p)
-	err := c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		if _, found, err := tx.Get("things/none"); found || err != nil {
+	err := transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
+		if _, found, err := get(tx, "things/none"); found || err != nil {
 			t.Errorf("Get of nothing = %v, %v", found, err)
 		}
-		d, _, err := tx.Get("things/a")
+		d, _, err := get(tx, "things/a")
 		if err != nil {
 			return err
 		}
-		return errors.Join(
-			tx.Update("things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
-			tx.Create("things/b", map[string]any{"n": 1}),
-			tx.Set("things/c", map[string]any{"n": 1}))
+		return tx.Apply(
+			write(documents.Update, "things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
+			write(documents.Create, "things/b", map[string]any{"n": 1}), write(documents.Set, "things/c", map[string]any{"n": 1}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -425,8 +442,8 @@ func TestTransact(t *testing.T) {
 		t.Errorf("usage %+v, want 2 reads and 3 writes", u)
 	}
 	refused := errors.New("not what was judged")
-	err = c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		return errors.Join(tx.Set("things/d", map[string]any{}), refused)
+	err = transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
+		return errors.Join(tx.Apply(write(documents.Set, "things/d", map[string]any{})), refused)
 	})
 	if !errors.Is(err, refused) || len(p.Documents(t, "things")) != 3 {
 		t.Errorf("err %v; an error of the function must leave everything as it was", err)
@@ -445,7 +462,7 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 	var all errgroup.Group
 	for i := range n {
 		all.Go(func() error {
-			return c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+			return transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
 				attempts.Add(1)
 				if underWay.Add(1) > 1 {
 					t.Error("two transactions are under way at once")
@@ -456,7 +473,7 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 				if err != nil || len(found) != 1 {
 					return fmt.Errorf("found %v, %w", found, err)
 				}
-				return tx.Delete(found[0].Path)
+				return tx.Apply(write(documents.Delete, found[0].Path, nil))
 			})
 		})
 	}
@@ -475,15 +492,15 @@ func TestTransactionThatWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	ctx, c, _ := open(t, backendstest.Start(t))
 	w := c.Writer(free{})
-	none := func(context.Context, *documents.Transaction) error { return nil }
+	none := func(*documents.Transaction) error { return nil }
 	failed := errors.New("failed")
-	err := w.Transact(ctx, func(inner context.Context, _ *documents.Transaction) error {
-		if err := w.Transact(inner, none); err == nil {
+	_, err := w.Transact(ctx, false, func(inner context.Context, _ *documents.Transaction) error {
+		if err := transact(inner, w, none); err == nil {
 			t.Error("a transaction went through within another")
 		}
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := w.Transact(canceled, none); !errors.Is(err, context.Canceled) {
+		if err := transact(canceled, w, none); !errors.Is(err, context.Canceled) {
 			t.Errorf("a canceled transaction waits for its turn: %v", err)
 		}
 		return failed
@@ -491,7 +508,7 @@ func TestTransactionThatWaitsForItsTurn(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("err %v", err)
 	}
-	if err := w.Transact(ctx, none); err != nil {
+	if err := transact(ctx, w, none); err != nil {
 		t.Errorf("after one that failed: %v", err)
 	}
 }
@@ -527,12 +544,12 @@ func TestOtherDatabase(t *testing.T) {
 	if got, err := r.GetAll(t.Context(), []string{"members/a", "members/b"}); err != nil || len(got) != 1 {
 		t.Errorf("many: %v, %v", got, err)
 	}
-	err = w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+	err = transact(t.Context(), w, func(tx *documents.Transaction) error {
 		found, err := streamed(tx, all, 2)
 		if err != nil || len(found) != 1 {
 			return fmt.Errorf("query in a transaction: %v, %w", found, err)
 		}
-		return tx.Create("members/new", map[string]any{"of": "ghost"})
+		return tx.Apply(write(documents.Create, "members/new", map[string]any{"of": "ghost"}))
 	})
 	if err != nil {
 		t.Error(err)

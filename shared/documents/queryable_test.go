@@ -1,7 +1,6 @@
 package documents_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,7 +69,7 @@ func TestQueryForTooLargeAValue(t *testing.T) {
 			errs = append(errs, err)
 		}
 		_, err := c.Reader().Count(ctx, q)
-		errs = append(errs, err, c.Writer(free{}).Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+		errs = append(errs, err, transact(t.Context(), c.Writer(free{}), func(tx *documents.Transaction) error {
 			_, err := streamed(tx, q, 1)
 			return err
 		}))

@@ -1,7 +1,6 @@
 package documents_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,7 +64,7 @@ func TestReadOnly(t *testing.T) {
 			for name, err := range map[string]error{
 				"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
 				"exchange":    exchanged,
-				"transaction": w.Transact(t.Context(), func(context.Context, *documents.Transaction) error { return nil }),
+				"transaction": transact(t.Context(), w, func(*documents.Transaction) error { return nil }),
 			} {
 				if status.Code(err) != codes.PermissionDenied {
 					t.Errorf("%s: %v, want PermissionDenied", name, err)

@@ -23,7 +23,7 @@ func TestStream(t *testing.T) {
 	var cursor documents.Cursor
 	for range 4 {
 		var got []string
-		err := w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		err := transact(ctx, w, func(tx *documents.Transaction) error {
 			got = nil
 			for d, err := range tx.Stream(all, cursor, 25) {
 				if err != nil {
@@ -39,7 +39,7 @@ func TestStream(t *testing.T) {
 			if len(got) == 0 {
 				return nil
 			}
-			return tx.Delete("things/" + got[0]) // a stream broken off does not end the transaction
+			return tx.Apply(write(documents.Delete, "things/"+got[0], nil)) // a stream broken off does not end the transaction
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -69,10 +69,10 @@ func TestStreamErrors(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, _ := open(t, p)
 	w := c.Writer(pace.NewRate())
-	stream := func(q documents.Query, from documents.Cursor, write bool) error {
-		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-			if write {
-				if err := tx.Set("things/a", map[string]any{}); err != nil {
+	stream := func(q documents.Query, from documents.Cursor, late bool) error {
+		return transact(ctx, w, func(tx *documents.Transaction) error {
+			if late {
+				if err := tx.Apply(write(documents.Set, "things/a", map[string]any{})); err != nil {
 					return err
 				}
 			}
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 	ctx, c, _ := open(t, p)
 	w := c.Writer(pace.NewRate())
 	set := func(data map[string]any) error {
-		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Set("things/a", data) })
+		return transact(ctx, w, func(tx *documents.Transaction) error { return tx.Apply(write(documents.Set, "things/a", data)) })
 	}
 	if err := set(map[string]any{"t": strings.Repeat("x", documents.MaxDocument)}); !documents.Refused(err) {
 		t.Errorf("a document that is too large: %v", err)

@@ -72,29 +72,35 @@ type Write struct {
 func (w Write) String() string { return string(w.Op) + " " + w.Ref.Path() }
 
 // Apply adds writes to the transaction.
-func (t *Transaction) Apply(writes []Write) error {
+func (t *Transaction) Apply(writes ...Write) error {
 	for _, w := range writes {
-		var err error
-		switch path := w.Ref.Path(); w.Op {
-		case Delete:
-			err = t.Delete(path)
-		case Update:
-			err = t.Update(path, w.Data)
-		case Create:
-			err = t.Create(path, w.Data)
-		case Set:
-			err = t.Set(path, w.Data)
-		default:
-			err = fmt.Errorf("%q is no operation", w.Op)
+		ref, err := t.w.c.doc(w.Ref.Path())
+		if err == nil {
+			err = w.add(t.tx, ref)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", w, err)
 		}
+		t.o.attempt = append(t.o.attempt, Written{Op: string(w.Op), Path: w.Ref.Path()})
 	}
 	return nil
 }
 
-// GetAll reads documents in one request and returns those that exist.
+func (w Write) add(tx *firestore.Transaction, ref *firestore.DocumentRef) error {
+	switch w.Op {
+	case Delete:
+		return tx.Delete(ref)
+	case Update:
+		return tx.Update(ref, updates(w.Data))
+	case Create:
+		return tx.Create(ref, w.Data)
+	case Set:
+		return tx.Set(ref, w.Data)
+	}
+	return fmt.Errorf("%q is no operation", w.Op)
+}
+
+// GetAll reads documents in one request and returns those that exist. All reads must come before the first write.
 func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
 	there := make(map[Ref]Document, len(refs))
 	if len(refs) == 0 {

@@ -88,19 +88,19 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 			p.Set(t, "things/old", map[string]any{"n": 1})
 			p.Set(t, "things/gone", map[string]any{"n": 1})
 			w, told := telling(t, p, "Commit", tt.disturb)
-			err := w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
-				_, found, err := tx.Get("things/new")
+			err := transact(t.Context(), w, func(tx *documents.Transaction) error {
+				_, found, err := get(tx, "things/new")
 				if err != nil {
 					return err
 				}
 				if found {
 					if tt.again {
-						return tx.Set("things/set", map[string]any{"n": 2})
+						return tx.Apply(write(documents.Set, "things/set", map[string]any{"n": 2}))
 					}
 					return nil
 				}
-				return errors.Join(tx.Create("things/new", map[string]any{"n": 1}), tx.Set("things/set", map[string]any{"n": 1}),
-					tx.Update("things/old", map[string]any{"n": 2}), tx.Delete("things/gone"))
+				return tx.Apply(write(documents.Create, "things/new", map[string]any{"n": 1}), write(documents.Set, "things/set", map[string]any{"n": 1}),
+					write(documents.Update, "things/old", map[string]any{"n": 2}), write(documents.Delete, "things/gone", nil))
 			})
 			if (err != nil) != tt.fails {
 				t.Fatal(err)
@@ -118,8 +118,8 @@ func TestTransactionThatChangesItsMindTellsNothing(t *testing.T) {
 	t.Parallel()
 	w, told := telling(t, backendstest.Start(t), "", nil)
 	changed := errors.New("changed")
-	err := w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
-		return errors.Join(tx.Set("things/a", map[string]any{"n": 1}), changed)
+	err := transact(t.Context(), w, func(tx *documents.Transaction) error {
+		return errors.Join(tx.Apply(write(documents.Set, "things/a", map[string]any{"n": 1})), changed)
 	})
 	if !errors.Is(err, changed) || len(*told) != 0 {
 		t.Errorf("%v; told %v", err, *told)

@@ -143,27 +143,14 @@ func (e *Entry) derive() {
 		e.Roles[config.Auth] = append(e.Roles[config.Auth], "firesweepAccountReader")
 	}
 	for _, i := range r.Indexes() {
-		index := Index{CollectionGroup: i.Collection, QueryScope: "COLLECTION"}
-		if i.Group {
-			index.QueryScope = "COLLECTION_GROUP"
-		}
-		for _, field := range i.Fields {
-			f := IndexField{FieldPath: field.Path, Order: "ASCENDING"}
-			if field.Contains {
-				f.Order, f.ArrayConfig = "", "CONTAINS"
-			}
-			index.Fields = append(index.Fields, f)
-		}
 		if len(i.Fields) > 1 {
-			e.Indexes = append(e.Indexes, index)
+			e.Indexes = append(e.Indexes, i)
 			continue
 		}
-		only := index.Fields[0] // an override replaces the automatic indexes, so it lists them
-		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: i.Collection, FieldPath: only.FieldPath,
-			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: index.QueryScope, Order: only.Order, ArrayConfig: only.ArrayConfig})})
+		only := i.Fields[0] // an override replaces the automatic indexes, so it lists them
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: i.CollectionGroup, FieldPath: only.FieldPath,
+			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: i.QueryScope, Order: only.Order, ArrayConfig: only.ArrayConfig})})
 	}
-	bare := func(group, field string) {
-		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: group, FieldPath: field, Indexes: []OverrideIndex{}})
-	}
-	bare("cleanupUndo", "*")
+	e.FieldOverrides = append(e.FieldOverrides,
+		FieldOverride{CollectionGroup: "cleanupUndo", FieldPath: "*", Indexes: []OverrideIndex{}})
 }

@@ -77,19 +77,11 @@ type Queue struct {
 	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
 }
 
-// Index is a composite index of Firestore.
-type Index struct {
-	CollectionGroup string       `json:"collectionGroup"`
-	QueryScope      string       `json:"queryScope"`
-	Fields          []IndexField `json:"fields"`
-}
-
-// IndexField is one field of an index: ordered, or an array.
-type IndexField struct {
-	FieldPath   string `json:"fieldPath"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-}
+// Index is an index of Firestore, and IndexField one of its fields.
+type (
+	Index      = rule.Index
+	IndexField = rule.IndexField
+)
 
 // FieldOverride says which indexes a field has instead of the automatic ones. If Indexes is empty, it has none.
 type FieldOverride struct {

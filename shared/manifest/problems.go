@@ -84,7 +84,7 @@ func (e *Entry) problems() (problems []string) {
 	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
 	expect(e.memoryProblem() == "", "%s", e.memoryProblem())
 	for _, i := range e.Indexes {
-		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
+		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
 	}
 	for _, o := range e.FieldOverrides {
 		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
@@ -150,8 +150,8 @@ var timeZones = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// problem returns what is wrong with an index, "" if nothing.
-func (i Index) problem() string {
+// indexProblem returns what is wrong with an index, "" if nothing.
+func indexProblem(i Index) string {
 	switch {
 	case i.CollectionGroup == "":
 		return "collectionGroup is missing"

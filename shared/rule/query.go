@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -159,17 +160,18 @@ func (r Rule) fieldHoles(path string) (fields []string) {
 	return fields
 }
 
-// Index is an index that a query needs.
+// Index is an index of Firestore, in the form of firestore.indexes.json.
 type Index struct {
-	Collection string // its name
-	Group      bool
-	Fields     []IndexField
+	CollectionGroup string       `json:"collectionGroup"` // the collection's name
+	QueryScope      string       `json:"queryScope"`      // COLLECTION or COLLECTION_GROUP
+	Fields          []IndexField `json:"fields"`
 }
 
-// IndexField is a field of an index.
+// IndexField is one field of an index: ordered, or an array.
 type IndexField struct {
-	Path     string
-	Contains bool // of a list, by its elements
+	FieldPath   string `json:"fieldPath"`
+	Order       string `json:"order,omitempty"`       // ASCENDING or DESCENDING
+	ArrayConfig string `json:"arrayConfig,omitempty"` // CONTAINS
 }
 
 // Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field, except in a
@@ -180,9 +182,7 @@ func (r Rule) Indexes() (all []Index) {
 	}
 	add := func(q documents.Query) {
 		for _, i := range indexesOf(q) {
-			if !slices.ContainsFunc(all, func(other Index) bool {
-				return other.Collection == i.Collection && other.Group == i.Group && slices.Equal(other.Fields, i.Fields)
-			}) {
+			if !slices.ContainsFunc(all, func(other Index) bool { return reflect.DeepEqual(other, i) }) {
 				all = append(all, i)
 			}
 		}
@@ -230,23 +230,30 @@ func indexesOf(q documents.Query) (all []Index) {
 		groups = [][]documents.Filter{nil}
 	}
 	for _, group := range groups {
-		i := Index{Collection: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], Group: q.Group}
+		i := Index{CollectionGroup: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], QueryScope: "COLLECTION"}
+		if q.Group {
+			i.QueryScope = "COLLECTION_GROUP"
+		}
 		for _, f := range append(slices.Clone(q.Where), group...) {
-			field := IndexField{f.Field, strings.HasPrefix(f.Op, "array-contains")}
-			if (f.Op == "==" || f.Op == "in" || field.Contains) && !slices.Contains(i.Fields, field) {
+			field := ascending(f.Field)
+			contains := strings.HasPrefix(f.Op, "array-contains")
+			if contains {
+				field = IndexField{FieldPath: f.Field, ArrayConfig: "CONTAINS"}
+			}
+			if (f.Op == "==" || f.Op == "in" || contains) && !slices.Contains(i.Fields, field) {
 				i.Fields = append(i.Fields, field)
 			}
 		}
 		equal := len(i.Fields)
 		for _, field := range q.OrderBy {
-			i.Fields = append(i.Fields, IndexField{Path: field})
+			i.Fields = append(i.Fields, ascending(field))
 		}
 		switch {
 		case len(i.Fields) == 0, len(i.Fields) == 1 && !q.Group, equal == len(i.Fields) && !q.Group:
 			continue
 		case equal == len(i.Fields): // merged, of the indexes of each field in the group
 			for _, field := range i.Fields {
-				all = append(all, Index{i.Collection, true, []IndexField{field}})
+				all = append(all, Index{i.CollectionGroup, i.QueryScope, []IndexField{field}})
 			}
 			continue
 		}
@@ -254,3 +261,5 @@ func indexesOf(q documents.Query) (all []Index) {
 	}
 	return all
 }
+
+func ascending(field string) IndexField { return IndexField{FieldPath: field, Order: "ASCENDING"} }

@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -18,78 +17,67 @@ const (
 	withRole   = "with"
 )
 
-// relation says what one key of a [Relation] means.
+// relation says what one key of a [Relation] means. In its texts, $ stands for what the key says and # for the field.
 type relation struct {
-	key   string
-	of    func(Relation) string
-	roles []string // where it can stand
-	kinds []string // the kinds of items that it can stand for
-	keys  []string // the keys that can stand beside it
-	field bool     // one of them, field, must
-	noun  func(Relation) string
-	// plural is what goes along.
-	plural func(Relation) string
-	// exists says, of an item, that there is one.
-	exists func(Relation) string
+	key    string
+	of     func(Relation) string
+	roles  []string // where it can stand
+	kinds  []string // the kinds of items that it can stand for
+	keys   []string // the keys that can stand beside it
+	field  bool     // one of them, field, must
+	noun   string   // what is related, e.g. "account $"
+	plural string   // what goes along
+	exists string   // says, of an item, that there is one
 }
+
+var (
+	allRoles     = []string{goneRole, unlessRole, withRole}
+	ofDocuments  = []string{criteria.OfDocuments}
+	keysOfNaming = []string{"field", "where", "within", "remove", "with"}
+)
 
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
-	{key: "document", of: func(r Relation) string { return r.Document }, roles: []string{goneRole, unlessRole, withRole},
+	{key: "document", of: func(r Relation) string { return r.Document }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"where", "with"},
-		noun: func(r Relation) string { return r.Document }, plural: func(r Relation) string { return r.Document },
-		exists: func(r Relation) string { return r.Document + " exists" }},
-	{key: "account", of: func(r Relation) string { return r.Account }, roles: []string{goneRole, unlessRole, withRole},
-		kinds: []string{criteria.OfDocuments}, noun: func(r Relation) string { return "account " + r.Account },
-		plural: func(Relation) string { return "its account" },
-		exists: func(r Relation) string { return "account " + r.Account + " exists" }},
-	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: []string{goneRole, unlessRole, withRole},
-		kinds: []string{criteria.OfDocuments}, keys: []string{"where", "within", "with"},
-		noun: func(r Relation) string { return "document in " + r.Subcollection + " below it" },
-		plural: func(r Relation) string {
-			if r.Subcollection == Everything {
-				return "all documents below it"
-			}
-			return "its documents in " + r.Subcollection
-		},
-		exists: func(r Relation) string { return "it has documents in " + r.Subcollection }},
-	named("collection", "", func(r Relation) string { return r.Collection }),
-	named("collectionGroup", "every collection ", func(r Relation) string { return r.CollectionGroup }),
+		noun: "$", plural: "$", exists: "$ exists"},
+	{key: "account", of: func(r Relation) string { return r.Account }, roles: allRoles, kinds: ofDocuments,
+		noun: "account $", plural: "its account", exists: "account $ exists"},
+	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: allRoles, kinds: ofDocuments,
+		keys: []string{"where", "within", "with"},
+		noun: "document in $ below it", plural: "its documents in $", exists: "it has documents in $"},
+	{key: "collection", of: func(r Relation) string { return r.Collection }, roles: allRoles,
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
+		noun: "document of $ whose # names it", plural: "the documents of $ whose # names it", exists: "a document of $ names it in #"},
+	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
+		noun: "document of every collection $ whose # names it", plural: "the documents of every collection $ whose # names it",
+		exists: "a document of every collection $ names it in #"},
 	{key: "newest", of: func(r Relation) string { return strings.TrimPrefix(strconv.Itoa(r.Newest), "0") }, roles: []string{unlessRole},
-		kinds: []string{criteria.OfDocuments}, keys: []string{"per", "where"}, noun: Relation.among, exists: Relation.among},
-	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: []string{criteria.OfDocuments},
-		keys: []string{"field", "metadata"}, plural: func(r Relation) string {
-			if r.Field != "" {
-				return fmt.Sprintf("the objects %s that %s names", r.Objects, r.Field)
-			}
-			return "the objects " + r.Objects
-		}},
+		kinds: ofDocuments, keys: []string{"per", "where"}, noun: "it is among the newest $", exists: "it is among the newest $"},
+	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
+		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
 
-// named is the relation of documents whose field names the item.
-func named(key, which string, of func(Relation) string) relation {
-	whose := func(r Relation) string { return which + of(r) + " whose " + r.Field + " names it" }
-	return relation{
-		key: key, of: of, roles: []string{goneRole, unlessRole, withRole}, kinds: []string{criteria.OfDocuments, criteria.OfObjects},
-		keys: []string{"field", "where", "within", "remove", "with"}, field: true,
-		noun: func(r Relation) string { return "document of " + whose(r) },
-		plural: func(r Relation) string {
-			if r.Remove {
-				return "its entry in " + r.Field + " of documents of " + which + of(r)
-			}
-			return "the documents of " + whose(r)
-		},
-		exists: func(r Relation) string { return "a document of " + which + of(r) + " names it in " + r.Field },
-	}
-}
-
-// among says of an item that it is among the newest.
-func (r Relation) among() string {
-	text := fmt.Sprintf("it is among the newest %d", r.Newest)
-	if r.Per != "" {
+// say fills in one of the texts of the relation's entry in the table.
+func (r Relation) say(text string) string {
+	if r.Newest > 0 && r.Per != "" {
 		text += " per " + r.Per
 	}
-	return text
+	return strings.NewReplacer("$", r.kind().of(r), "#", r.Field).Replace(text)
+}
+
+// goes returns what goes along by the relation.
+func (r Relation) goes() string {
+	switch {
+	case r.Subcollection == Everything:
+		return "all documents below it"
+	case r.Remove:
+		return r.say("its entry in # of documents of $")
+	case r.Objects != "" && r.Field != "":
+		return r.say("the objects $ that # names")
+	}
+	return r.say(r.kind().plural)
 }
 
 // Newer returns the query for the documents that are newer than one, of those of which a relation keeps the newest. ok is false if
@@ -136,7 +124,7 @@ func (r Relation) keys() (all []string) {
 		set  bool
 	}{
 		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"per", r.Per != ""}, {"remove", r.Remove},
-		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
+		{"metadata", r.Metadata != ""}, {"with", r.With != nil},
 	} {
 		if key.set {
 			all = append(all, key.name)
@@ -147,7 +135,7 @@ func (r Relation) keys() (all []string) {
 
 // Exists returns why an item is kept that has such a relation.
 func (r Relation) Exists() string {
-	exists := r.kind().exists(r)
+	exists := r.say(r.kind().exists)
 	if r.Within != nil {
 		return exists + ", with " + r.Within.Field + " within " + r.Within.Words()
 	}
@@ -162,7 +150,7 @@ func (r Relation) Nameless() string {
 	case r.Account != "":
 		return r.Account + " names no account"
 	case r.Newest > 0:
-		return "nobody can tell whether " + r.among()
+		return "nobody can tell whether " + r.Exists()
 	}
 	return "no query can ask for what names it by " + r.Field
 }

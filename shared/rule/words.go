@@ -95,7 +95,7 @@ func (r Relation) which() string {
 
 // noun returns what is related, e.g. "account {id}".
 func (r Relation) noun() string {
-	noun := r.kind().noun(r)
+	noun := r.say(r.kind().noun)
 	for _, c := range r.Where {
 		noun += " and whose " + c.Words()
 	}
@@ -121,7 +121,7 @@ func (r Relation) unless() string {
 func along(with []Relation) string {
 	var all []string
 	for _, w := range with {
-		text := w.kind().plural(w)
+		text := w.goes()
 		if len(w.With) > 0 {
 			text += " (with each " + along(w.With) + ")"
 		}

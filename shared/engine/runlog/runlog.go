@@ -116,11 +116,12 @@ var errAttempt = errors.New("it tells of an attempt that was not made: somebody 
 // to an earlier one may have been lost.
 func (e Entry) Took(tx *documents.Transaction, attempts int) (attempt int, at time.Time, err error) {
 	for _, ref := range []documents.Ref{e.done(0), e.Todo()} {
-		d, found, err := tx.Get(ref.Path())
+		found, err := tx.GetAll([]documents.Ref{ref})
 		if err != nil {
 			return 0, at, err
 		}
-		if !found {
+		d, there := found[ref]
+		if !there {
 			continue
 		}
 		n, _ := d.Data["attempt"].(int64)

@@ -128,7 +128,10 @@ func (p *Problems) Condition(at string, w *Condition, kind string, bound []strin
 		p.Add(at, `say what must hold: "is", or one of %s`, strings.Join(Operators(), " "))
 		return
 	}
-	p.Expect(w.Is == "" || slices.Contains(States(), w.Is), at+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
+	if w.Is != "" {
+		p.Expect(slices.Contains(States(), w.Is), at+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
+		return
+	}
 	for _, o := range w.operators() {
 		w.Ops[o.key] = p.value(fmt.Sprintf("%s[%q]", at, o.key), o, w.Ops[o.key])
 	}

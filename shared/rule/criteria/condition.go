@@ -82,12 +82,9 @@ func WriteOps(plain any, ops Ops) ([]byte, error) {
 
 // OfText reports whether the condition goes through strings.
 func (c Condition) OfText() bool {
-	if c.state().ranged {
-		return true
-	}
 	return slices.ContainsFunc(c.operators(), func(o operator) bool {
 		_, isText := c.Ops[o.key].(string)
-		return o.ranged && isText
+		return o.ranged && (isText || o.state != "")
 	})
 }
 

@@ -27,15 +27,20 @@ func answer(met bool) Answer {
 	return Unmet
 }
 
-// operator is one of Firestore's operators on fields.
+// operator is one of Firestore's operators on fields, or a state of a field.
 type operator struct {
-	key          string
-	list         bool // its value is a list
-	texts        bool // its value is a string
-	orders       bool // its value is a string or a number
-	words, unmet string
-	// holds judges a value that is not null; the null of == and != is judged before.
+	key          string // in a condition
+	state        string // the value of is; empty of Firestore's operators
+	list         bool   // its value is a list
+	texts        bool   // its value is a string
+	orders       bool   // its value is a string or a number
+	words, unmet string // how a field is described that meets it, and one that does not
+	absence      bool   // a missing field has the state
+	invalid      bool   // what has not the state cannot be judged, so a person should look at it
+	unclear      string // the same of a value of another type; empty: it is only counted
+	// holds judges a value that is not null; the null of == and != is judged before. has judges a state.
 	holds func(value, want any) Answer
+	has   func(value any, there bool) Answer
 	// filters are what a query asks for; nil: documents are judged one by one.
 	filters func(field string, want any) []documents.Filter
 	ranged  bool // the query goes through the field's values, so it is ordered by the field
@@ -62,59 +67,55 @@ var operators = []operator{
 	{key: "startsWith", texts: true, words: "begins with %s", unmet: "does not begin with %s", ranged: true, filters: beginning,
 		holds: text(strings.HasPrefix)},
 	{key: "endsWith", texts: true, words: "ends with %s", unmet: "does not end with %s", holds: text(strings.HasSuffix)},
-}
 
-// Operators returns the keys of the operators.
-func Operators() (keys []string) {
-	for _, o := range operators {
-		keys = append(keys, o.key)
-	}
-	return keys
-}
-
-// state is a state of a field, a value of is.
-type state struct {
-	is         string
-	met, unmet string // how a field is described that has it, and one that has not
-	absence    bool   // a missing field has it
-	invalid    bool   // what has it not cannot be judged, so a person should look at it
-	unclear    string // the same of a value of another type; empty: it is only counted
-	holds      func(value any, there bool) Answer
-	filters    []documents.Filter // without the field; nil: documents are judged one by one
-	ranged     bool
-}
-
-// states are all of them, in the order in which problems name them.
-var states = []state{
-	{is: "text", met: "a non-empty string", unmet: "empty or not a string", invalid: true, ranged: true,
-		filters: []documents.Filter{{Op: ">", Value: ""}}, holds: func(v any, _ bool) Answer {
+	{key: is, state: "text", words: "is a non-empty string", unmet: "is empty or not a string", invalid: true, ranged: true,
+		filters: func(field string, _ any) []documents.Filter { return asked(">")(field, "") }, has: func(v any, _ bool) Answer {
 			if _, isText := v.(string); v != nil && !isText {
 				return Unclear
 			}
 			return answer(v != nil && v != "")
 		}},
-	{is: "empty", met: "empty", unmet: "not empty", filters: []documents.Filter{{Op: "in", Value: empties}}, holds: empty},
-	{is: "not empty", met: "not empty", unmet: "empty", holds: func(v any, there bool) Answer {
+	{key: is, state: "empty", words: "is empty", unmet: "is not empty", has: empty,
+		filters: func(field string, _ any) []documents.Filter { return asked("in")(field, empties) }},
+	{key: is, state: "not empty", words: "is not empty", unmet: "is empty", has: func(v any, there bool) Answer {
 		if v == nil {
 			return Unmet
 		}
 		return not(empty(v, there))
 	}},
-	{is: "set", met: "set", unmet: "not set", holds: func(v any, _ bool) Answer { return answer(v != nil) }},
-	{is: "not set", met: "null or missing", unmet: "set", absence: true, holds: func(v any, _ bool) Answer { return answer(v == nil) }},
-	{is: "missing", met: "missing", unmet: "not missing", absence: true, holds: func(_ any, there bool) Answer { return answer(!there) }},
-	{is: "not true", met: "not true", unmet: "true", absence: true, unclear: "neither true, false nor null", holds: func(v any, _ bool) Answer {
-		if _, isBool := v.(bool); v != nil && !isBool {
-			return Unclear
+	{key: is, state: "set", words: "is set", unmet: "is not set", has: func(v any, _ bool) Answer { return answer(v != nil) }},
+	{key: is, state: "not set", words: "is null or missing", unmet: "is set", absence: true,
+		has: func(v any, _ bool) Answer { return answer(v == nil) }},
+	{key: is, state: "missing", words: "is missing", unmet: "is not missing", absence: true,
+		has: func(_ any, there bool) Answer { return answer(!there) }},
+	{key: is, state: "not true", words: "is not true", unmet: "is true", absence: true, unclear: "neither true, false nor null",
+		has: func(v any, _ bool) Answer {
+			if _, isBool := v.(bool); v != nil && !isBool {
+				return Unclear
+			}
+			return answer(v != true)
+		}},
+}
+
+// is is the key of states.
+const is = "is"
+
+// Operators returns the keys of Firestore's operators.
+func Operators() (keys []string) {
+	for _, o := range operators {
+		if o.state == "" {
+			keys = append(keys, o.key)
 		}
-		return answer(v != true)
-	}},
+	}
+	return keys
 }
 
 // States returns the values of [Condition.Is].
 func States() (all []string) {
-	for _, s := range states {
-		all = append(all, s.is)
+	for _, o := range operators {
+		if o.state != "" {
+			all = append(all, o.state)
+		}
 	}
 	return all
 }
@@ -301,25 +302,17 @@ func (c Condition) Operators() (keys []string) {
 // operators returns the condition's operators, likewise.
 func (c Condition) operators() (all []operator) {
 	for _, o := range operators {
-		if _, given := c.Ops[o.key]; given {
+		if _, given := c.Ops[o.key]; given || o.state != "" && o.state == c.Is {
 			all = append(all, o)
 		}
 	}
 	return all
 }
 
-// state returns the state that the condition asks for; the zero value if it asks for none.
-func (c Condition) state() state {
-	for _, s := range states {
-		if s.is == c.Is {
-			return s
-		}
-	}
-	return state{}
-}
-
 // Absence reports whether a missing field meets the condition.
-func (c Condition) Absence() bool { return c.state().absence }
+func (c Condition) Absence() bool {
+	return slices.ContainsFunc(c.operators(), func(o operator) bool { return o.absence })
+}
 
 // Lookup returns the value of an item's field, and whether the item has the field.
 type Lookup func(field string) (value any, there bool)
@@ -358,14 +351,13 @@ func (c Condition) Holds(of Lookup) Answer {
 		return Unclear
 	}
 	value, there := of(c.Field)
-	if c.Is != "" {
-		return c.state().holds(value, there)
-	}
 	all := Met
 	for _, o := range c.operators() {
 		want := c.Ops[o.key]
 		var a Answer
 		switch {
+		case o.has != nil:
+			a = o.has(value, there)
 		case want == nil:
 			a = answer(there && (value == nil) == (o.key == "=="))
 		case value != nil:
@@ -383,13 +375,6 @@ func (c Condition) Holds(of Lookup) Answer {
 func (c Condition) Filters() (filters []documents.Filter, ranged, ok bool) {
 	if len(c.Any) > 0 || strings.ContainsAny(c.Field, "{[*") { // of its path, or of entries
 		return nil, false, false
-	}
-	if c.Is != "" {
-		s := c.state()
-		for _, f := range s.filters {
-			filters = append(filters, documents.Filter{Field: c.Field, Op: f.Op, Value: f.Value})
-		}
-		return filters, s.ranged, len(filters) > 0
 	}
 	for _, o := range c.operators() {
 		if o.filters == nil {

@@ -10,12 +10,9 @@ func (c Condition) Words() string {
 	if len(c.Any) > 0 {
 		return c.joined(Condition.Words, " or whose ")
 	}
-	if c.Is != "" {
-		return c.Field + " is " + c.state().met
-	}
 	var all []string
 	for _, o := range c.operators() {
-		all = append(all, fmt.Sprintf(o.words, List(Shown(c.Ops[o.key]), "or")))
+		all = append(all, strings.Replace(o.words, "%s", List(Shown(c.Ops[o.key]), "or"), 1))
 	}
 	return c.Field + " " + strings.Join(all, " and ")
 }
@@ -25,9 +22,6 @@ func (c Condition) Unmet() string {
 	if len(c.Any) > 0 {
 		return c.joined(Condition.Unmet, ", and ")
 	}
-	if c.Is != "" {
-		return c.Field + " is " + c.state().unmet
-	}
 	var all []string
 	for _, o := range c.operators() {
 		switch values := Shown(c.Ops[o.key]); {
@@ -36,7 +30,7 @@ func (c Condition) Unmet() string {
 		case o.key == "in" && len(values) > 2:
 			all = append(all, "is none of "+List(values, "and"))
 		default:
-			all = append(all, fmt.Sprintf(o.unmet, List(values, "or")))
+			all = append(all, strings.Replace(o.unmet, "%s", List(values, "or"), 1))
 		}
 	}
 	return c.Field + " " + strings.Join(all, ", or ")
@@ -53,11 +47,13 @@ func (c Condition) joined(say func(Condition) string, by string) string {
 
 // Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
 func (c Condition) Kept(a Answer) (reason string, invalid bool) {
-	s := c.state()
-	if a == Unclear && s.unclear != "" {
-		return c.Field + " is " + s.unclear, true
+	for _, o := range c.operators() {
+		if a == Unclear && o.unclear != "" {
+			return c.Field + " is " + o.unclear, true
+		}
+		invalid = invalid || o.invalid
 	}
-	return c.Unmet(), s.invalid
+	return c.Unmet(), invalid
 }
 
 // Shown returns values as people read them. Quotes show which white space one has.

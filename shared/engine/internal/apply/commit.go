@@ -97,7 +97,7 @@ func (a *Applier) commitLogged(
 ) (l logged, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
 	var tried []logged
-	at, err := a.Documents.Commit(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
+	at, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(tx, len(tried))
 			if err != nil {
@@ -123,7 +123,7 @@ func (a *Applier) commitLogged(
 			l.todo = entry.Todo()
 		}
 		tried[l.attempt-1] = l
-		return tx.Apply(writes)
+		return tx.Apply(writes...)
 	})
 	switch {
 	case err != nil || l.writes == 0:

@@ -206,9 +206,11 @@ func (p Project) Release(ctx context.Context, of string, targets ...string) (not
 // releaseFrom takes targets, all if none is given, out of a document that names what is pinned, and returns which it named.
 func (p Project) releaseFrom(ctx context.Context, path string, targets []string) (released []string, err error) {
 	// It keeps what an earlier attempt found: the answer to that may have been lost.
-	err = p.DB.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		d, found, err := tx.Get(path)
-		if err != nil || !found {
+	_, err = p.DB.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error {
+		ref := documents.Document{Path: path}.Ref()
+		found, err := tx.GetAll([]documents.Ref{ref})
+		d, there := found[ref]
+		if err != nil || !there {
 			return err
 		}
 		pinned, err := undo.PinnedOf(d)
@@ -230,9 +232,10 @@ func (p Project) releaseFrom(ctx context.Context, path string, targets []string)
 			return ours(something) || ours(target)
 		})
 		if len(left)+len(with) == 0 {
-			return tx.Delete(path)
+			return tx.Apply(documents.Write{Op: documents.Delete, Ref: ref})
 		}
-		return tx.Update(path, map[string]any{undo.TargetsField: append([]string{}, left...), undo.WithField: append([]string{}, with...)})
+		return tx.Apply(documents.Write{Op: documents.Update, Ref: ref, Data: map[string]any{
+			undo.TargetsField: append([]string{}, left...), undo.WithField: append([]string{}, with...)}})
 	})
 	return released, err
 }
