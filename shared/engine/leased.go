@@ -312,7 +312,7 @@ func (r *run) giveBack(s state.State) (state.State, error) {
 	if len(r.ranges) > 0 {
 		return s.Split(r.Report, r.ranges, r.clock())
 	}
-	g := state.Release{Who: r.Report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
+	g := state.Release{Who: r.Report.RunID, Range: r.number(), Checkpoint: r.checkpoint, Through: r.through,
 		Report: r.Report, Why: r.stays, Alone: r.decider.Approved != nil, Now: r.clock()}
 	if r.continues != nil {
 		g.Token = r.continues.Token
