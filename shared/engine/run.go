@@ -25,7 +25,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// run is one call of a function: a run of its job, or a part of one.
+// run is what one call of the function does of a run of its job: all of it, or the part that a task continues.
 type run struct {
 	*tell.Teller // of the report and the log
 	deadline
