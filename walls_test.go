@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,58 @@ func TestWalls(t *testing.T) {
 					path = strings.TrimPrefix(path, "github.com/firesweep/firesweep/")
 					if folder != wall.but && (path == wall.not || strings.HasPrefix(path, wall.not+"/")) {
 						t.Errorf("%s imports %s", folder, path)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDependenciesPointDown the table of rooms in docs/design.md: no package imports one of a row above its own.
+func TestDependenciesPointDown(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rooms, _ := strings.Cut(string(page), "\n## Rooms\n")
+	rooms, _, _ = strings.Cut(rooms, "\n## ")
+	rows := map[string]int{} // by folder
+	name := regexp.MustCompile("`([^`]+)`")
+	for i, row := range strings.Split(rooms, "\n| ") {
+		where, _, _ := strings.Cut(row, " | ")
+		for _, m := range name.FindAllStringSubmatch(where, -1) {
+			folder, _, _ := strings.Cut(m[1], "/<")
+			if _, err := os.Stat(folder); err != nil {
+				folder = "shared/" + folder
+			}
+			if _, err := os.Stat(folder); err != nil {
+				t.Errorf("docs/design.md: there is no %s", m[1])
+			}
+			rows[strings.TrimSuffix(folder, "/")] = i
+			if strings.Contains(where, "…") {
+				rows["shared"] = i // all others
+			}
+		}
+	}
+	rowOf := func(folder string) int {
+		for ; rows[folder] == 0; folder = filepath.ToSlash(filepath.Dir(folder)) {
+			if folder == "." {
+				t.Fatal("docs/design.md lists no row for it")
+			}
+		}
+		return rows[folder]
+	}
+	for _, below := range []string{"functions", "shared"} {
+		for folder, files := range source(t, below) {
+			if strings.Contains(folder, "/enginetest") { // like the programs around, it imports what it needs
+				continue
+			}
+			for _, f := range files {
+				for _, spec := range f.Imports {
+					path, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/firesweep/firesweep/")
+					if ours && rowOf(folder) > rowOf(path) {
+						t.Errorf("%s imports %s, which docs/design.md lists above it", folder, path)
 					}
 				}
 			}

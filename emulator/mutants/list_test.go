@@ -40,7 +40,7 @@ var mutants = []mutant{
 		`return nil`, "TestBeyondReach"},
 	{"a rule that the job does not name commits", "beyond", `if rulesOf(d.Job)[rule.Named()] == nil {`, `if false {`, "TestARuleThatTheJobDoesNotName"},
 	{"what is pinned is deleted", "KeptBy", `Pins.Keep(target):`, `Pins.Keep(target) && false:`, "TestWhatLeadsToSomethingPinnedIsKept"},
-	{"what leads to something pinned is deleted", "Decide", `pinned != nil && o.Err == nil`, `pinned != nil && false`, "TestWhatLeadsToSomethingPinnedIsKept"},
+	{"what leads to something pinned is deleted", "change", `pinned != nil && o.Err == nil`, `pinned != nil && false`, "TestWhatLeadsToSomethingPinnedIsKept"},
 
 	// What follows a commit.
 	{"a Todo goes although a follow-up failed", "follow", `if left == nil && !remembers`, `if !remembers`, "TestAnObjectUnderAHoldIsRememberedUntilItIsReleased"},
@@ -49,7 +49,7 @@ var mutants = []mutant{
 	{"an object of another owner is deleted", "KeepsObject", `owner != o.Owner`, `owner == "?"`, "posts.TestDelete"},
 	{"an object of no owner is deleted", "KeepsObject", `o.Marked && !named`, `false`, "posts.TestDelete"},
 	{"absence is not looked at again before an object goes", "deleteObjects", `case !missing[d.Absent], named(d.Name):`, `case named(d.Name):`, "TestRestoredBetweenLookAndDeletion"},
-	{"absence is not looked at again before an account goes", "deleteAccounts", `if all[0].again {`, `if false {`, "TestRestoredBetweenLookAndDeletion"},
+	{"absence is not looked at again before an account goes", "deleteAccounts", `if all[0].fromTodo {`, `if false {`, "TestRestoredBetweenLookAndDeletion"},
 	{"what is pinned goes as somebody left it to be deleted", "do", `case pinned != nil:`, `case false:`, "TestWhatAnInterruptedRunLeftIsKeptIfPinned"},
 	{"a Todo that has changed is done", "doTodo", `case !found, !d.UpdateTime.Equal(planned.Updated):`, `case !found:`, "TestAnEntryThatChangesAfterItWasCounted"},
 	{"each shard does the Todos of all", "planTodo", `todo.Shard%part.Shards != part.Number`, `false`, "TestTodosOfShards"},

@@ -133,7 +133,7 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 		return s, err
 	}
 	for _, d := range all {
-		if _, path, _ := strings.Cut(d.Ref.Path, "/documents/"); !collections.IsRecord(path) {
+		if _, path, _ := strings.Cut(d.Ref.Path, "/documents/"); !collections.IsOwn(path) {
 			s.Documents[path] = d.Data()
 		}
 	}

@@ -107,7 +107,8 @@ type Change struct {
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
 	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
-	// finished. If it asks for nothing else, it has the next commit to itself.
+	// finished. If it asks for nothing else, it has the next commit to itself. A run may be killed before that: unless From is
+	// remembered, what this commit writes must lead a later run's plan to the item.
 	Again string
 	// From is handed to the next judgment. Of an item with a commit of its own (Group 1) a Todo remembers it, so that a later run
 	// goes on from there. Its next commit renews the Todo or ends it.

@@ -32,9 +32,9 @@ func Documents() []string {
 	return append(paths, Runs+"/r", Runs+"/r/"+Undo+"/d", Retries+"/u")
 }
 
-// IsRecord reports whether a path belongs to the engine's own records. Writes to them are not logged, nor kept in the undo
-// log. Writes to [Retries] are.
-func IsRecord(path string) bool {
+// IsOwn reports whether a path is of the engine's own documents. Writes to them are not logged, nor kept in the undo log. Writes
+// to [Retries] are.
+func IsOwn(path string) bool {
 	root, _, _ := strings.Cut(path, "/")
 	return slices.Contains([]string{Jobs, Runs}, root)
 }

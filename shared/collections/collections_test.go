@@ -6,12 +6,12 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 )
 
-func TestIsRecord(t *testing.T) {
+func TestIsOwn(t *testing.T) {
 	for path, want := range map[string]bool{
 		"cleanupJobs": true, "cleanupJobs/j": true, "cleanupJobs/j/cleanupTodo/e": true, "cleanupRuns/r/cleanupUndo/e": true,
 		"authDeletionRetries/u": false, "cleanupJobsx/j": false, "x/cleanupJobs/j/y": false, "": false,
 	} {
-		if collections.IsRecord(path) != want {
+		if collections.IsOwn(path) != want {
 			t.Errorf("%q: %t", path, !want)
 		}
 	}

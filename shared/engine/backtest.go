@@ -74,7 +74,7 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.R
 
 // planThen has add told what was due at the earlier time that the run reads.
 func (r *run) planThen(ctx context.Context, spent func() error, add func(decide.Action)) error {
-	if _, _, err := r.clients.documents.Reader().Get(ctx, r.recordPath()); err != nil {
+	if _, _, err := r.clients.documents.Reader().Get(ctx, r.statePath()); err != nil {
 		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
 			return fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
 		}

@@ -321,8 +321,8 @@ func TestCheckpointAfterEach(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Partial, map[string]report.Counts{"tell": {Planned: 3}})
 	enginetest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
-	position := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"])
-	enginetest.Want(t, "position", "behind things/t0", position)
+	checkpoint := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"])
+	enginetest.Want(t, "checkpoint", "behind things/t0", checkpoint)
 }
 
 // handed are things that are handed to a worker before that is counted.

@@ -25,7 +25,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// run is one call of a function: a run of its job, or a part of one.
+// run is what one call of the function does of a run of its job: all of it, or the part that a task continues.
 type run struct {
 	*tell.Teller // of the report and the log
 	deadline
@@ -168,7 +168,7 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	outOfTime := p.OutOfTime
 	if !r.Report.DryRun {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
-		err := r.applier.Log.Close(ctx, r.applier.Records)
+		err := r.applier.Log.Close(ctx, r.applier.Own)
 		switch {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
 			r.Fail(ctx, runlog.TodosOf(r.job.Name), "delete what is done", err)

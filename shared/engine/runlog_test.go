@@ -339,14 +339,14 @@ func TestStopTimeReached(t *testing.T) {
 func TestLeaseThatNoRunCanHold(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]map[string]any{
-		"for a century":  enginetest.Leased("testJob-x", start.AddDate(100, 0, 0)),
-		"an hour":        enginetest.Leased("testJob-x", start.Add(time.Hour)),
-		"foreign":        {"ranges": "mine"},
-		"no range":       {"ranges": []any{}},
-		"another's run":  {"run": "otherJob-x"},
-		"wrong position": {"ranges": []any{map[string]any{"position": 7}}},
-		"odd counts":     {"ranges": []any{map[string]any{"done": -1}}},
-		"odd limit":      {"earlier": -1},
+		"for a century":    enginetest.Leased("testJob-x", start.AddDate(100, 0, 0)),
+		"an hour":          enginetest.Leased("testJob-x", start.Add(time.Hour)),
+		"foreign":          {"ranges": "mine"},
+		"no range":         {"ranges": []any{}},
+		"another's run":    {"run": "otherJob-x"},
+		"wrong checkpoint": {"ranges": []any{map[string]any{"checkpoint": 7}}},
+		"odd counts":       {"ranges": []any{map[string]any{"done": -1}}},
+		"odd limit":        {"earlier": -1},
 	} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 1)

@@ -92,8 +92,8 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		asked    int // how often the time is asked before it is up; 0: it is up when the plan is made
-		position string
+		asked      int // how often the time is asked before it is up; 0: it is up when the plan is made
+		checkpoint string
 	}{"while it is planned": {3, "even"}, "before the other is done": {0, "even"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 			enginetest.Want(t, "status", report.Aborted, got.Status)
 			enginetest.Want(t, "left", 5, len(left(t, f)))
 			enginetest.Want(t, "continued", false, got.Continued)
-			enginetest.Want(t, "position", tt.position, enginetest.Checkpoint(job(t, f)))
+			enginetest.Want(t, "checkpoint", tt.checkpoint, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
 			enginetest.Want(t, "the third run", report.Aborted, f.Run(t, "").Status)

@@ -104,7 +104,7 @@ func (r *run) lookForStop(ctx context.Context) bool {
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
 		r.Logger.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
-			"set it to the string %s", r.job.Name, r.recordPath(), r.id()))
+			"set it to the string %s", r.job.Name, r.statePath(), r.id()))
 	}
 	return false
 }

@@ -167,7 +167,7 @@ func TestStoppedWhilePlanning(t *testing.T) {
 	s.stopped(t, got)
 	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
 	if len(left(t, s.Function)) != 6 || enginetest.Checkpoint(job(t, s.Function)) != "" {
-		t.Errorf("left %v, position %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
+		t.Errorf("left %v, checkpoint %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
 	}
 }
 

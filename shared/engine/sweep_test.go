@@ -127,7 +127,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	record := job(t, f)
 	r := stateOf(t, f).Ranges[0]
 	enginetest.Want(t, "holder", "", r.Holder)
-	enginetest.Want(t, "position", "", r.Position)
+	enginetest.Want(t, "checkpoint", "", r.Checkpoint)
 	enginetest.Want(t, "done and reserved", []int{3, 0}, []int{r.Done, r.Reserved})
 	wantJob := map[string]any{
 		"run": got.RunID, "begun": record["begun"], "ranges": record["ranges"], "lastReport": want,
@@ -246,12 +246,12 @@ func TestRunThatLostItsLease(t *testing.T) {
 
 func TestForeignRecordsAreAnError(t *testing.T) {
 	for name, record := range map[string]map[string]any{
-		"ranges":   {"ranges": "mine"},
-		"expiry":   enginetest.Leased("testJob-x", "later"),
-		"position": {"ranges": []any{map[string]any{"position": 7}}},
-		"begun":    {"begun": 7},
-		"run":      {"run": "testJob-x/y"},
-		"no begun": {"run": "testJob-x"},
+		"ranges":     {"ranges": "mine"},
+		"expiry":     enginetest.Leased("testJob-x", "later"),
+		"checkpoint": {"ranges": []any{map[string]any{"checkpoint": 7}}},
+		"begun":      {"begun": 7},
+		"run":        {"run": "testJob-x/y"},
+		"no begun":   {"run": "testJob-x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, thingsJob(10))
@@ -295,7 +295,7 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	enginetest.Want(t, "delete thing done", 4, got.Actions["delete thing"].Done)
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
 	if want := `[{"text":"t003"}]`; enginetest.Checkpoint(job(t, f)) != want {
-		t.Errorf("position %v, want %s", enginetest.Checkpoint(job(t, f)), want)
+		t.Errorf("checkpoint %v, want %s", enginetest.Checkpoint(job(t, f)), want)
 	}
 	plannedAt = start
 	next := f.Run(t, "")
@@ -316,7 +316,7 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
 	}
 	if checkpoint := enginetest.Checkpoint(job(t, f)); checkpoint != "" {
-		t.Errorf("position %v: what was not applied must be planned again", checkpoint)
+		t.Errorf("checkpoint %v: what was not applied must be planned again", checkpoint)
 	}
 	f.Hooks.BeforeApply = nil
 	wall = start.Add(24 * time.Hour)

@@ -107,7 +107,7 @@ func (c Conformance) begin(t *testing.T, want *expected) *trial {
 func (tr *trial) state() map[string]any {
 	tr.Helper()
 	all := tr.f.Everything(tr)
-	maps.DeleteFunc(all, func(name string, _ any) bool { return collections.IsRecord(name) })
+	maps.DeleteFunc(all, func(name string, _ any) bool { return collections.IsOwn(name) })
 	if tasks := tr.f.Tasks(); tasks != nil {
 		for _, task := range tasks.Pending("") {
 			all["task "+task.GetName()[strings.LastIndexByte(task.GetName(), '/')+1:]] = string(task.GetHttpRequest().GetBody())

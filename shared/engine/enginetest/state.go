@@ -23,13 +23,13 @@ func Leased(by string, until any) map[string]any {
 
 // From returns what cleanupJobs/{job} says of a run that ended at a checkpoint.
 func From(checkpoint string) map[string]any {
-	return map[string]any{"ranges": []any{map[string]any{"position": checkpoint}}}
+	return map[string]any{"ranges": []any{map[string]any{"checkpoint": checkpoint}}}
 }
 
 // Checkpoint returns where the next run of a job that is not split begins, by cleanupJobs/{job}.
 func Checkpoint(record map[string]any) string {
-	position, _ := rangeOf(record)["position"].(string)
-	return position
+	checkpoint, _ := rangeOf(record)["checkpoint"].(string)
+	return checkpoint
 }
 
 // Holder returns the call, or undo, that holds a job that is not split, by cleanupJobs/{job}; empty if none does.

@@ -82,7 +82,7 @@ func Read(t testing.TB, p *backendstest.Project) World {
 	for _, d := range p.All(t) {
 		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
 		unfinished := strings.HasPrefix(path, collections.Jobs+"/") && d.Ref.Parent.ID == collections.Todo
-		if unfinished || !collections.IsRecord(path) {
+		if unfinished || !collections.IsOwn(path) {
 			w.Documents[path] = d.Data()
 		}
 	}

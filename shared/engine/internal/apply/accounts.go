@@ -243,7 +243,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing) error {
 			return fmt.Errorf("save accounts to the undo log: %w", err)
 		}
 	}
-	if all[0].again {
+	if all[0].fromTodo {
 		var then []cleanup.FollowUp
 		for _, f := range all {
 			then = append(then, f.FollowUp)

@@ -44,15 +44,15 @@ type Applier struct {
 	*decide.Decider
 	Time      Time
 	Documents documents.Writer
-	Records   documents.Writer // for the run's own records, of which the log does not tell
+	Own       documents.Writer // for the run's own documents, of which the log does not tell
 	Objects   objects.Writer   // of no use in a function that does not use Storage
 	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
 	Tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
 	Log       *runlog.Log      // what its commits leave
 
 	gathered gathered
-	naming   naming
-	ahead    together // what the window deletes first, if that was saved for undo already
+	named    namedByDocuments
+	ahead    ahead // what the window deletes first, if that was saved for undo already
 
 	mu     sync.Mutex            // guards what follows
 	sizes  map[string]*groupSize // by rule
@@ -81,7 +81,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 	)
 	unfinished = len(actions)
 	saved := a.ahead
-	a.ahead = together{}
+	a.ahead = ahead{}
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -95,7 +95,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 			break
 		}
 		if i >= saved.until {
-			saved = a.togetherFrom(ctx, actions, i)
+			saved = a.aheadFrom(ctx, actions, i)
 		}
 		if saved.until > i {
 			n = min(n, saved.until-i)
@@ -108,7 +108,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 					leave(first + k) // the next run judges again what ctx's end interrupted
 					continue
 				}
-				a.record(ctx, batch[k], err)
+				a.countResult(ctx, batch[k], err)
 			}
 		})
 		i += n
@@ -244,8 +244,8 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 	}
 }
 
-// record counts and logs the result of an action.
-func (a *Applier) record(ctx context.Context, done decide.Action, err error) {
+// countResult counts and logs the result of an action.
+func (a *Applier) countResult(ctx context.Context, done decide.Action, err error) {
 	attributes := []any{slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason)}
 	var held *objects.HeldError
 	var kept *decide.KeptError

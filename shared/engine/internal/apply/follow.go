@@ -69,10 +69,10 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 type ongoing struct {
 	cleanup.FollowUp
 	of *work // whose failure its failure is
-	// again says that a later run does it. Right before, it is saved for undo, and asked whether the document that led here is still
-	// absent. A run that commits knows both from its commit.
-	again bool
-	err   error
+	// fromTodo says that a Todo of an earlier run led here. Right before, it is saved for undo, and asked whether the document that
+	// led to it is still absent. A run that commits knows both from its commit.
+	fromTodo bool
+	err      error
 }
 
 // do does follow-ups side by side. What became of each is in its err. at is when the documents that led to them were deleted.
@@ -123,7 +123,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	var items []undo.Record // that these writes are of
 	var left, held error
 	for _, f := range all {
-		if item := f.of.Ref.Path(); !collections.IsRecord(item) {
+		if item := f.of.Ref.Path(); !collections.IsOwn(item) {
 			items = append(items, undo.Record{Item: item, Action: f.of.Kind, Reason: f.of.reason})
 		}
 		switch {

@@ -28,8 +28,9 @@ const (
 // twentieth of a second, they reach the bucket's rate.
 const maxDeletes = 25
 
-// naming has read which objects documents name. That may be many documents, so one reading serves a minute of deletions.
-type naming struct {
+// namedByDocuments tells which objects documents name. To know that, many documents may have to be read, so one reading serves a
+// minute of deletions.
+type namedByDocuments struct {
 	mu    sync.Mutex
 	since time.Time
 	named func(object string) bool
@@ -37,7 +38,7 @@ type naming struct {
 
 const namesLast = time.Minute
 
-func (n *naming) names(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
+func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := clock()
@@ -55,7 +56,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
-		named, err = a.naming.names(a.Time.Now, func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
+		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
 	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(deletions))
@@ -112,7 +113,7 @@ type led struct {
 
 func (o led) deletion() cleanup.DeleteObject {
 	d := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
-	if o.by.again {
+	if o.by.fromTodo {
 		d.Absent = o.by.Absent
 	}
 	return d
@@ -185,7 +186,7 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 			}
 			d := o.deletion()
 			due, deletions = append(due, o), append(deletions, d)
-			if same := (objects.Deletion{Name: o.Name, Generation: o.Generation}); o.by.again && !saved[same] {
+			if same := (objects.Deletion{Name: o.Name, Generation: o.Generation}); o.by.fromTodo && !saved[same] {
 				saved[same] = true
 				unsaved = append(unsaved, decide.Action{
 					Kind: o.by.of.Kind, Target: a.ObjectTarget(o.Name), Reason: o.by.of.reason, Effect: d,
@@ -227,7 +228,7 @@ func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 	switch {
 	case err != nil || !found:
 		return nil, err
-	case o.by.again && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
+	case o.by.fromTodo && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
 		a.KeepRestored(ctx, o.by.FollowUp)
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 func TestNamesLastAMinute(t *testing.T) {
 	start := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
 	failed := errors.New("no answer")
-	var n naming
+	var n namedByDocuments
 	reads := 0
 	for _, step := range []struct {
 		after time.Duration
@@ -20,7 +20,7 @@ func TestNamesLastAMinute(t *testing.T) {
 		{0, failed, 1}, {0, nil, 2}, {0, failed, 2}, {time.Minute - 1, failed, 2}, {time.Minute, nil, 3}, {2*time.Minute - 1, failed, 3}, {2 * time.Minute, failed, 4},
 	} {
 		before := reads
-		named, err := n.names(func() time.Time { return start.Add(step.after) }, func() (func(string) bool, error) {
+		named, err := n.latest(func() time.Time { return start.Add(step.after) }, func() (func(string) bool, error) {
 			reads++
 			if step.err != nil {
 				return nil, step.err

@@ -30,7 +30,7 @@ func (a *Applier) recordsOf(
 	var refs []documents.Ref
 	var theirs []documents.Write // the application's
 	for _, w := range writes {
-		if collections.IsRecord(w.Ref.Collection) {
+		if collections.IsOwn(w.Ref.Collection) {
 			continue
 		}
 		theirs = append(theirs, w)
@@ -70,10 +70,10 @@ func (a *Applier) saveForUndo(ctx context.Context, records []undo.Record) error 
 	if err != nil || len(writes) == 0 {
 		return err
 	}
-	if err := a.Records.Wait(ctx, len(writes)); err != nil {
+	if err := a.Own.Wait(ctx, len(writes)); err != nil {
 		return err
 	}
-	if err := a.Records.Put(ctx, writes); err != nil {
+	if err := a.Own.Put(ctx, writes); err != nil {
 		return fmt.Errorf("save %d items to the undo log, so none of them was deleted: %w", len(records), err)
 	}
 	return nil
@@ -82,28 +82,28 @@ func (a *Applier) saveForUndo(ctx context.Context, records []undo.Record) error 
 // How many documents that are to be deleted are saved for undo together, before the first of them goes, and how many bytes of them
 // are held for that. Batches of deletions are smaller: a write for each would come to one for as few as ten documents.
 const (
-	maxTogether      = 500
-	maxTogetherBytes = 4 << 20
+	maxAhead      = 500
+	maxAheadBytes = 4 << 20
 )
 
-// together is documents that are to be deleted, one after another in the plan, and are saved for undo together.
-type together struct {
+// ahead is documents that are to be deleted, one after another in the plan, and are saved for undo together before that.
+type ahead struct {
 	until int          // the index behind the last of them
 	save  func() error // once
 }
 
-// togetherFrom returns the documents to delete from an index on; none if the action there is another.
-func (a *Applier) togetherFrom(ctx context.Context, actions []decide.Action, begin int) together {
+// aheadFrom returns the documents to delete from an index on; none if the action there is another.
+func (a *Applier) aheadFrom(ctx context.Context, actions []decide.Action, begin int) ahead {
 	until := begin
-	for until < min(begin+maxTogether, len(actions)) && isDeletion(actions[until].Effect) {
+	for until < min(begin+maxAhead, len(actions)) && isDeletion(actions[until].Effect) {
 		until++
 	}
-	return together{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
+	return ahead{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
 }
 
 // SaveFirst saves what is deleted first.
 func (a *Applier) SaveFirst(ctx context.Context, actions []decide.Action) error {
-	a.ahead = a.togetherFrom(ctx, actions, 0)
+	a.ahead = a.aheadFrom(ctx, actions, 0)
 	return a.ahead.save()
 }
 
@@ -117,7 +117,7 @@ func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) erro
 	size := 0
 	save := func(of decide.Action, before undo.Fields, bytes int) error {
 		records = append(records, itemOf(of), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: of.Target, Found: true, Before: before}})
-		if size += bytes; size <= maxTogetherBytes {
+		if size += bytes; size <= maxAheadBytes {
 			return nil
 		}
 		full := records

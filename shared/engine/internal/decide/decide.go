@@ -128,13 +128,40 @@ func (o Outcome) Handed(a *Asked) int {
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
+	items, found, err := load(ctx, src, group)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(group))
+	var due []int
+	for i, w := range group {
+		if outcomes[i] = d.judged(items, i, w, found[w.Ref]); outcomes[i].Err == nil {
+			due = append(due, i)
+		}
+	}
+	if err := items.Gather(ctx, src, due); err != nil {
+		return nil, asGroup(err)
+	}
+	room := newRoom()
+	for _, i := range due {
+		if err := d.change(ctx, src, items, i, group[i], &outcomes[i]); err != nil {
+			return nil, asGroup(err)
+		}
+		outcomes[i].place(group[i], len(group) == 1, room)
+	}
+	return outcomes, nil
+}
+
+// load loads the items of a group, and returns their documents.
+func load(ctx context.Context, src cleanup.Source, group []*Asked) (
+	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
+) {
 	refs := make([]documents.Ref, 0, len(group))
 	for _, w := range group {
 		refs = append(append(refs, w.Ref), w.Rule.ReadsWith(w.Ref)...)
 	}
-	found, err := src.Get(ctx, refs)
-	if err != nil {
-		return nil, err
+	if found, err = src.Get(ctx, refs); err != nil {
+		return nil, nil, err
 	}
 	subjects := make([]cleanup.Subject, len(group))
 	for i, w := range group {
@@ -144,65 +171,68 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 			Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Refused: w.Refused, Nth: w.Nth,
 		}
 	}
-	items, err := group[0].Rule.LoadAll(ctx, src, subjects)
-	if err != nil {
-		return nil, asGroup(err)
+	if items, err = group[0].Rule.LoadAll(ctx, src, subjects); err != nil {
+		return nil, nil, asGroup(err)
 	}
-	outcomes := make([]Outcome, len(group))
-	var due []int
-	for i, w := range group {
-		judged, err := items.Judge(i, d.Run)
-		switch {
-		case err != nil:
-			outcomes[i].Err = err
-		case w.Version != nil && !found[w.Ref].UpdateTime.Equal(*w.Version):
-			outcomes[i].Err = documents.ErrChanged
-		case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
-			outcomes[i].Err = d.KeptBy(w.Ref.Path())
-		case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
-			outcomes[i].Err = documents.ErrChanged
-			if judged.Invalid {
-				outcomes[i].Invalid = judged.Reason
-			}
-		default:
-			outcomes[i].Decision = judged
-			due = append(due, i)
+	return items, found, nil
+}
+
+// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document, the
+// zero one if there is none.
+func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Document) (o Outcome) {
+	judged, err := items.Judge(i, d.Run)
+	switch {
+	case err != nil:
+		o.Err = err
+	case w.Version != nil && !now.UpdateTime.Equal(*w.Version):
+		o.Err = documents.ErrChanged
+	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
+		o.Err = d.KeptBy(w.Ref.Path())
+	case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
+		o.Err = documents.ErrChanged
+		if judged.Invalid {
+			o.Invalid = judged.Reason
 		}
+	default:
+		o.Decision = judged
 	}
-	if err := items.Gather(ctx, src, due); err != nil {
-		return nil, asGroup(err)
+	return o
+}
+
+// change adds the change of loaded item i, which is due, to its outcome, or why there is to be none.
+func (d *Decider) change(
+	ctx context.Context, src cleanup.Source, items cleanup.Loaded, i int, w *Asked, o *Outcome,
+) error {
+	if w.Rule.DeletesAlone() {
+		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
+	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil {
+		o.Err = o.Change.Fail
 	}
-	room := newRoom()
-	for _, i := range due {
-		o := &outcomes[i]
-		if group[i].Rule.DeletesAlone() {
-			o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
-		} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil {
-			o.Err = o.Change.Fail
-		}
-		o.Remembers = group[i].Rule.Together() == 1 && o.Change.Again != "" && o.Change.From != ""
-		if o.Err == nil {
-			o.Err = d.beyond(group[i].Rule, group[i].Ref, o.Change)
-		}
-		if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
-			o.Err = pinned
-		}
-		if newer, err := d.newerWith(ctx, src, group[i], o.Change); err != nil {
-			return nil, asGroup(err)
-		} else if newer != nil && o.Err == nil {
-			o.Err = newer
-		}
-		switch {
-		case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(group[i]):
-		case empty(o.Change) && !o.Remembers:
-			o.Apart = len(group) > 1 && o.Change.Again != "" && o.Change.From == group[i].From
-		case room.take(o.Change.Writes):
-			o.Written = true
-		default:
-			o.Postponed = true
-		}
+	o.Remembers = w.Rule.Together() == 1 && o.Change.Again != "" && o.Change.From != ""
+	if o.Err == nil {
+		o.Err = d.beyond(w.Rule, w.Ref, o.Change)
 	}
-	return outcomes, nil
+	if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
+		o.Err = pinned
+	}
+	newer, err := d.newerWith(ctx, src, w, o.Change)
+	if newer != nil && o.Err == nil {
+		o.Err = newer
+	}
+	return err
+}
+
+// place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
+func (o *Outcome) place(w *Asked, alone bool, left *room) {
+	switch {
+	case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(w):
+	case empty(o.Change) && !o.Remembers:
+		o.Apart = !alone && o.Change.Again != "" && o.Change.From == w.From
+	case left.take(o.Change.Writes):
+		o.Written = true
+	default:
+		o.Postponed = true
+	}
 }
 
 // beyond returns an error if a change of an item goes beyond what the job declares.

@@ -28,7 +28,7 @@ func in(pattern, collection string) bool {
 	if last := len(want) - 1; last > 0 && want[last] == "**" && len(parts) > last {
 		want, parts = want[:last], parts[:last]
 	}
-	if len(want) != len(parts) || strings.Count(collection, "/")%2 != 0 || collections.IsRecord(collection) {
+	if len(want) != len(parts) || strings.Count(collection, "/")%2 != 0 || collections.IsOwn(collection) {
 		return false
 	}
 	for i, part := range want {

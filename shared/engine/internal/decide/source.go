@@ -234,8 +234,8 @@ func parentOf(c cleanup.Children, d documents.Document) string {
 	return id
 }
 
-// together returns how many of the parents one query asks for, which begins with one that can be asked for.
-func together(c cleanup.Children, parents []string) (n int) {
+// inOneQuery returns how many of the parents one query asks for, which begins with one that can be asked for.
+func inOneQuery(c cleanup.Children, parents []string) (n int) {
 	if c.Subcollection {
 		return 1
 	}
@@ -260,7 +260,7 @@ func childrenOf(c cleanup.Children, parents []string, left *int, read reader) (m
 			parents = parents[1:]
 			continue
 		}
-		n := together(c, parents)
+		n := inOneQuery(c, parents)
 		asked := parents[:n]
 		parents = parents[n:]
 		limit := *left + 1

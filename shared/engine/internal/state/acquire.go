@@ -132,11 +132,11 @@ func (s State) begin(a Ask, until time.Time) (State, error) {
 	s = s.overtake()
 	ended := s.Ranges[0].Ended.Run
 	if left := s.remaining(); len(left) == 0 || s.Rewound || a.Alone {
-		position := s.NextBegins()
+		checkpoint := s.NextBegins()
 		if len(left) > 0 {
-			position = ""
+			checkpoint = ""
 		}
-		s.Ranges = []Range{{Position: position}}
+		s.Ranges = []Range{{Checkpoint: checkpoint}}
 	} else {
 		s.Ranges = left
 	}

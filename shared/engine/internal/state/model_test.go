@@ -320,13 +320,13 @@ func (w *world) plan(a *actor) {
 }
 
 func (w *world) release(a *actor, now time.Time, stored func(State, string) bool) bool {
-	position := at(a.at)
+	checkpoint := at(a.at)
 	if a.through {
-		position = ""
+		checkpoint = ""
 	}
 	told := w.s.Told()
 	s, err := w.s.Release(Release{
-		Who: a.id, Range: a.number, Position: position, Through: a.through, Token: a.task.Token, Now: now,
+		Who: a.id, Range: a.number, Checkpoint: checkpoint, Through: a.through, Token: a.task.Token, Now: now,
 		Report: &report.Report{
 			RunID: a.id, Status: a.status, Continued: a.goesOn, Stopped: told && !a.through, StartedAt: now,
 			Actions: map[string]report.Counts{"x": {Planned: a.did, Done: a.did}},

@@ -26,15 +26,15 @@ func (s State) Reserve(
 
 // Release is how a call gives a range back.
 type Release struct {
-	Who      string
-	Range    int
-	Position string         // where the next call begins, or the next run if Through
-	Through  bool           // it went through to the range's end
-	Report   *report.Report // of the call
-	Token    string         // of its task; empty: the run began with the call
-	Why      string         // nobody continues it, if somebody should know
-	Alone    bool           // no task may continue it
-	Now      time.Time
+	Who        string
+	Range      int
+	Checkpoint string         // where the next call begins, or the next run if Through
+	Through    bool           // it went through to the range's end
+	Report     *report.Report // of the call
+	Token      string         // of its task; empty: the run began with the call
+	Why        string         // nobody continues it, if somebody should know
+	Alone      bool           // no task may continue it
+	Now        time.Time
 }
 
 // Released reports whether a call was the last one to give range i back.
@@ -55,7 +55,7 @@ func (s State) Release(g Release) (State, error) {
 	r := s.Ranges[g.Range].closed(g.Report.Counted())
 	r.Sum = sum
 	r.Holder, r.Until = "", time.Time{}
-	r.Position, r.Through = g.Position, g.Through
+	r.Checkpoint, r.Through = g.Checkpoint, g.Through
 	r.Ended = Ended{
 		Run: g.Who, Token: g.Token, Calls: r.Ended.Calls + 1, Status: g.Report.Status, Stopped: g.Report.Stopped,
 		Next: g.Report.Continued,
@@ -118,7 +118,7 @@ func (s State) Split(call *report.Report, ranges []cleanup.Bounds, now time.Time
 	s.Begun.Usage, s.Begun.Warnings, s.Begun.DurationMs = call.Usage, call.Warnings, call.DurationMs
 	s.Ranges = nil
 	for _, b := range ranges {
-		s.Ranges = append(s.Ranges, Range{Bounds: b, Position: b.Begin, Ended: Ended{Run: who, Left: true, Next: true}})
+		s.Ranges = append(s.Ranges, Range{Bounds: b, Checkpoint: b.Begin, Ended: Ended{Run: who, Left: true, Next: true}})
 	}
 	return s.counted(call, true, now), nil
 }

@@ -30,16 +30,16 @@ type State struct {
 // call holds a range while it works on it.
 type Range struct {
 	cleanup.Bounds
-	Position string                     `json:"position" firestore:"position"` // where the next call or run begins
-	Through  bool                       `json:"through" firestore:"through"`   // the range was gone through to its end
-	Holder   string                     `json:"holder" firestore:"holder"`     // the call, or undo, that has it; empty: none
-	Until    time.Time                  `json:"until" firestore:"until"`       // when the holder is dead
-	Reserved int                        `json:"reserved" firestore:"reserved"` // actions that the holder may do
-	Done     int                        `json:"done" firestore:"done"`         // by earlier calls; or reserved by one that was killed
-	Looking  map[string]cleanup.Lookups `json:"looking" firestore:"looking"`   // ids that the holder looked up, by kind
-	Looked   map[string]cleanup.Lookups `json:"looked" firestore:"looked"`     // those of earlier calls
-	Ended    Ended                      `json:"ended" firestore:"ended"`
-	Sum      report.Report              `json:"sum" firestore:"sum"` // the figures of the calls that ended
+	Checkpoint string                     `json:"checkpoint" firestore:"checkpoint"` // where the next call or run begins
+	Through    bool                       `json:"through" firestore:"through"`       // the range was gone through to its end
+	Holder     string                     `json:"holder" firestore:"holder"`         // the call, or undo, that has it; empty: none
+	Until      time.Time                  `json:"until" firestore:"until"`           // when the holder is dead
+	Reserved   int                        `json:"reserved" firestore:"reserved"`     // actions that the holder may do
+	Done       int                        `json:"done" firestore:"done"`             // by earlier calls; or reserved by one that was killed
+	Looking    map[string]cleanup.Lookups `json:"looking" firestore:"looking"`       // ids that the holder looked up, by kind
+	Looked     map[string]cleanup.Lookups `json:"looked" firestore:"looked"`         // those of earlier calls
+	Ended      Ended                      `json:"ended" firestore:"ended"`
+	Sum        report.Report              `json:"sum" firestore:"sum"` // the figures of the calls that ended
 }
 
 // Ended is what is known of the last call that gave a range back.
@@ -75,33 +75,33 @@ func (s State) Divided() bool {
 }
 
 // Begins returns the checkpoint at which the next call for range i begins. A split run's range is tried again from its begin, for
-// its position is where the next run begins that is not split.
+// its checkpoint is where the next run begins that is not split.
 func (s State) Begins(i int) string {
 	r := s.normal().Ranges[i]
 	if r.Through && s.Divided() {
 		return r.Begin
 	}
-	return r.Position
+	return r.Checkpoint
 }
 
 // NextBegins returns the checkpoint at which the next run begins, if it is not split.
-func (s State) NextBegins() (position string) {
+func (s State) NextBegins() (checkpoint string) {
 	if s.Rewound {
 		return ""
 	}
 	for _, r := range s.Ranges {
-		if !s.Divided() || r.Through && r.Position != "" {
-			position = r.Position
+		if !s.Divided() || r.Through && r.Checkpoint != "" {
+			checkpoint = r.Checkpoint
 		}
 	}
-	return position
+	return checkpoint
 }
 
 // remaining returns the ranges, fresh, that nobody has gone through to the end, of a run that was split.
 func (s State) remaining() (all []Range) {
 	for _, r := range s.Ranges {
 		if s.Divided() && !r.Through {
-			all = append(all, Range{Bounds: cleanup.Bounds{Begin: r.Position, End: r.End}, Position: r.Position})
+			all = append(all, Range{Bounds: cleanup.Bounds{Begin: r.Checkpoint, End: r.End}, Checkpoint: r.Checkpoint})
 		}
 	}
 	return all

@@ -139,7 +139,7 @@ func TestKilledCall(t *testing.T) {
 
 // TestUndo: it has one range, from the beginning, and no task continues what was before.
 func TestUndo(t *testing.T) {
-	s := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Position: "bb", Token: first}, report.Partial, true)
+	s := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Checkpoint: "bb", Token: first}, report.Partial, true)
 	want(t, "goes on", true, s.Last.Continued)
 	s.Stop = first
 	undo := acquired(t, s, Ask{Who: "undo-" + first, Now: midnight, For: UndoLease})
@@ -169,7 +169,7 @@ func TestWhatIsLeftOfShards(t *testing.T) {
 	next := begun(t, s, second, midnight.Add(night), false)
 	want(t, "ranges", fmt.Sprint([]cleanup.Bounds{{End: "b"}, {Begin: "c"}}), fmt.Sprint([]cleanup.Bounds{next.Ranges[0].Bounds, next.Ranges[1].Bounds}))
 	want(t, "remaining", 2, s.Remaining())
-	part := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Position: "bb", Token: first}, report.Partial, true)
+	part := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Checkpoint: "bb", Token: first}, report.Partial, true)
 	over := begun(t, part, second, midnight.Add(night), false)
 	want(t, "what is left of a part", cleanup.Bounds{Begin: "bb", End: "c"}, over.Ranges[1].Bounds)
 	want(t, "the run before goes on", false, over.Last.Continued)
@@ -181,15 +181,15 @@ func TestWhatIsLeftOfShards(t *testing.T) {
 
 // TestBegins: where a call or a run begins.
 func TestBegins(t *testing.T) {
-	s := released(t, begun(t, State{}, first, midnight, false), Release{Who: first, Position: "m"}, report.Partial, false)
+	s := released(t, begun(t, State{}, first, midnight, false), Release{Who: first, Checkpoint: "m"}, report.Partial, false)
 	want(t, "the next run", "m", begun(t, s, second, midnight.Add(night), false).Begins(0))
 	want(t, "the next run, rewound", "", begun(t, s.Rewind(), second, midnight.Add(night), false).Begins(0))
 	want(t, "a preview, rewound", "", s.Rewind().NextBegins())
 	under := begun(t, s, second, midnight.Add(night), false).Rewind() // while it is under way
-	under = released(t, under, Release{Who: second, Position: "x"}, report.Partial, false)
+	under = released(t, under, Release{Who: second, Checkpoint: "x"}, report.Partial, false)
 	want(t, "after a run that was under way", "", under.NextBegins())
 
-	shard := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Through: true, Position: "z", Token: first},
+	shard := released(t, acquired(t, split(t), taskFor(first, 1, first, midnight)), Release{Who: later, Range: 1, Through: true, Checkpoint: "z", Token: first},
 		report.Failed, false)
 	want(t, "a shard that failed", "b", shard.Begins(1))
 	want(t, "one that was not begun", "c", shard.Begins(2))
@@ -198,7 +198,7 @@ func TestBegins(t *testing.T) {
 
 // TestReleaseThatWasAnswered: its answer was lost, so it is made again, perhaps after somebody else has begun.
 func TestReleaseThatWasAnswered(t *testing.T) {
-	g := Release{Who: first, Position: "m", Report: &report.Report{RunID: first, Actions: map[string]report.Counts{"x": {Done: 3}}}}
+	g := Release{Who: first, Checkpoint: "m", Report: &report.Report{RunID: first, Actions: map[string]report.Counts{"x": {Done: 3}}}}
 	once, err := begun(t, State{}, first, midnight, false).Release(g)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	goesOn := released(t, s, Release{Who: first, Position: "m"}, report.Partial, true)
+	goesOn := released(t, s, Release{Who: first, Checkpoint: "m"}, report.Partial, true)
 	if got := goesOn.Overtaken(second, midnight); got == nil || got.Continued || got.Status != report.Partial {
 		t.Errorf("a run that was to go on: %+v", got)
 	}
@@ -268,9 +268,9 @@ func TestKilled(t *testing.T) {
 func TestPartialRuns(t *testing.T) {
 	s := State{}
 	for i, id := range []string{first, second} {
-		s = released(t, begun(t, s, id, midnight.AddDate(0, 0, i), false), Release{Who: id, Position: "m"}, report.Partial, true)
+		s = released(t, begun(t, s, id, midnight.AddDate(0, 0, i), false), Release{Who: id, Checkpoint: "m"}, report.Partial, true)
 		ask := taskFor(id, 0, id, midnight.AddDate(0, 0, i))
-		s = released(t, acquired(t, s, ask), Release{Who: later, Position: "n", Token: id}, report.Partial, false)
+		s = released(t, acquired(t, s, ask), Release{Who: later, Checkpoint: "n", Token: id}, report.Partial, false)
 		want(t, "runs", i+1, s.Last.PartialRuns)
 		want(t, "runs of the month", i+1, s.Month.At(midnight).Runs)
 	}

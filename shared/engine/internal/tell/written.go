@@ -36,7 +36,7 @@ type written struct {
 func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := t.Writes(ctx)
 	for _, d := range writes {
-		if !collections.IsRecord(d.Path) {
+		if !collections.IsOwn(d.Path) {
 			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
 		}
 	}

@@ -57,7 +57,7 @@ func (r *run) number() int {
 // goesOn reports whether the call goes on where an earlier one of its run ended.
 func (r *run) goesOn() bool { return r.continues != nil && r.beganAt != r.bounds.Begin }
 
-func (r *run) recordPath() string { return state.Path(r.job.Name) }
+func (r *run) statePath() string { return state.Path(r.job.Name) }
 
 func (r *run) store() state.Store {
 	return state.Store{Writer: r.clients.documents.Writer(nil), Config: r.config, Job: r.job.Name}
@@ -73,7 +73,7 @@ func (r *run) acquire(ctx context.Context) error {
 		r.share(1)
 		s, at, err := r.store().Read(ctx)
 		if err != nil {
-			return &stepError{r.recordPath(), "read the checkpoint", err}
+			return &stepError{r.statePath(), "read the checkpoint", err}
 		}
 		r.checkpoint, r.Report.Read = s.NextBegins(), at
 		r.beganAt = r.checkpoint
@@ -101,7 +101,7 @@ func (r *run) acquire(ctx context.Context) error {
 		return after, nil, nil
 	})
 	if err != nil {
-		return &stepError{r.recordPath(), "take lease", err}
+		return &stepError{r.statePath(), "take lease", err}
 	}
 	r.leased = true
 	r.from(known)
@@ -150,8 +150,8 @@ func (r *run) share(calls int) {
 		writes = r.hooks.Pace(calls)
 	}
 	a := r.applier
-	a.Records = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
-	a.Documents = a.Records
+	a.Own = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
+	a.Documents = a.Own
 	a.Documents.Written = r.WroteDocuments
 	if r.clients.objects != nil {
 		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
@@ -217,7 +217,7 @@ func (r *run) saveAlone(ctx context.Context) {
 	}
 	r.complete(1)
 	if err := r.store().Save(ctx, r.Report.Document()); err != nil {
-		r.Fail(ctx, r.recordPath(), "save report", err)
+		r.Fail(ctx, r.statePath(), "save report", err)
 		r.complete(0)
 	}
 }
@@ -302,7 +302,7 @@ func (r *run) release(ctx context.Context) {
 		r.saveAlone(ctx)
 	default:
 		r.leased = false
-		r.Fail(ctx, r.recordPath(), "save report and release lease", err)
+		r.Fail(ctx, r.statePath(), "save report and release lease", err)
 		r.complete(0)
 	}
 	r.Report.Continued = false
@@ -312,7 +312,7 @@ func (r *run) giveBack(s state.State) (state.State, error) {
 	if len(r.ranges) > 0 {
 		return s.Split(r.Report, r.ranges, r.clock())
 	}
-	g := state.Release{Who: r.Report.RunID, Range: r.number(), Position: r.checkpoint, Through: r.through,
+	g := state.Release{Who: r.Report.RunID, Range: r.number(), Checkpoint: r.checkpoint, Through: r.through,
 		Report: r.Report, Why: r.stays, Alone: r.decider.Approved != nil, Now: r.clock()}
 	if r.continues != nil {
 		g.Token = r.continues.Token
