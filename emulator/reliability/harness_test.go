@@ -32,7 +32,7 @@ func careless(change func(report cleanup.Subject, d cleanup.Decision, run cleanu
 	}
 	s := sampled(functions.Registered()["cleanupReports"])
 	s.job.Rules = []cleanup.AnyRule{rule}
-	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *cleanup.Planner) error {
+	s.job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},

@@ -91,14 +91,13 @@ func (s *pass) sweep(ctx context.Context, q documents.Query) error {
 		return err
 	}
 	from := s.state.Cursor
-	pages := flow.Begin(ctx, passPages,
-		func(ctx context.Context) iter.Seq2[documents.Page, error] {
-			return s.planner.Documents.Pages(ctx, q, from)
-		},
-		func(ctx context.Context, page documents.Page) (cleanup.Ahead, error) {
-			return s.planner.LoadAhead(ctx, s.rule, page.Documents)
-		})
-	err := pages.Each(func(page documents.Page, consider cleanup.Ahead) error {
+	pages := func(ctx context.Context) iter.Seq2[documents.Page, error] {
+		return s.planner.Documents.Pages(ctx, q, from)
+	}
+	load := func(ctx context.Context, page documents.Page) (cleanup.Ahead, error) {
+		return s.planner.LoadAhead(ctx, s.rule, page.Documents)
+	}
+	err := flow.Each(ctx, passPages, pages, load, func(page documents.Page, consider cleanup.Ahead) error {
 		s.planner.Scanned(len(page.Documents))
 		return consider(ctx, func(d documents.Document) (err error) {
 			if s.state.Cursor, err = q.After(d); err != nil {

@@ -22,9 +22,6 @@ type Job struct {
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner].Checkpoint on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker's considers what its task names ([Run].Task).
 	Plan func(ctx context.Context, p *Planner) error
-	// Begin is for a job, instead of Plan, that can read ahead: the run begins while it still takes its lease. Until the returned
-	// Plan is called, nothing is proposed or reported.
-	Begin func(ctx context.Context, p *Planner) Reading
 	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
 	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
 	// checkpoints; Plan then ends at [Planner].End. It asks [Plan.CheckTime] whether it may go on. If not, it returns that error
@@ -53,12 +50,6 @@ type Task struct {
 	// Fields of the body, all of which must be there, strings and not empty. The first is a document's id.
 	Fields []string
 	Check  func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
-}
-
-// Reading is what a job plans by, as it is being read.
-type Reading struct {
-	Plan func() error // does what [Job.Plan] does
-	Stop func()       // ends the reading, and returns when it has ended; it may be called after Plan as well
 }
 
 // Bounds are where a part of what a job looks through begins and ends: checkpoints, as [Plan.SaveCheckpoint] is given them.

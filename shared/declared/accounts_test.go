@@ -389,7 +389,7 @@ func TestManyAccounts(t *testing.T) {
 	someGuests(t, f, 2300)
 	f.SignUp(t, "hana")
 	f.Now, f.Env["UNDO_DAYS"] = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), "0"
-	got := enginetest.NewGolden(t, "accounts").Run(t, "2,300 guests and somebody else", f, "", "", "Authentication DeleteUsers")
+	got := enginetest.NewGolden(t, "accounts").Run(t, "2,300 guests and somebody else", f, "", "", "authCalls")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2300))
 	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }

@@ -14,12 +14,12 @@ import (
 func Job(name string, r rule.Rule) cleanup.Job {
 	if r.Objects != "" {
 		pass := objectsOf(r)
-		return cleanup.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
+		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
 		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: cleanup.Reach{Account: true},
 			Rules: accountsOf{r}.along()}
 	}
 	c := ofDocuments(r)
-	return cleanup.Job{Name: name, Begin: c.begin, Rules: []cleanup.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}
+	return cleanup.Job{Name: name, Plan: c.plan, Rules: []cleanup.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}
 }

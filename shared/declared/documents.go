@@ -9,7 +9,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -41,68 +40,41 @@ type planning struct {
 // ofMarks begins checkpoints among the documents that hold the mark of a warning, which come last.
 const ofMarks = "/marks/"
 
-// page is the first documents from a cursor on.
-type page struct {
-	found []documents.Document
-	more  bool // there may be more
-}
-
-// begin reads the first page, and counts what is kept, beside the commit that takes the run's lease.
-func (c documentsOf) begin(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
+// plan plans a run of the rule.
+func (c documentsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	c.keepers = &keepers{} // of this run alone
 	g := &planning{documentsOf: c, Planner: p, query: c.Query(p.Now), rule: c.sweepRule()}
-	counting, cancel := context.WithCancel(ctx)
 	if c.Limit == 0 && c.counted() {
-		g.count(counting)
+		g.count(ctx)
 	}
 	marks, onlyMarks := strings.CutPrefix(p.Checkpoint, ofMarks)
-	first := flow.One(ctx, p.Checkpoint, func(ctx context.Context, checkpoint string) (page, error) {
-		if onlyMarks {
-			return page{}, nil
+	if !onlyMarks {
+		if err := g.sweep(ctx); err != nil {
+			return err
 		}
-		from, err := c.cursorAt(ctx, p, g.query, checkpoint)
-		if err != nil {
-			return page{}, err
-		}
-		return g.read(ctx, from, 0) // what interrupted runs left may be proposed meanwhile, and does not count
-	})
-	plans := false
-	return cleanup.Reading{
-		Stop: func() {
-			first.Stop()
-			if !plans {
-				cancel()
-			}
-		},
-		Plan: func() error {
-			plans = true
-			err := first.Each(func(checkpoint string, first page) error {
-				if onlyMarks {
-					return nil
-				}
-				return g.plan(ctx, checkpoint, first)
-			})
-			if err != nil || c.Warn == nil {
-				return err
-			}
-			return g.clear(ctx, documents.Cursor(marks))
-		},
 	}
+	if c.Warn == nil {
+		return nil
+	}
+	return g.clear(ctx, documents.Cursor(marks))
 }
 
-// read reads a page, when so many actions have been proposed.
-func (g *planning) read(ctx context.Context, from documents.Cursor, planned int) (p page, err error) {
-	n := min(PageSize, g.Judges()-g.seen)
-	if g.Limit > 0 {
-		n = min(n, g.Limit-planned)
+// sweep considers what the query returns, page by page.
+func (g *planning) sweep(ctx context.Context) error {
+	checkpoint := g.Checkpoint
+	from, err := g.cursorAt(ctx, g.Planner, g.query, checkpoint)
+	if err != nil {
+		return err
 	}
-	p.found, p.more, err = g.FirstToJudge(ctx, g.rule, g.query, from, n)
-	return p, err
-}
-
-func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err error) {
 	for {
-		found := p.found
+		n := min(PageSize, g.Judges()-g.seen)
+		if g.Limit > 0 {
+			n = min(n, g.Limit-g.Planned())
+		}
+		found, more, err := g.FirstToJudge(ctx, g.rule, g.query, from, n)
+		if err != nil {
+			return err
+		}
 		g.seen += len(found)
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
@@ -119,7 +91,7 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		if err := g.SaveCheckpoint(checkpoint); err != nil {
 			return err
 		}
-		if !p.more {
+		if !more {
 			break
 		}
 		if g.Limit > 0 && g.Planned() == g.Limit || g.seen >= g.Judges() {
@@ -128,15 +100,11 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 			break
 		}
 		// Of strings that are too long for a query and begin alike, some may be left out. The next run reads them first.
-		from, err := g.query.Past(found[len(found)-1])
-		if err != nil {
+		if from, err = g.query.Past(found[len(found)-1]); err != nil {
 			return err
 		}
 		if from == "" {
 			break
-		}
-		if p, err = g.read(ctx, from, g.Planned()); err != nil {
-			return err
 		}
 	}
 	switch {

@@ -12,50 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/flow"
 )
-
-// ahead is [thingsJob] as a job that reads ahead. It calls began with the checkpoint of each reading when its things have come, and
-// planned with that of each plan.
-func ahead(began, planned func(checkpoint string)) cleanup.Job {
-	return cleanup.Job{Name: "testJob", Begin: func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
-		read := flow.One(ctx, p.Checkpoint, func(ctx context.Context, from string) ([]documents.Document, error) {
-			found, err := p.Documents.First(ctx, documents.Query{Collection: "things"}, documents.Cursor(from), 100)
-			began(from)
-			return found, err
-		})
-		return cleanup.Reading{Stop: read.Stop, Plan: func() error {
-			return read.Each(func(from string, found []documents.Document) error {
-				planned(from)
-				p.Scanned(len(found))
-				return p.Consider(ctx, things, found)
-			})
-		}}
-	}}
-}
-
-// TestReadsAfterTheLease: nothing is read before the lease is taken, so that nothing is planned by what another run changes meanwhile.
-func TestReadsAfterTheLease(t *testing.T) {
-	leased := make(chan struct{})
-	isLeased := func(string) {
-		select {
-		case <-leased:
-		default:
-			t.Error("read or planned without a lease")
-		}
-	}
-	f := newFunction(t, ahead(isLeased, isLeased))
-	seed(t, f, 3)
-	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if n == 1 {
-			defer close(leased)
-		}
-		return send()
-	})
-	got := enginetest.NewGolden(t, "read-ahead").Run(t, "three things are read once, and once for undoing", f, "", "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
 
 // TestReadsAnewWhenTheRecordHasChanged: the commit that takes the lease fails where somebody wrote to the job's record meanwhile, and
 // what that says now decides.
@@ -82,7 +39,13 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var planned []string
-			f := newFunction(t, ahead(func(string) {}, func(from string) { planned = append(planned, from) }))
+			job := thingsJob(10)
+			plan := job.Plan
+			job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+				planned = append(planned, p.Checkpoint)
+				return plan(ctx, p)
+			}
+			f := newFunction(t, job)
 			seed(t, f, 3)
 			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 				if n == 1 {
@@ -100,13 +63,4 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPanicWhileItBegins: the run fails, and gives its lease back.
-func TestPanicWhileItBegins(t *testing.T) {
-	f := newFunction(t, cleanup.Job{Name: "testJob", Begin: func(context.Context, *cleanup.Planner) cleanup.Reading { panic("poisoned") }})
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Failed, got.Status)
-	has(t, onlyFailure(t, got).Error, "poisoned")
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }

@@ -9,39 +9,35 @@ import (
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
-// Flow has items whose lookups are under way.
-type Flow[T, R any] struct {
-	most     int // lookups under way
-	came     chan *step[T, R]
-	cut      error // why not all items came, when came is closed
-	cancel   context.CancelFunc
-	underWay sync.WaitGroup
-}
-
-// step is an item of a flow.
-type step[T, R any] struct {
-	item T
-	got  R
-	err  error
-	done chan struct{} // closed when got and err are there
-}
-
-// Begin starts a flow. The caller must call [Flow.Each] or [Flow.Stop]. items runs in a goroutine of its own, and lookup in one
-// for each item. Until Each is called, two lookups are under way; then at most most of them, or three if that is more.
-func Begin[T, R any](
+// Each looks up items side by side, and calls fn with each of them and its result, in input order, on the caller's goroutine.
+// items runs in a goroutine of its own, and lookup in one for each item, at most most of them at once, or three if that is more.
+// The first error, in input order, ends it: one of items, of a lookup or of fn. A panic of items or of a lookup is an error too.
+// When Each returns, nothing is under way any more.
+func Each[T, R any](
 	ctx context.Context, most int, items func(context.Context) iter.Seq2[T, error], lookup func(context.Context, T) (R, error),
-) *Flow[T, R] {
-	f := &Flow[T, R]{most: most, came: make(chan *step[T, R], 1)}
-	ctx, f.cancel = context.WithCancel(ctx)
-	f.underWay.Go(func() {
-		defer close(f.came)
-		f.cut = guard.Call(func() error {
+	fn func(T, R) error,
+) error {
+	type step struct {
+		item T
+		got  R
+		err  error
+		done chan struct{} // closed when got and err are there
+	}
+	var underWay sync.WaitGroup
+	defer underWay.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	came := make(chan *step, max(1, most-2)) // besides the one that fn waits for, and the one that waits to be handed over
+	var cut error                            // why not all items came, when came is closed
+	underWay.Go(func() {
+		defer close(came)
+		cut = guard.Call(func() error {
 			for item, err := range items(ctx) {
 				if err != nil {
 					return err
 				}
-				s := &step[T, R]{item: item, done: make(chan struct{})}
-				f.underWay.Go(func() {
+				s := &step{item: item, done: make(chan struct{})}
+				underWay.Go(func() {
 					defer close(s.done)
 					s.err = guard.Call(func() (err error) {
 						s.got, err = lookup(ctx, s.item)
@@ -49,7 +45,7 @@ func Begin[T, R any](
 					})
 				})
 				select {
-				case f.came <- s:
+				case came <- s:
 				case <-ctx.Done():
 					return ctx.Err()
 				}
@@ -57,48 +53,16 @@ func Begin[T, R any](
 			return nil
 		})
 	})
-	return f
-}
-
-// Each calls fn with every item and its result, in input order, on the caller's goroutine. The first error, in that order, ends
-// it: one of items, of a lookup or of fn. A panic of items or of a lookup is an error too.
-func (f *Flow[T, R]) Each(fn func(T, R) error) error {
-	defer f.Stop()
-	var queue []*step[T, R]
-	for came := f.came; came != nil || len(queue) > 0; {
-		var next chan *step[T, R]
-		if len(queue) < max(1, f.most-2) { // one more is handed over already, and another about to be
-			next = came
+	for s := range came {
+		<-s.done
+		if s.err != nil {
+			return s.err
 		}
-		var first chan struct{}
-		if len(queue) > 0 {
-			first = queue[0].done
-		}
-		select {
-		case s, more := <-next:
-			if more {
-				queue = append(queue, s)
-			} else {
-				came = nil
-			}
-		case <-first:
-			s := queue[0]
-			queue = queue[1:]
-			if s.err != nil {
-				return s.err
-			}
-			if err := fn(s.item, s.got); err != nil {
-				return err
-			}
+		if err := fn(s.item, s.got); err != nil {
+			return err
 		}
 	}
-	return f.cut
-}
-
-// Stop cancels the lookups that are under way, and returns when they have ended.
-func (f *Flow[T, R]) Stop() {
-	f.cancel()
-	f.underWay.Wait()
+	return cut
 }
 
 // All runs functions concurrently. When all have returned, it returns the error of each, in input order.
@@ -110,11 +74,4 @@ func All(functions ...func() error) []error {
 	}
 	underWay.Wait()
 	return errs
-}
-
-// One is [Begin] for one item.
-func One[T, R any](ctx context.Context, item T, lookup func(context.Context, T) (R, error)) *Flow[T, R] {
-	return Begin(ctx, 1, func(context.Context) iter.Seq2[T, error] {
-		return func(yield func(T, error) bool) { yield(item, nil) }
-	}, lookup)
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,12 +40,11 @@ func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var ended []int
-		f := flow.Begin(t.Context(), 4, these(upTo(8, nil)),
-			func(_ context.Context, i int) (int, error) {
-				time.Sleep(time.Duration(8-i) * time.Second)
-				return 10 * i, nil
-			})
-		err := f.Each(func(i, got int) error {
+		slowly := func(_ context.Context, i int) (int, error) {
+			time.Sleep(time.Duration(8-i) * time.Second)
+			return 10 * i, nil
+		}
+		err := flow.Each(t.Context(), 4, these(upTo(8, nil)), slowly, func(i, got int) error {
 			if got != 10*i {
 				t.Errorf("%d came of %d", got, i)
 			}
@@ -79,13 +77,13 @@ func TestInOrderFails(t *testing.T) {
 		"what comes before":  {upTo(5, errItem), func(i int) error { return map[int]error{4: errors.New("sooner")}[i] }, nil, 4, "sooner"},
 	} {
 		ended := 0
-		f := flow.Begin(t.Context(), 4, these(tt.items), func(_ context.Context, i int) (int, error) {
+		begin := func(_ context.Context, i int) (int, error) {
 			if tt.begin == nil {
 				return 0, nil
 			}
 			return 0, tt.begin(i)
-		})
-		err := f.Each(func(i, _ int) error {
+		}
+		err := flow.Each(t.Context(), 4, these(tt.items), begin, func(i, _ int) error {
 			if tt.end != nil {
 				if err := tt.end(i); err != nil {
 					return err
@@ -103,46 +101,14 @@ func TestInOrderFails(t *testing.T) {
 	}
 }
 
-// TestBegunAndNotEnded has a flow begin that nobody waits for: two items are asked about and a third comes, and when it is
-// stopped nothing is under way any more.
-func TestBegunAndNotEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int64
-		stopped := false
-		items := func(_ context.Context) iter.Seq2[int, error] {
-			return func(yield func(int, error) bool) {
-				for i := range 9 {
-					if !yield(i, nil) {
-						stopped = true
-						return
-					}
-				}
-			}
-		}
-		f := flow.Begin(t.Context(), 4, items, func(context.Context, int) (int, error) {
-			asked.Add(1)
-			return 0, nil
-		})
-		synctest.Wait()
-		if asked.Load() != 2 {
-			t.Errorf("%d items were asked about, want 2", asked.Load())
-		}
-		f.Stop()
-		if !stopped {
-			t.Error("the items were not told to stop")
-		}
-	})
-}
-
 // TestCanceledFlow is not taken for one that is through: some items never came.
 func TestCanceledFlow(t *testing.T) {
 	t.Parallel()
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := 0
-		f := flow.Begin(ctx, 4, these(upTo(9, nil)), func(context.Context, int) (int, error) { return 0, nil })
-		err := f.Each(func(int, int) error {
+		lookup := func(context.Context, int) (int, error) { return 0, nil }
+		err := flow.Each(ctx, 4, these(upTo(9, nil)), lookup, func(int, int) error {
 			if ended++; ended == 3 {
 				cancel()
 			}
@@ -153,30 +119,6 @@ func TestCanceledFlow(t *testing.T) {
 		}
 		cancel()
 	}
-}
-
-// TestOne asks about its item at once, before anybody waits for the answer.
-func TestOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int64
-		f := flow.One(t.Context(), 7, func(_ context.Context, i int) (string, error) {
-			asked.Add(1)
-			return strings.Repeat("x", i), nil
-		})
-		synctest.Wait()
-		if asked.Load() != 1 {
-			t.Error("nobody asked")
-		}
-		var got []string
-		err := f.Each(func(_ int, answer string) error {
-			got = append(got, answer)
-			return nil
-		})
-		if err != nil || !slices.Equal(got, []string{"xxxxxxx"}) {
-			t.Errorf("%v, %v", got, err)
-		}
-	})
 }
 
 // TestAll calls functions beside each other, and returns their errors in their order when the last has returned.

@@ -38,33 +38,14 @@ const gapPageSize = 50
 // name implements [Pass].
 func (c Documents) name() string { return c.Name }
 
-// begin implements [Pass]. It finds the orphans without reading a document whose owner exists. It reads the ids of all owners
-// in order: a document whose field lies between two neighbours in the field's index has no owner.
-//
-// A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
-func (c Documents) begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading {
-	between := flow.Begin(ctx, gapsAhead,
-		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) },
-		func(ctx context.Context, g gaps) (firstOf, error) {
-			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
-			if err != nil || len(found) == 0 {
-				return firstOf{}, err
-			}
-			missing, err := c.missing(ctx, p.Documents, found)
-			return firstOf{found, missing}, err
-		})
-	return cleanup.Reading{Stop: between.Stop, Plan: func() error { return c.plan(ctx, p, in, between) }}
-}
-
 // maxOwners returns how many owners a run reads at most.
 func maxOwners(p *cleanup.Planner) int {
 	return cmp.Or(own.In(p.Config).owners, defaultMaxOwners)
 }
 
-// plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
-// out.
-func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch, between *flow.Flow[gaps, firstOf]) error {
-	err := c.planAllGaps(ctx, p, in, between)
+// plan implements [Pass]. A failure of this pass does not stop the others: they use other lookups, so their plan is carried out.
+func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch) error {
+	err := c.planAllGaps(ctx, p, in)
 	var limit *cleanup.LimitError
 	switch {
 	case err == nil:
@@ -99,10 +80,23 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch, all *flow.Flow[gaps, firstOf]) error {
+// planAllGaps finds the orphans without reading a document whose owner exists. It reads the ids of all owners in order: a document
+// whose field lies between two neighbours in the field's index has no owner.
+//
+// A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
+func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch) error {
 	var due tally
 	until := ""
-	err := all.Each(func(g gaps, first firstOf) error {
+	between := func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) }
+	read := func(ctx context.Context, g gaps) (firstOf, error) {
+		found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
+		if err != nil || len(found) == 0 {
+			return firstOf{}, err
+		}
+		missing, err := c.missing(ctx, p.Documents, found)
+		return firstOf{found, missing}, err
+	}
+	err := flow.Each(ctx, gapsAhead, between, read, func(g gaps, first firstOf) error {
 		p.LookedUp(c.lookedUp(), g.owners, 0)
 		if err := c.planGaps(ctx, p, c.query(g), first, &due); err != nil {
 			return err

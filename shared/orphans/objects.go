@@ -66,22 +66,16 @@ type page struct {
 // name implements [Pass].
 func (f Objects) name() string { return f.Name }
 
-// begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
-func (f Objects) begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading {
-	pages := flow.Begin(ctx, pagesAhead,
-		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) },
-		func(ctx context.Context, page page) (map[string][]string, error) {
-			return lookUp(ctx, p.Documents, page.asked)
-		})
-	return cleanup.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, in.save) }}
-}
-
-// plan proposes the objects that are due, in the order of their names.
-func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[page, map[string][]string],
-	save func(string) error) error {
+// plan implements [Pass]: it proposes the objects that are due, in the order of their names. While it looks up the owners of some
+// objects, it lists and judges the next ones.
+func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error {
 	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
-	return pages.Each(func(page page, missing map[string][]string) error {
+	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) }
+	ask := func(ctx context.Context, page page) (map[string][]string, error) {
+		return lookUp(ctx, p.Documents, page.asked)
+	}
+	return flow.Each(ctx, pagesAhead, list, ask, func(page page, missing map[string][]string) error {
 		p.Scanned(len(page.judged))
 		if page.forget {
 			clear(absent)
@@ -105,7 +99,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, pages *flow.Flow[
 				return err
 			}
 		}
-		return save(page.judged[len(page.judged)-1].Name)
+		return in.save(page.judged[len(page.judged)-1].Name)
 	})
 }
 

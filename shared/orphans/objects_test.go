@@ -99,5 +99,5 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
 	})
 	// How many pages of a listing are asked for in vain depends on which answer comes first.
-	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "", "Storage GET objects")
+	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "", "storageClassA")
 }

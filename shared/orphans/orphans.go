@@ -23,8 +23,8 @@ import (
 type Pass interface {
 	// name is what ORPHANS and messages call it; empty if it is the job's only one.
 	name() string
-	// begin starts reading what a run goes through.
-	begin(ctx context.Context, p *cleanup.Planner, in stretch) cleanup.Reading
+	// plan proposes what is due of what a run goes through.
+	plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	// pieces divides what there is from a name on into pieces, in order. With [cleanup.ErrOutOfTime], nobody knows how much the last
 	// of them holds.
 	pieces(ctx context.Context, p *cleanup.Planner, in objects.Names) ([]piece, error)
@@ -37,16 +37,10 @@ type stretch struct {
 	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
-// Begin returns the [cleanup.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that
-// a run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
-func Begin(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
-	return func(ctx context.Context, p *cleanup.Planner) cleanup.Reading {
+// Plan returns the [cleanup.Job.Plan] of a job that makes these passes, one after the other.
+func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
+	return func(ctx context.Context, p *cleanup.Planner) error {
 		from, to := beginning(p, passes), ending(p, passes)
-		type begun struct {
-			cleanup.Section
-			cleanup.Reading
-		}
-		var all []begun
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
 			in := stretch{
 				save:  func(after string) error { return save(p, place{Pass: i, Name: after, Owner: from.Owner}) },
@@ -67,31 +61,17 @@ func Begin(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) cleanup
 				continue
 			}
 			section, err := sectionOf(passes, i)
-			if err != nil {
-				return cleanup.Reading{Plan: func() error { return err }, Stop: func() {}}
+			if err == nil && section.Name != "" {
+				err = p.Section(ctx, section)
 			}
-			all = append(all, begun{section, passes[i].begin(ctx, p, in)})
+			if err == nil {
+				err = passes[i].plan(ctx, p, in)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return cleanup.Reading{
-			Plan: func() error {
-				for _, pass := range all {
-					if pass.Name != "" {
-						if err := p.Section(ctx, pass.Section); err != nil {
-							return err
-						}
-					}
-					if err := pass.Plan(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			Stop: func() {
-				for _, pass := range all {
-					pass.Stop()
-				}
-			},
-		}
+		return nil
 	}
 }
 

@@ -94,7 +94,7 @@ var noteRule = cleanup.Rule[note]{
 func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	job := cleanup.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
+	job := cleanup.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...),
 		Rules: []cleanup.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)

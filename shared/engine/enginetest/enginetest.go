@@ -20,7 +20,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -56,19 +55,10 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	f.Hooks.DeafToStop = true
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
-	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(tf.Request.task))
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return countedStorage{base, tf.Request} }
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return countedAccounts{base, tf.Request} }
 	t.Cleanup(func() {
 		f.Close()
-		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
-			t.Errorf("requests without the header that says which database they are for: %v", unrouted)
-		}
-		for _, beyond := range tf.Request.tooLarge() {
-			t.Errorf("a query that was sent is beyond Firestore's limits: %s", beyond)
-		}
-		for _, missing := range tf.Request.uncovered(t, tf.Indexes) {
-			t.Errorf("no index of the function's entry covers a query that was sent: %s", missing)
+		for _, problem := range tf.Request.problems(t, tf.Indexes) {
+			t.Error(problem)
 		}
 		if t.Failed() {
 			tellLog(t, f.Job.Name, tf.log.text())

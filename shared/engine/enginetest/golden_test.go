@@ -1,8 +1,6 @@
 package enginetest
 
 import (
-	"maps"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -40,28 +38,5 @@ func TestGoldenFileThatDiffers(t *testing.T) {
 		if (e.failure == "") != (tt.want == "") || !strings.Contains(e.failure, tt.want) {
 			t.Errorf("%s, %q: told %q, want %q", tt.name, tt.text, e.failure, tt.want)
 		}
-	}
-}
-
-type noNetwork struct{}
-
-func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrNotSupported }
-
-func TestStorageRequestsByKind(t *testing.T) {
-	r := &Recorder{}
-	for _, of := range []string{"GET b/x", "GET b/x/o", "GET b/x/o?prefix=a/b/", "GET b/x/o/a%2Fb", "DELETE b/x/o/b%2Fc"} {
-		method, path, _ := strings.Cut(of, " ")
-		request, err := http.NewRequestWithContext(t.Context(), method, "http://localhost/storage/v1/"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = countedStorage{noNetwork{}, r}.RoundTrip(request) //nolint:bodyclose // there is no response
-		if err == nil {
-			t.Error("answered")
-		}
-	}
-	want := map[string]int{"Storage GET bucket": 1, "Storage GET objects": 2, "Storage GET object": 1, "Storage DELETE object": 1}
-	if got := r.counts(); !maps.Equal(got, want) {
-		t.Errorf("counts %v, want %v", got, want)
 	}
 }

@@ -14,11 +14,10 @@ import (
 	"github.com/firesweep/firesweep/emulator/localdb"
 )
 
-// Recorder records the requests that a function sent to Firestore, and counts all that it sent.
+// Recorder records the requests that a function sent to Firestore.
 type Recorder struct {
 	mu      sync.Mutex
 	methods []string
-	all     map[string]int // how many requests of each service and method
 	queries []*firestorepb.StructuredQuery
 	// unrouted are the requests without the header by which Google's service finds the database. On the emulator the client
 	// refuses them; this reports them even if the job ignores the failure.
@@ -56,7 +55,6 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 	defer r.mu.Unlock()
 	if method != "" {
 		r.methods = append(r.methods, path.Base(method))
-		r.countLocked("Firestore " + path.Base(method))
 	}
 	if req != nil && localdb.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
@@ -97,40 +95,26 @@ func (s recordedStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// unroutedRequests returns the kinds of requests whose header did not name the database.
-func (r *Recorder) unroutedRequests() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.unrouted)
-}
-
-// uncovered returns the indexes that the queries need and that neither the functions' lists nor more have.
-func (r *Recorder) uncovered(t testing.TB, more []index) []string {
+// problems says what Google's service would refuse of what was sent: a request whose header does not name the database, a query that is
+// beyond Firestore's limits, and one that needs an index which neither the functions' lists nor more have.
+func (r *Recorder) problems(t testing.TB, more []index) (all []string) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, request := range r.unrouted {
+		all = append(all, "a request without the header that says which database it is for: "+request)
+	}
 	indexes := slices.Concat(declaredIndexes(t), more)
-	var missing []string
 	for _, q := range r.queries {
+		if beyond := beyondLimits(q); beyond != "" {
+			all = append(all, "a query that was sent is beyond Firestore's limits: "+beyond)
+		}
 		for _, where := range alternatives(q.GetWhere()) {
-			if need := requiredIndex(q, where...); need != nil && !need.coveredBy(indexes) && !slices.Contains(missing, need.String()) {
-				missing = append(missing, need.String())
+			if need := requiredIndex(q, where...); need != nil && !need.coveredBy(indexes) {
+				all = append(all, "no index of the function's entry covers a query that was sent: "+need.String())
 			}
 		}
-
 	}
-	return missing
-}
-
-// tooLarge returns how queries exceed Firestore's limits.
-func (r *Recorder) tooLarge() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var beyond []string
-	for _, q := range r.queries {
-		if what := beyondLimits(q); what != "" && !slices.Contains(beyond, what) {
-			beyond = append(beyond, what)
-		}
-	}
-	return beyond
+	slices.Sort(all)
+	return slices.Compact(all)
 }

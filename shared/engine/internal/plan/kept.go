@@ -114,9 +114,7 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 	n, errs := make([]int, len(queries)), make([]error, len(queries))
 	var underWay sync.WaitGroup
 	for i, q := range queries {
-		p.counting.Add(1)
 		underWay.Go(func() {
-			defer p.counting.Done()
 			defer guard.Recover(&errs[i])
 			n[i], errs[i] = p.Documents.CountOnce(ctx, q)
 		})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -77,7 +76,6 @@ type Planner struct {
 	tripped     error
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
-	counting    sync.WaitGroup         // of those counts
 	originals   int                    // bytes of documents that the window's actions hold for the undo log
 }
 
@@ -119,14 +117,24 @@ func (a Ask) Split(ctx context.Context, n int) ([]cleanup.Bounds, error) {
 // make has the job plan; its panic is the run's failure, not the process's.
 func (a Ask) make(ctx context.Context) (p *Planner, err error) {
 	p = a.planner()
-	begun := p.read(ctx)
 	defer guard.Recover(&err)
 	defer p.awaitCounts()
-	defer begun.stop()
-	if err = begun.plan(); p.tripped != nil {
+	if err = p.plan(ctx); p.tripped != nil {
 		return p, p.tripped
 	}
 	return p, err
+}
+
+// plan plans by what is pinned: first what interrupted runs have left to do, then the job.
+func (p *Planner) plan(ctx context.Context) (err error) {
+	d := p.ask.Decider
+	if d.Pins, err = d.ReadPins(ctx); err != nil {
+		return err
+	}
+	if err := p.planTodos(ctx); err != nil {
+		return err
+	}
+	return d.Job.Plan(ctx, &p.Planner)
 }
 
 // Check drops the sections of the plan that trip a safety limit. It returns a [*TrippedError] if none of the plan may be applied.

@@ -3,40 +3,34 @@ package plan
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// readTodos begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
-// its own task's alone, for others of its kind may be running.
-func (p *Planner) readTodos(ctx context.Context) cleanup.Reading {
+// planTodos proposes what interrupted runs have left to do. A worker looks for its own task's alone, for others of its kind may be
+// running.
+func (p *Planner) planTodos(ctx context.Context) error {
 	j := p.ask.Decider.Job
 	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
 	if p.ask.Listed != nil || j.Task == nil && !leaves {
-		return cleanup.Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
+		return nil // nothing ever follows
 	}
-	todos := flow.Begin(ctx, 1,
-		func(ctx context.Context) iter.Seq2[documents.Page, error] {
-			return p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.ask.Decider.TaskID()), "")
-		},
-		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
-	return cleanup.Reading{Stop: todos.Stop, Plan: func() error {
-		return todos.Each(func(page documents.Page, _ struct{}) error {
-			for _, d := range page.Documents {
-				if err := p.planTodo(ctx, d); err != nil {
-					return err
-				}
+	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.ask.Decider.TaskID()), "") {
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Documents {
+			if err := p.planTodo(ctx, d); err != nil {
+				return err
 			}
-			return nil
-		})
-	}}
+		}
+	}
+	return nil
 }
 
 // planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
