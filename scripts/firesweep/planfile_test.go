@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 )
 
 // approved plans cleanupReports into a file, and returns its name.
@@ -56,19 +59,13 @@ func TestRunOfAPlanFile(t *testing.T) {
 			wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
 			out, _ = o.ends(t, exitFine, append(args, "--json")...)
 			fell := parsed[struct{ Runs []ran }](t, out).Runs[0].FellAway
-			want(t, "fell away", []fellAway{
-				{"reports/old", "delete report", "gone, or no longer found to be due"},
-				{"reports/older", "delete report", "it was changed since the plan was approved"},
-			}, sortedByTarget(fell))
+			slices.SortFunc(fell, func(a, b done.Item) int { return strings.Compare(a.Target, b.Target) })
+			want(t, "fell away", []done.Item{
+				{Target: "reports/old", Action: "delete report", Reason: "gone, or no longer found to be due"},
+				{Target: "reports/older", Action: "delete report", Reason: "it was changed since the plan was approved"},
+			}, fell)
 		})
 	}
-}
-
-func sortedByTarget(all []fellAway) []fellAway {
-	if len(all) == 2 && all[0].Target > all[1].Target {
-		all[0], all[1] = all[1], all[0]
-	}
-	return all
 }
 
 // TestAPlanFileHoldsNoContents: its words are names, and what the program says.
