@@ -248,7 +248,7 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		}
 		want(t, job+", run", report.RunID, run.RunID)
 		want(t, job+", items", run.Did.ItemsTotal, len(run.Did.Items))
-		want(t, job+", writes", run.Did.WriteTotal, len(run.Did.Writes))
+		want(t, job+", writes", run.Did.WritesTotal, len(run.Did.Writes))
 		done := 0
 		for _, item := range run.Did.Items {
 			if want, ok := planned[item.Target]; ok { // and not what goes with it
@@ -283,7 +283,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
 	want(t, "items as JSON", listed, len(short.Did.Items))
 	short.Did.Items = nil
-	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []done.Write{}}, *short.Did)
+	want(t, "the rest", done.Log{ItemsTotal: listed + 2, Writes: []done.Write{}}, *short.Did)
 
 	// Likewise of what was in things.
 	text = o.well(t, "show", "--contents", "cleanupReports")
