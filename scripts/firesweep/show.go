@@ -15,7 +15,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -168,18 +167,6 @@ func (e *noReportError) Error() string {
 		e.runID)
 }
 
-// noReport returns why a run has no report.
-func (a *app) noReport(ctx context.Context, job manifest.Entry, runID string) error {
-	leased, err := a.record(ctx, job)
-	if err != nil {
-		return err
-	}
-	if leased.Holder != runID || !a.clock().Before(leased.Until) {
-		leased = record{}
-	}
-	return &noReportError{job.Name, runID, leased}
-}
-
 // sought returns the report of a run by its id, its short id, or its job, and shows that it is looked for.
 func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	defer a.progress(ctx, doing("looking for the run"))()
@@ -196,7 +183,7 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	if job, ok := a.entryOfRun(name); ok {
 		rep, err := a.reportOf(ctx, job, name)
 		if err == nil && rep == nil {
-			err = a.noReport(ctx, job, name)
+			err = &noReportError{job: job.Name, runID: name}
 		}
 		return rep, err
 	}
@@ -209,16 +196,9 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 // soughtShort looks for a run by the last part of its id, in the newest runs first.
 func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, error) {
 	now, isIt := a.clock(), func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
-	for _, job := range a.scheduled() { // what has no report yet
-		record, err := a.record(ctx, job)
-		if err != nil {
-			return nil, err
-		}
-		if killed := record.Killed(now); killed != nil && isIt(killed.RunID) {
-			return killed, nil
-		}
-		if isIt(record.Holder) && now.Before(record.Until) && !strings.HasPrefix(record.Holder, undo.HolderPrefix) {
-			return nil, &noReportError{job.Name, record.Holder, record}
+	for _, job := range a.scheduled() {
+		if rep, err := a.unsaved(ctx, job, isIt); rep != nil || err != nil {
+			return rep, err
 		}
 	}
 	oldest, until := now.Add(-report.RunRetention), now.Add(time.Hour)
