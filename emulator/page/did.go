@@ -34,7 +34,8 @@ func (s *server) did(ctx context.Context, q struct{ Run string }) (d did, err er
 		bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
 		log, err := done.Of(ctx, p, q.Run, done.Wanted{Bucket: bucket, Most: maxListed})
 		d = did{
-			Kept: err == nil, Items: log.Items.First, Changes: log.Things.First, More: log.Items.More()+log.Things.More() > 0,
+			Kept: err == nil, Items: log.Items, Changes: log.Things,
+			More: log.ItemsTotal > len(log.Items) || log.ThingsTotal > len(log.Things),
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,9 @@ func TestBacktestOfAJob(t *testing.T) {
 	want(t, "target", "reports/used", b.Kept[0].Target)
 	want(t, "fields", []string{"status"}, b.Kept[0].Fields)
 
-	out, _ = o.ends(t, exitFailed, "backtest", "--max-reads", "1", "--at", at, "cleanupReports")
+	report := o.called(t, "cleanupReports", "")
+	out, errs = o.ends(t, exitFailed, "backtest", "--max-reads", "1", "--at", at, "cleanupReports")
+	wantParts(t, errs, fmt.Sprintf("reads some %d documents, as its last run did", report.Usage.FirestoreReads))
 	wantParts(t, out, "nothing can be said: it has read as many documents as it may")
 }
 

@@ -353,20 +353,6 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	o := &operator{env: map[string]string{}, now: now, screen: streams{width: screen.DefaultWidth}}
 	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
-	var out strings.Builder
-	p := printer{Printer: screen.Printer{W: &out, Width: screen.DefaultWidth}}
-	for text, r := range map[string]report.Report{
-		"  version 1.2.3, revision r-7\n": {Version: "1.2.3",
-			Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
-	} {
-		out.Reset()
-		p.report(&r)
-		wantParts(t, out.String(), text)
-	}
-	out.Reset()
-	if p.report(&report.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
-		t.Error(out.String())
-	}
 }
 
 func TestHelp(t *testing.T) {
@@ -406,17 +392,6 @@ func TestSettings(t *testing.T) {
 	o.env = maps.Clone(o.Environment)
 	maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "GOOGLE_CLOUD_PROJECT" })
 	wantParts(t, o.well(t, "plan", "--project", o.ID, "deleteInactiveProjects"), "deleteInactiveProjects: completed")
-}
-
-func TestInterrupted(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	a, out, errs := o.app()
-	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"plan", "cleanupReports"}))
-	want(t, "standard error", "firesweep: interrupted\n", errs.String())
-	want(t, "output", "", out.String())
 }
 
 func TestMoment(t *testing.T) {

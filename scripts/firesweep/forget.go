@@ -150,7 +150,7 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 		r.Run = &shownRun{Report: rep}
 		log, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
 		if unread == nil {
-			r.Run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
+			r.Run.Did = &log
 		} else if !errors.Is(unread, restore.ErrNoLog) {
 			err = errors.Join(err, unread)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -197,6 +198,9 @@ type record struct {
 	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
 }
 
+// byUndo reports whether an undo holds the lease.
+func (r record) byUndo() bool { return strings.HasPrefix(r.Holder, undo.HolderPrefix) }
+
 // record reads cleanupJobs/{job}. The record of a job that never ran is empty.
 func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err error) {
 	cfg, db, err := a.reader(ctx, job)
@@ -271,7 +275,7 @@ func (a *app) newest(
 	return newest, nil
 }
 
-// reportOf returns the report of a run; nil if there is none. That of one that was killed a moment ago is not saved yet.
+// reportOf returns the report of a run; nil if there is none. The error is a [*noReportError] if it is under way.
 func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*report.Report, error) {
 	_, db, err := a.reader(ctx, job)
 	if err != nil {
@@ -284,9 +288,19 @@ func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*
 	if found {
 		return report.Of(doc)
 	}
+	return a.unsaved(ctx, job, func(id string) bool { return id == runID })
+}
+
+// unsaved returns what a job's record says of a run whose report is not saved yet: the report of one that was killed a moment ago, a
+// [*noReportError] of one that is under way, and nothing of others.
+func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (*report.Report, error) {
+	now := a.clock()
 	record, err := a.record(ctx, job)
-	if killed := record.Killed(a.clock()); err == nil && killed != nil && killed.RunID == runID {
+	switch killed := record.Killed(now); {
+	case err == nil && killed != nil && isIt(killed.RunID):
 		return killed, nil
+	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
+		return nil, &noReportError{job.Name, record.Holder, record}
 	}
 	return nil, err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -247,7 +246,7 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 		return
 	case record.Holder == "" || !s.clock().Before(record.Until):
 		return
-	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+	case record.byUndo():
 		s.note("run", record.Holder, "goes on: somebody is taking a run back", nil)
 		return
 	}

@@ -85,12 +85,6 @@ func TestPlanForPeople(t *testing.T) {
 `, o.well(t, "plan", "cleanupReports"))
 }
 
-func TestPlanWithNothingToDo(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	wantParts(t, o.well(t, "plan", "cleanupReports"), "cleanupReports: completed", "nothing to do")
-}
-
 func TestPlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
@@ -291,21 +285,4 @@ func (s *queriedStream) SendMsg(m any) error {
 		}
 	}
 	return s.ClientStream.SendMsg(m)
-}
-
-// TestEstimateComparesWithTheLastRun reads what the last run saved.
-func TestEstimateComparesWithTheLastRun(t *testing.T) {
-	t.Parallel()
-	o := withReports(t)
-	a, _ := o.loaded(t)
-	jobs, err := a.jobsNamed([]string{"cleanupReports"})
-	ok(t, err)
-	job := jobs[0]
-	if n := a.readsOfLastRun(t.Context(), job); n != 0 {
-		t.Errorf("%d reads before any run", n)
-	}
-	report := o.called(t, "cleanupReports", "")
-	if n := a.readsOfLastRun(t.Context(), job); n == 0 || n > report.Usage.FirestoreReads {
-		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
-	}
 }

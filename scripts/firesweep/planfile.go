@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -42,6 +43,19 @@ type planItem struct {
 // approval is what a function is told of the item.
 func (i planItem) approval() string {
 	return report.Planned{Target: i.Target, Action: i.Action, Version: i.Version}.Approval()
+}
+
+// approval is what a function is told of the plan; nil without one.
+func (p *jobPlan) approval() *report.Approval {
+	if p == nil {
+		return nil
+	}
+	told := p.Approval
+	told.Items = []string{}
+	for _, item := range p.Items {
+		told.Items = append(told.Items, item.approval())
+	}
+	return &told
 }
 
 // sum is the checksum of the file's content.
@@ -123,15 +137,6 @@ func readPlan(from string) (f planFile, err error) {
 	return f, nil
 }
 
-// of returns the part of the file that is of a job.
-func (f planFile) of(job string) (jobPlan, bool) {
-	i := slices.IndexFunc(f.Plans, func(p jobPlan) bool { return p.Job == job })
-	if i < 0 {
-		return jobPlan{}, false
-	}
-	return f.Plans[i], true
-}
-
 // approve reads the plan file, if there is one, and returns the jobs to run: without names, those of the file. The error says why
 // the file is not for them.
 func (a *app) approve(f *runFlags, names []string) ([]string, error) {
@@ -157,18 +162,15 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 	if err != nil || len(names) == 0 {
 		return names, err
 	}
-	f.approved, f.approvals = file, map[string]*report.Approval{}
+	f.approved = map[string]*jobPlan{}
 	for _, job := range jobs {
-		p, there := file.of(job.Name)
-		if !there {
+		i := slices.IndexFunc(file.Plans, func(p jobPlan) bool { return p.Job == job.Name })
+		if i < 0 {
 			return nil, wrongUse("--plan: %s has no plan of %s", f.plan, job.Name)
 		}
-		given := p.Approval
-		given.Until, given.Items = given.Made.Add(oldest), []string{}
-		for _, item := range p.Items {
-			given.Items = append(given.Items, item.approval())
-		}
-		f.approvals[job.Name] = &given
+		p := &file.Plans[i]
+		p.Until = p.Made.Add(oldest)
+		f.approved[job.Name] = p
 		if f.local { // the functions on this machine know their project
 			continue
 		}
@@ -176,30 +178,22 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := given.Check(now, a.clock()); err != nil {
+		if err := p.approval().Check(now, a.clock()); err != nil {
 			return nil, wrongUse("--plan: %s: %s: %w", f.plan, job.Name, err)
 		}
 	}
 	return names, nil
 }
 
-// fellAway is an item of a plan that was not done.
-type fellAway struct {
-	Target string `json:"target"`
-	Action string `json:"action"`
-	Reason string `json:"reason"`
-}
-
-// fellAway returns the items of a job's plan that a run did not do: as many as its report names.
-func (f planFile) fellAway(job string, r *report.Report) (all []fellAway) {
-	if r == nil || r.Approved == nil {
+// fellAway returns the items of the plan that a run did not do, and why: as many as its report names.
+func (p *jobPlan) fellAway(r *report.Report) (all []done.Item) {
+	if p == nil || r == nil || r.Approved == nil {
 		return nil
 	}
-	p, _ := f.of(job)
 	for _, which := range r.Approved.Which {
 		for _, item := range p.Items {
 			if key, _ := report.SplitApproval(item.approval()); key == which.Item {
-				all = append(all, fellAway{item.Target, item.Action, which.Reason})
+				all = append(all, done.Item{Target: item.Target, Action: item.Action, Reason: which.Reason})
 			}
 		}
 	}
@@ -207,7 +201,7 @@ func (f planFile) fellAway(job string, r *report.Report) (all []fellAway) {
 }
 
 // fellAway prints what became of an approved plan.
-func (p *printer) fellAway(a *report.Approved, all []fellAway) {
+func (p *printer) fellAway(a *report.Approved, all []done.Item) {
 	if a == nil {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -35,9 +36,8 @@ type runFlags struct {
 	here, apply, log   bool
 	confirm            string // the project's id
 	location           *string
-	plan, oldest       string // a plan file, and how old it may be
-	approved           planFile
-	approvals          map[string]*report.Approval // by job, of the file
+	plan, oldest       string              // a plan file, and how old it may be
+	approved           map[string]*jobPlan // of the file, by job
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -180,7 +180,7 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
 
-	FellAway []fellAway `json:"fellAway,omitempty"` // items of the plan file that were not done
+	FellAway []done.Item `json:"fellAway,omitempty"` // items of the plan file that were not done
 }
 
 // runAll runs jobs one after the other.
@@ -195,7 +195,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		rep, err := a.runOne(ctx, f, job.Name, c)
 		stop()
-		if r.Report, r.FellAway = rep, f.approved.fellAway(job.Name, rep); err != nil {
+		if r.Report, r.FellAway = rep, f.approved[job.Name].fellAway(rep); err != nil {
 			r.Error = err.Error()
 		}
 		if ctx.Err() != nil {
@@ -216,7 +216,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
 func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*report.Report, error) {
-	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approvals[job]}
+	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approved[job].approval()}
 	if !f.lifts() {
 		return c.call(ctx, job, o)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -137,7 +136,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, limit int) (stan
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
 		st.State, st.Detail = stateUnderWay, underWay(job.Name, record)
-	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+	case record.byUndo():
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
@@ -172,7 +171,7 @@ func (s *standing) byLastRun(last *report.Report) {
 // underWay describes what holds a job's lease.
 func underWay(job string, record record) string {
 	switch until := when(record.Until); {
-	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+	case record.byUndo():
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.Told():

@@ -15,7 +15,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -34,8 +33,8 @@ type showFlags struct {
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*report.Report      // nil: none is saved
-	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
+	*report.Report           // nil: none is saved
+	Did            *done.Log `json:"did,omitempty"` // nil: nothing is kept of it
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -111,7 +110,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if report == nil || didSomething(report) && !report.DryRun {
 		switch log, unread := a.doneBy(ctx, job, runID, w); {
 		case unread == nil:
-			run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
+			run.Did = &log
 		case !errors.Is(unread, restore.ErrNoLog):
 			return unread
 		}
@@ -168,18 +167,6 @@ func (e *noReportError) Error() string {
 		e.runID)
 }
 
-// noReport returns why a run has no report.
-func (a *app) noReport(ctx context.Context, job manifest.Entry, runID string) error {
-	leased, err := a.record(ctx, job)
-	if err != nil {
-		return err
-	}
-	if leased.Holder != runID || !a.clock().Before(leased.Until) {
-		leased = record{}
-	}
-	return &noReportError{job.Name, runID, leased}
-}
-
 // sought returns the report of a run by its id, its short id, or its job, and shows that it is looked for.
 func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	defer a.progress(ctx, doing("looking for the run"))()
@@ -196,7 +183,7 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	if job, ok := a.entryOfRun(name); ok {
 		rep, err := a.reportOf(ctx, job, name)
 		if err == nil && rep == nil {
-			err = a.noReport(ctx, job, name)
+			err = &noReportError{job: job.Name, runID: name}
 		}
 		return rep, err
 	}
@@ -209,16 +196,9 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 // soughtShort looks for a run by the last part of its id, in the newest runs first.
 func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, error) {
 	now, isIt := a.clock(), func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
-	for _, job := range a.scheduled() { // what has no report yet
-		record, err := a.record(ctx, job)
-		if err != nil {
-			return nil, err
-		}
-		if killed := record.Killed(now); killed != nil && isIt(killed.RunID) {
-			return killed, nil
-		}
-		if isIt(record.Holder) && now.Before(record.Until) && !strings.HasPrefix(record.Holder, undo.HolderPrefix) {
-			return nil, &noReportError{job.Name, record.Holder, record}
+	for _, job := range a.scheduled() {
+		if rep, err := a.unsaved(ctx, job, isIt); rep != nil || err != nil {
+			return rep, err
 		}
 	}
 	oldest, until := now.Add(-report.RunRetention), now.Add(time.Hour)
@@ -241,14 +221,6 @@ func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, er
 
 // listed is how many things of each kind are shown without --all.
 const listed = 30
-
-// did is what a run did, as its undo log says. docs/command.md documents it as JSON.
-type did struct {
-	Items      []done.Item  `json:"items"`
-	ItemsTotal int          `json:"itemsTotal"`
-	Writes     []done.Write `json:"writes"`
-	WriteTotal int          `json:"writesTotal"`
-}
 
 // doneBy reads the undo log of a run of a job.
 func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (log done.Log, err error) {
@@ -275,16 +247,16 @@ func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, tar
 		return err
 	}
 	for _, target := range targets {
-		if !slices.ContainsFunc(log.Things.First, func(t done.Thing) bool { return t.Target == target }) {
+		if !slices.ContainsFunc(log.Things, func(t done.Thing) bool { return t.Target == target }) {
 			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
 		}
 	}
-	return a.show(map[string]any{"run": runID, "contents": log.Things.First}, func(p *printer) {
+	return a.show(map[string]any{"run": runID, "contents": log.Things}, func(p *printer) {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
-		for _, t := range log.Things.First {
+		for _, t := range log.Things {
 			p.thing(t)
 		}
-		p.more(log.Things.More(), "thing")
+		p.more(log.ThingsTotal-len(log.Things), "thing")
 	}, false)
 }
 
@@ -310,7 +282,7 @@ func (p *printer) thing(t done.Thing) {
 }
 
 // did prints what a run did.
-func (p *printer) did(d *did, runID string) {
+func (p *printer) did(d *done.Log, runID string) {
 	var items, writes []screen.Row
 	for _, item := range d.Items {
 		items = append(items, screen.Row{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
@@ -337,7 +309,7 @@ func (p *printer) did(d *did, runID string) {
 		p.Line("")
 		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
 		p.Table([]screen.Column{{Name: "WRITE", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, writes)
-		p.more(d.WriteTotal-len(writes), "write")
+		p.more(d.WritesTotal-len(writes), "write")
 	}
 	p.Line("")
 	p.Say("", 2, 2, "See what is still gone or changed, and would come back:")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -75,7 +73,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry) error {
 		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
 			"There is nothing to stop; the next run continues from there",
 			record.Holder, job.Name, when(record.Until))
-	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+	case record.byUndo():
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}

@@ -104,25 +104,13 @@ func TestStopBetweenCalls(t *testing.T) {
 		o.now = o.now.Add(time.Second)
 		return nil
 	}
-	wantParts(t, o.well(t, "stop", "cleanupReports"), "has been told to stop.", "cleanupReports: partial")
-	want(t, "looks", 30, looks)
-}
-
-// TestStopAsJSON keeps standard output for programs.
-func TestStopAsJSON(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	runID := o.underWayRun(t)
-	o.sleep = func(context.Context, time.Duration) error {
-		o.ended(t, runID, "completed")
-		return nil
-	}
 	out, errs := o.ends(t, exitFine, "stop", "--json", "cleanupReports")
+	wantParts(t, errs, "has been told to stop.") // standard output is for programs
 	got := parsed[stopped](t, out)
-	want(t, "status", report.Completed, got.Report.Status)
+	want(t, "status", report.Partial, got.Report.Status)
 	got.Report = nil
 	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
-	wantParts(t, errs, "has been told to stop")
+	want(t, "looks", 30, looks)
 }
 
 // TestStopOfARunThatDies: its lease ends, and nobody waits any longer.

@@ -9,25 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/api/logging/v2"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
-
-func TestShort(t *testing.T) {
-	t.Parallel()
-	for d, text := range map[time.Duration]string{
-		0: "0 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s", 61 * time.Second: "1m01s", 90 * time.Minute: "1h30m",
-		49 * time.Hour: "2 days",
-	} {
-		want(t, d.String(), text, short(d))
-	}
-}
 
 // TestStatusWords: what is special about a run is said in a table in few words, and of one run in all.
 func TestStatusWords(t *testing.T) {
@@ -86,20 +74,6 @@ func TestExpected(t *testing.T) {
 	want(t, "usage", usage.Usage{
 		FirestoreReads: 500 + 2000 + 10, FirestoreWrites: 500 + 2000/25 + 10, FirestoreDeletes: 1500, StorageClassA: 7, Tasks: 10,
 	}, expected(r))
-}
-
-func TestCosts(t *testing.T) {
-	t.Parallel()
-	for _, e := range functions.All() {
-		if e.Rule == nil {
-			continue
-		}
-		text, err := costs(e)
-		if err != nil || !strings.HasPrefix(text, "less than a cent a month while nothing is due, besides $0.10 for its schedule; "+
-			"about $0.08 (nam5, eur3), $0.04 in a cheap region for 100,000 documents that go") {
-			t.Errorf("%s: %q %v", e.Name, text, err)
-		}
-	}
 }
 
 // TestQuotaOfTheProject: the calls of a person count against the quota of the project that the command looks at.

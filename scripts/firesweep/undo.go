@@ -96,17 +96,10 @@ func (a *app) wholeID(ctx context.Context, name string) (string, error) {
 
 // taken is the result of taking a run back. docs/command.md documents it as JSON.
 type taken struct {
-	Run      string      `json:"run"`
-	Applied  bool        `json:"applied"`
-	Outcomes []takenBack `json:"outcomes"`
-	Warnings []string    `json:"warnings,omitempty"` // of what things lack that come back
-}
-
-type takenBack struct {
-	Target string    `json:"target"`
-	Step   undo.Step `json:"step"` // empty: there is nothing to do
-	Why    string    `json:"why,omitempty"`
-	Note   string    `json:"note,omitempty"` // of an account: its verified address and its claims
+	Run      string            `json:"run"`
+	Applied  bool              `json:"applied"`
+	Outcomes []restore.Outcome `json:"outcomes"`
+	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
 }
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
@@ -119,7 +112,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
-	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
+	t := taken{Run: runID, Applied: f.apply, Outcomes: []restore.Outcome{}}
 	what := map[bool]string{false: "looking at things", true: "taking back things"}[f.apply]
 	var at far
 	o.Progress = func(done, total int) { at.set(what, done, total) }
@@ -130,7 +123,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	stop := a.progress(c.Context(), at.now)
 	err = a.on(c.Context(), job, func(p restore.Project) error {
 		return p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
-			t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
+			t.Outcomes = append(t.Outcomes, o)
 			return nil
 		})
 	}, uses...)
@@ -138,7 +131,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	if errors.Is(err, restore.ErrNotInLog) {
 		return wrongUse("%w", err)
 	}
-	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
+	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
 	again := "firesweep undo --apply" + asGiven(c, "project", "only", "where", "claims", "without-report") + " " + runID
@@ -146,7 +139,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		if err == nil || len(t.Outcomes) > 0 {
 			p.taken(t, f.all, again)
 		}
-	}, slices.ContainsFunc(t.Outcomes, func(o takenBack) bool { return o.Step == undo.Conflict || o.Step == undo.Lost }))
+	}, slices.ContainsFunc(t.Outcomes, func(o restore.Outcome) bool { return o.Step == undo.Conflict || o.Step == undo.Lost }))
 	return cmp.Or(err, said)
 }
 
@@ -154,7 +147,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 func (p *printer) taken(t taken, all bool, again string) {
 	p.Say(screen.Bold, 0, 2, "%s", t.Run)
 	var rows []screen.Row
-	hidden, of := 0, map[undo.Step]int{}
+	hidden, back, of := 0, 0, map[undo.Step]int{}
 	for _, o := range t.Outcomes {
 		r := screen.Row{Cells: []string{advice.Undone(o.Step), o.Target}}
 		if o.Step == undo.Conflict || o.Step == undo.Lost {
@@ -162,6 +155,9 @@ func (p *printer) taken(t taken, all bool, again string) {
 		}
 		if o.Note != "" {
 			r.Notes = append(r.Notes, o.Note)
+		}
+		if o.Step.Back() {
+			back++
 		}
 		if of[o.Step]++; of[o.Step] > listed && !all && o.Note == "" { // what an account may do is always shown
 			hidden++
@@ -174,7 +170,6 @@ func (p *printer) taken(t taken, all bool, again string) {
 		p.more(hidden, "thing")
 		p.Line("")
 	}
-	back := of[undo.Recreate] + of[undo.Revert] + of[undo.Replace] + of[undo.Remove]
 	switch {
 	case back == 0:
 		p.Say("", 2, 2, "There is nothing to bring back.")
@@ -262,7 +257,7 @@ func (a *app) find(ctx context.Context, what string, from time.Time) (found []fo
 			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
 				return err
 			}
-			for _, t := range log.Things.First {
+			for _, t := range log.Things {
 				found = append(found, foundThing{runID, t.Target, t.What, t.Reason})
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/emulator/plot"
@@ -34,10 +33,10 @@ func regretPage() map[string][]byte {
 	for _, age := range ages {
 		p.Rows = append(p.Rows, fmt.Sprintf("%d days", age))
 	}
-	for _, k := range kinds {
+	for seed, k := range kinds {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n```json\n%s\n```\n\n", strings.ToUpper(k.name[:1])+k.name[1:], k.why, k.rule)
 		b.WriteString("| N | deleted in the year | regret | waiting |\n|--:|--:|--:|--:|\n")
-		items := k.live()
+		items := k.live(uint64(seed))
 		for row, age := range ages {
 			o := judge(items, age)
 			p.Set(k.name, row, 100*o.share())
@@ -65,12 +64,16 @@ type item struct {
 	deleted bool
 }
 
-// A kind is a kind of data, and how people come back to it.
+// A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the median,
+// and with a sigma of 1.5 one of seven is more than four times as long.
 type kind struct {
 	name, rule string // as the page calls it, and the rule without its age
 	why        string // what people do
-	items      int
-	life       func(r *rand.Rand) item
+
+	again         float64 // how many of those who touched an item come back to it
+	season        float64 // how many of these only for the next season
+	median, sigma float64 // of the days until the others do
+	finished      float64 // how many delete it themselves in the end
 }
 
 // The first year fills the application, and the second is measured. Whoever comes back later than two years after that is not
@@ -84,54 +87,48 @@ const (
 // ages are the ages that are compared, in days.
 var ages = []int{7, 30, 60, 90, 180, 365}
 
-// kinds are what the application keeps. The numbers are assumed: half of the gaps are shorter than the median, and with a sigma
-// of 1.5 one of seven is more than four times as long.
+// kinds are what the application keeps.
 var kinds = []kind{
 	{
-		name: "drafts", rule: `{"collection": "drafts", "age": {"field": "editedAt", "days": N}}`, items: 40_000,
+		name: "drafts", rule: `{"collection": "drafts", "age": {"field": "editedAt", "days": N}}`,
 		why: "Each time that somebody leaves a draft, he opens it again in six cases of ten: half of those within nine days, some\n" +
 			"after a holiday, a term or a year. In the end one half is published, and the other forgotten.",
-		life: func(r *rand.Rand) item {
-			return visits(r, 0.6, func() float64 { return gap(r, 9, 1.5) }, 0.5)
-		},
+		again: 0.6, median: 9, sigma: 1.5, finished: 0.5,
 	},
 	{
-		name: "trash", rule: `{"collection": "notes", "age": {"field": "trashedAt", "days": N}}`, items: 40_000,
-		why: "Notes that their owners threw away. One of twenty-five is restored, half of those within two days.",
-		life: func(r *rand.Rand) item {
-			return visits(r, 0.04, func() float64 { return gap(r, 2, 1.6) }, 0)
-		},
+		name: "trash", rule: `{"collection": "notes", "age": {"field": "trashedAt", "days": N}}`,
+		why:   "Notes that their owners threw away. One of twenty-five is restored, half of those within two days.",
+		again: 0.04, median: 2, sigma: 1.6,
 	},
 	{
-		name: "guests", rule: `{"accounts": "anonymous", "age": {"by": "lastActive", "days": N}}`, items: 40_000,
+		name: "guests", rule: `{"accounts": "anonymous", "age": {"by": "lastActive", "days": N}}`,
 		why: "Guests without an account of their own. Each time a third comes back: most of those within weeks, one of five only\n" +
 			"for the next season.",
-		life: func(r *rand.Rand) item {
-			return visits(r, 0.33, func() float64 {
-				if r.Float64() < 0.2 {
-					return 330 + 40*r.NormFloat64()
-				}
-				return gap(r, 35, 1.1)
-			}, 0)
-		},
+		again: 0.33, season: 0.2, median: 35, sigma: 1.1,
 	},
 }
 
-// visits is an item that somebody comes back to with the chance again, each time after a gap, unless it is finished then.
-func visits(r *rand.Rand, again float64, after func() float64, finished float64) item {
-	at := ended * r.Float64()
-	i := item{touched: []float64{at}}
-	for r.Float64() < again {
-		at += max(0.01, after())
-		i.touched = append(i.touched, at)
-	}
-	i.deleted = r.Float64() < finished
-	return i
-}
+// lived is how many items of a kind are simulated.
+const lived = 40_000
 
-// gap is of a log-normal distribution.
-func gap(r *rand.Rand, median, sigma float64) float64 {
-	return median * math.Exp(sigma*r.NormFloat64())
+// live makes the items of a kind, the same ones each time.
+func (k kind) live(seed uint64) []item {
+	r := rand.New(rand.NewPCG(1, seed))
+	items := make([]item, lived)
+	for i := range items {
+		at := ended * r.Float64()
+		items[i].touched = []float64{at}
+		for r.Float64() < k.again {
+			if k.season > 0 && r.Float64() < k.season {
+				at += max(0.01, 330+40*r.NormFloat64())
+			} else {
+				at += max(0.01, k.median*math.Exp(k.sigma*r.NormFloat64()))
+			}
+			items[i].touched = append(items[i].touched, at)
+		}
+		items[i].deleted = r.Float64() < k.finished
+	}
+	return items
 }
 
 // outcome is what a rule of an age does in the measured year, run once a day.
@@ -172,14 +169,4 @@ func judge(items []item, age int) (o outcome) {
 		}
 	}
 	return o
-}
-
-// live makes the items of a kind, the same ones each time.
-func (k kind) live() []item {
-	r := rand.New(rand.NewPCG(1, uint64(slices.IndexFunc(kinds, func(o kind) bool { return o.name == k.name }))))
-	items := make([]item, k.items)
-	for i := range items {
-		items[i] = k.life(r)
-	}
-	return items
 }

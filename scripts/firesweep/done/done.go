@@ -11,30 +11,25 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// Log is what a run did. Its lists are in the order in which it was done.
+// Log is what a run did. Its lists are in the order in which it was done, not nil, and perhaps only the first of them all.
+// docs/command.md documents it as JSON.
 type Log struct {
-	Items  List[Item]
-	Writes List[Write] // besides the deletions of the items themselves
-	Things List[Thing] // what the writes of each document come to, objects and accounts
+	Items       []Item  `json:"items"`
+	ItemsTotal  int     `json:"itemsTotal"`
+	Writes      []Write `json:"writes"` // besides the deletions of the items themselves
+	WritesTotal int     `json:"writesTotal"`
+	Things      []Thing `json:"-"` // what the writes of each document come to, objects and accounts
+	ThingsTotal int     `json:"-"`
 }
 
-// List is a list of which only the first are kept.
-type List[T any] struct {
-	First []T // not nil
-	Total int
-}
-
-func (l *List[T]) add(most int, v T) bool {
-	l.Total++
-	if most > 0 && len(l.First) == most {
-		return false
+// add adds to a list that keeps the first most, 0 all, and counts all.
+func add[T any](list *[]T, total *int, most int, v T) (kept bool) {
+	*total++
+	if kept = most == 0 || len(*list) < most; kept {
+		*list = append(*list, v)
 	}
-	l.First = append(l.First, v)
-	return true
+	return kept
 }
-
-// More is how many there are besides the first.
-func (l List[T]) More() int { return l.Total - len(l.First) }
 
 // Item is an item that a run judged.
 type Item struct {
@@ -74,8 +69,7 @@ type Wanted struct {
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
 	r := reader{Wanted: w, items: map[string]string{}, writes: map[string][]undo.Write{}, at: map[string]int{},
-		wanted: map[string]bool{}}
-	r.log.Items.First, r.log.Writes.First, r.log.Things.First = []Item{}, []Write{}, []Thing{}
+		wanted: map[string]bool{}, log: Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}}
 	for _, target := range w.Targets {
 		r.wanted[target] = true
 	}
@@ -87,7 +81,7 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 			if _, seen := r.items[record.Item]; record.Item != "" && !seen { // one that takes several commits is in several entries
 				r.items[record.Item] = record.Reason
 				if w.Only == nil {
-					r.log.Items.add(w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
+					add(&r.log.Items, &r.log.ItemsTotal, w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
 				}
 			}
 		}
@@ -100,10 +94,10 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 	})
 	for path, i := range r.at {
 		c := undo.Net(r.writes[path])[0]
-		r.log.Things.First[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
+		r.log.Things[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
 	}
-	for i, t := range r.log.Things.First {
-		r.log.Things.First[i].Reason = r.items[t.Target]
+	for i, t := range r.log.Things {
+		r.log.Things[i].Reason = r.items[t.Target]
 	}
 	return r.log, err
 }
@@ -146,19 +140,19 @@ func (r *reader) add(record undo.Record) {
 
 func (r *reader) write(w Write) {
 	if _, isItem := r.items[w.Path]; !isItem || !strings.HasPrefix(w.Op, string(documents.Delete)) {
-		r.log.Writes.add(r.Most, w)
+		add(&r.log.Writes, &r.log.WritesTotal, r.Most, w)
 	}
 }
 
 func (r *reader) thing(t Thing) bool {
-	return (len(r.wanted) == 0 || r.wanted[t.Target]) && r.log.Things.add(r.Most, t)
+	return (len(r.wanted) == 0 || r.wanted[t.Target]) && add(&r.log.Things, &r.log.ThingsTotal, r.Most, t)
 }
 
 // document adds a write to what the writes of its document come to.
 func (r *reader) document(w undo.Write) {
 	if _, seen := r.writes[w.Path]; !seen {
 		r.writes[w.Path] = nil
-		if at := len(r.log.Things.First); r.thing(Thing{Target: w.Path}) {
+		if at := len(r.log.Things); r.thing(Thing{Target: w.Path}) {
 			r.at[w.Path] = at
 		}
 	}

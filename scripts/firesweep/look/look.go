@@ -7,7 +7,6 @@ package look
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,10 +109,12 @@ func (l *looker) unseen(format string, args ...any) {
 
 // collections looks at the collections, level by level. It leaves two fifths of the reads for what comes then.
 func (l *looker) collections(ctx context.Context) error {
-	paths, err := l.roots(ctx)
+	paths, err := l.db.Collections(ctx, documents.Ref{})
 	if err != nil {
 		return err
 	}
+	own := collections.Names()
+	paths = slices.DeleteFunc(paths, func(name string) bool { return slices.Contains(own, name) })
 	for len(paths) > 0 {
 		path := paths[0]
 		paths = paths[1:]
@@ -133,28 +134,6 @@ func (l *looker) collections(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// roots returns the names of the collections at the top, without Firesweep's own.
-func (l *looker) roots(ctx context.Context) (names []string, err error) {
-	err = retry.Do(ctx, func(ctx context.Context) error {
-		names = nil
-		for all := l.Documents.Firestore().Collections(ctx); ; {
-			c, err := all.Next()
-			if errors.Is(err, iterator.Done) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			names = append(names, c.ID)
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the collections: %w", err)
-	}
-	slices.Sort(names)
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(collections.Names(), name) }), nil
 }
 
 // holeFor returns what stands for the ids of a collection in a path below it.

@@ -55,12 +55,12 @@ type Options struct {
 	Warn func(text string)
 }
 
-// Outcome says what was done to one thing, or would be.
+// Outcome says what was done to one thing, or would be. docs/command.md documents it as JSON.
 type Outcome struct {
-	Target string // a document's path, gs://bucket/name, or "account uid"
-	Step   undo.Step
-	Why    string // of a conflict
-	Note   string // of an account: what it may do once it is back
+	Target string    `json:"target"` // a document's path, gs://bucket/name, or "account uid"
+	Step   undo.Step `json:"step"`
+	Why    string    `json:"why,omitempty"`  // of a conflict
+	Note   string    `json:"note,omitempty"` // of an account: what it may do once it is back
 }
 
 // Errors that say why nothing is taken back.
