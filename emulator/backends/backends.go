@@ -9,14 +9,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
-
-	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 // The environment variables with the backends' addresses. Google's Go libraries read the first three. The fourth is the Firebase
@@ -32,11 +33,9 @@ const (
 
 // Options say how to start the backends. The zero value can be used.
 type Options struct {
-	Host                                            string           // to listen on; "" is 127.0.0.1
 	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
 	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
 	ShareFirestore                                  bool             // with the other test processes of a "go test"
-	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
 	Now                                             func() time.Time // the clock of tasks; nil is time.Now
 	Log                                             io.Writer        // is told of downloads; nil: nobody is
 }
@@ -69,71 +68,76 @@ func StartMissing(ctx context.Context, o Options) (*Backends, error) {
 }
 
 func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backends, err error) {
-	o = o.withDefaults()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
 	b := &Backends{environment: map[string]string{}, done: make(chan struct{})}
+	b.use(getenv)
+	services := []struct {
+		name, variable string
+		port           int
+		start          func(context.Context, Options, net.Listener) error
+		on             net.Listener
+	}{
+		{name: "Firestore", variable: FirestoreHost, port: o.FirestorePort, start: b.startFirestore},
+		{name: "Storage", variable: StorageHost, port: o.StoragePort, start: b.startStorage},
+		{name: "Authentication", variable: AuthHost, port: o.AuthPort, start: b.startAuth},
+		{name: "Cloud Tasks", variable: TasksHost, port: o.TasksPort, start: b.startTasks},
+	}
 	defer func() {
-		if err != nil {
-			b.stop()
+		if err == nil {
+			return
+		}
+		b.stop()
+		for _, s := range services {
+			if s.on != nil {
+				_ = s.on.Close() // it may be closed
+			}
 		}
 	}()
-	b.use(getenv)
 	// All ports are opened before anything starts, so that all that are in use are reported together, and before Java starts.
 	var taken PortsInUseError
-	available := func(err error) error {
-		var inUse PortsInUseError
-		if errors.As(err, &inUse) {
-			taken = append(taken, inUse...)
-			return nil
+	for i, s := range services {
+		if b.environment[s.variable] != "" {
+			continue
 		}
-		return err
-	}
-	var firestorePort *ports.Reservation
-	if b.environment[FirestoreHost] == "" {
-		if firestorePort, err = ports.Reserve(ctx, o.Host, o.FirestorePort); err != nil {
-			if err := available(portError("Firestore", o.FirestorePort, err)); err != nil {
-				return nil, err
-			}
-		} else {
-			b.stops = append(b.stops, firestorePort.Release)
-		}
-	}
-	if b.environment[StorageHost] == "" {
-		b.storage = NewStorage()
-		address, err := b.serveHTTP(ctx, "Storage", o.Host, o.StoragePort, b.storage)
-		if err := available(err); err != nil {
-			return nil, err
-		}
-		b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
-	}
-	if b.environment[AuthHost] == "" {
-		b.auth = NewAuth()
-		b.environment[AuthHost], err = b.serveHTTP(ctx, "Authentication", o.Host, o.AuthPort, b.auth)
-		if err := available(err); err != nil {
-			return nil, err
-		}
-	}
-	if b.environment[TasksHost] == "" {
-		b.environment[TasksHost], err = b.serveTasks(ctx, o)
-		if err := available(err); err != nil {
-			return nil, err
+		services[i].on, err = listen(ctx, s.port)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			taken = append(taken, PortInUse{Service: s.name, Port: s.port})
+		case err != nil:
+			return nil, fmt.Errorf("listen for %s: %w", s.name, err)
 		}
 	}
 	if len(taken) > 0 {
 		return nil, taken
 	}
-	if firestorePort != nil {
-		if err := b.startFirestore(ctx, o, firestorePort); err != nil {
+	for _, s := range slices.Backward(services) { // Java as the last: it takes longest
+		if s.on == nil {
+			continue
+		}
+		if err := s.start(ctx, o, s.on); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
+// host is where all backends listen.
+const host = "127.0.0.1"
+
+func listen(ctx context.Context, port int) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+}
+
 // startFirestore starts the Firestore emulator, or uses the one that is shared.
-func (b *Backends) startFirestore(ctx context.Context, o Options, reserved *ports.Reservation) (err error) {
+func (b *Backends) startFirestore(ctx context.Context, o Options, on net.Listener) (err error) {
 	if command, ok := findGoTest(); ok && o.ShareFirestore {
-		b.firestore, err = sharedFirestore(ctx, command, o, reserved)
-	} else if b.firestore, err = startFirestore(ctx, startProcess, o.Host, o.FirestorePort, reserved, o.Log); err == nil {
+		b.firestore, err = sharedFirestore(ctx, command, o.Log, on)
+	} else if b.firestore, err = startFirestore(ctx, startProcess, o.FirestorePort, on, o.Log); err == nil {
 		b.stops = append(b.stops, b.firestore.process.stop)
 	}
 	if err != nil {
@@ -146,25 +150,6 @@ func (b *Backends) startFirestore(ctx context.Context, o Options, reserved *port
 		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, p.output.lastLines(25)))
 	}()
 	return nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Host == "" {
-		o.Host = "127.0.0.1"
-	}
-	if o.TaskMinBackoff == 0 {
-		o.TaskMinBackoff = 100 * time.Millisecond
-	}
-	if o.TaskMaxBackoff == 0 {
-		o.TaskMaxBackoff = 10 * time.Second
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
-	return o
 }
 
 // use takes the backends that the environment names. Storage may have either of its names.
@@ -187,32 +172,37 @@ func (b *Backends) use(getenv func(string) string) {
 	}
 }
 
-// serveHTTP serves in the background and returns the address.
-func (b *Backends) serveHTTP(ctx context.Context, service, host string, port int, handler http.Handler) (string, error) {
-	listener, err := listen(ctx, service, host, port)
-	if err != nil {
-		return "", err
-	}
+func (b *Backends) startStorage(_ context.Context, _ Options, on net.Listener) error {
+	b.storage = NewStorage()
+	b.serveHTTP("Storage", on, b.storage)
+	address := on.Addr().String()
+	b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
+	return nil
+}
+
+func (b *Backends) startAuth(_ context.Context, _ Options, on net.Listener) error {
+	b.auth = NewAuth()
+	b.serveHTTP("Authentication", on, b.auth)
+	b.environment[AuthHost] = on.Addr().String()
+	return nil
+}
+
+// serveHTTP serves in the background.
+func (b *Backends) serveHTTP(service string, on net.Listener, handler http.Handler) {
 	guarded := Guard(handler, func(w http.ResponseWriter, status int, code, message string) {
 		(&apiError{status, code, message}).write(w)
 	})
 	server := &http.Server{Handler: guarded, ReadHeaderTimeout: time.Minute}
-	b.serve(service, listener, server.Serve, func() { _ = server.Close() }) // all connections are local and no longer needed
-	return listener.Addr().String(), nil
+	b.serve(service, on, server.Serve, func() { _ = server.Close() }) // all connections are local and no longer needed
 }
 
-func (b *Backends) serveTasks(ctx context.Context, o Options) (string, error) {
-	listener, err := listen(ctx, "Cloud Tasks", o.Host, o.TasksPort)
-	if err != nil {
-		return "", err
-	}
-	b.tasks = newTaskServer(taskOptions{
-		manual: o.ManualTasks, minBackoff: o.TaskMinBackoff, maxBackoff: o.TaskMaxBackoff, now: o.Now,
-	})
-	server := grpc.NewServer()
+func (b *Backends) startTasks(_ context.Context, o Options, on net.Listener) error {
+	b.tasks = newTaskServer(o.ManualTasks, o.Now)
+	server := grpc.NewServer(grpc.ConnectionTimeout(time.Second)) // Stop waits for who has connected and says nothing
 	cloudtaskspb.RegisterCloudTasksServer(server, taskService{TaskServer: b.tasks})
-	b.serve("Cloud Tasks", listener, server.Serve, func() { server.Stop(); b.tasks.close() })
-	return listener.Addr().String(), nil
+	b.serve("Cloud Tasks", on, server.Serve, func() { server.Stop(); b.tasks.close() })
+	b.environment[TasksHost] = on.Addr().String()
+	return nil
 }
 
 // serve runs a server until stop is called. It records if the server ends before that.

@@ -138,15 +138,15 @@ func clearEnvironment(t *testing.T) {
 func TestGivenPorts(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1") // not started for this test
-	storage, auth, tasks := freePort(t), freePort(t), freePort(t)
-	b, err := StartMissing(context.Background(), Options{StoragePort: storage, AuthPort: auth, TasksPort: tasks})
+	ports := freePorts(t, 3)
+	b, err := StartMissing(context.Background(), Options{StoragePort: ports[0], AuthPort: ports[1], TasksPort: ports[2]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		FirestoreHost: "127.0.0.1:1",
-		StorageHost:   fmt.Sprintf("http://127.0.0.1:%d", storage), FirebaseStorageHost: fmt.Sprintf("127.0.0.1:%d", storage),
-		AuthHost: fmt.Sprintf("127.0.0.1:%d", auth), TasksHost: fmt.Sprintf("127.0.0.1:%d", tasks),
+		StorageHost:   fmt.Sprintf("http://127.0.0.1:%d", ports[0]), FirebaseStorageHost: fmt.Sprintf("127.0.0.1:%d", ports[0]),
+		AuthHost: fmt.Sprintf("127.0.0.1:%d", ports[1]), TasksHost: fmt.Sprintf("127.0.0.1:%d", ports[2]),
 	}
 	same(t, "environment", want, b.Environment())
 	if err := b.Close(); err != nil {

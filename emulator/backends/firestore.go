@@ -5,22 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 const (
 	firestoreMain         = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
 	firestoreStartTimeout = 5 * time.Minute // beside thirty busy programs on two cores, Java took more than one
-	firestoreAttempts     = 5
+	firestoreAttempts     = 3
 
 	// firestoreStarted is what the emulator prints once it listens. The first request waits for it, because something else might
-	// answer on a port that is not reserved. It does not wait for ever, because a later version may print something else.
+	// answer on the port. It does not wait for ever, because a later version may print something else.
 	firestoreStarted  = "Dev App Server is now running"
 	firestorePatience = 30 * time.Second
 )
@@ -28,12 +26,9 @@ const (
 // errEnded says that the Java program ended before it answered.
 var errEnded = errors.New("the program ended")
 
-// errPortTaken says that the Java program could not listen on its port.
-var errPortTaken = errors.New("the port is in use")
-
 // firestoreFlags let the JVM start fastest on few cores: the optimising compiler and the parallel collectors only help
-// processes that live longer. Texts of errors are compared in English.
-var firestoreFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.language=en"}
+// processes that live longer.
+var firestoreFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 
 // firestoreEmulator is Google's emulator, running.
 type firestoreEmulator struct {
@@ -44,11 +39,9 @@ type firestoreEmulator struct {
 // starter starts a program, as startProcess does.
 type starter func(program string, arguments ...string) (*process, error)
 
-// startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one.
-// On systems where a reservation does not hold (see ports.Reserve), it then tries another port if the first is taken.
-func startFirestore(
-	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log io.Writer,
-) (*firestoreEmulator, error) {
+// startFirestore starts the emulator on the port that a listener holds, and returns when it answers. Somebody else may take that
+// port before Java listens. So if the program ends and any port will do, which is what port 0 says, it tries another one.
+func startFirestore(ctx context.Context, start starter, port int, on net.Listener, log io.Writer) (*firestoreEmulator, error) {
 	java, err := findJava()
 	if err != nil {
 		return nil, err
@@ -58,39 +51,37 @@ func startFirestore(
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		e, err := runFirestore(ctx, start, java, jar, host, reserved)
-		switch {
-		case err == nil:
+		e, err := runFirestore(ctx, start, java, jar, on)
+		if err == nil {
 			return e, nil
-		case !errors.Is(err, errPortTaken):
+		}
+		if port != 0 || !errors.Is(err, errEnded) || attempt == firestoreAttempts {
 			return nil, fmt.Errorf("start the Firestore emulator (%s): %w", jar, err)
-		case port != 0:
-			return nil, PortsInUseError{{Service: "Firestore", Port: port}}
-		case attempt == firestoreAttempts:
-			return nil, fmt.Errorf("start the Firestore emulator: no port stayed free in %d attempts: %w", attempt, err)
 		}
-		if reserved, err = ports.Reserve(ctx, host, 0); err != nil {
-			return nil, err
+		if on, err = listen(ctx, 0); err != nil {
+			return nil, fmt.Errorf("start the Firestore emulator: %w", err)
 		}
-		defer reserved.Release()
 	}
 }
 
 // runFirestore starts Java and waits until the emulator answers, the program ends or time is up.
-func runFirestore(
-	ctx context.Context, start starter, java, jar, host string, on *ports.Reservation,
-) (*firestoreEmulator, error) {
-	arguments := slices.Concat(firestoreFlags,
-		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + strconv.Itoa(on.Port)})
-	p, err := start(java, arguments...)
+func runFirestore(ctx context.Context, start starter, java, jar string, on net.Listener) (*firestoreEmulator, error) {
+	address := on.Addr().String()
+	if err := on.Close(); err != nil {
+		return nil, err
+	}
+	_, port, _ := net.SplitHostPort(address)
+	arguments := []string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + port}
+	p, err := start(java, slices.Concat(firestoreFlags, arguments)...)
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitFirestore(ctx, p, on.Address); err != nil {
+	if err := awaitFirestore(ctx, p, address); err != nil {
 		p.stop()
-		return nil, explainJavaFailure(java, p, err)
+		return nil, fmt.Errorf("%w (%w): unless %s is a Java of version 17 or later, %s; the end of what it printed:\n%s",
+			err, p.err, java, installJava, p.output.lastLines(25))
 	}
-	return &firestoreEmulator{process: p, address: on.Address}, nil
+	return &firestoreEmulator{process: p, address: address}, nil
 }
 
 // awaitFirestore returns when the emulator answers a read.

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 // goTest is the "go test" that runs this process.
@@ -57,9 +56,8 @@ type shared struct {
 //
 // The processes tell each other about it in a file, and whoever holds the file's lock is the first. If that process ends before
 // the emulator answers, the system releases the lock, the file names no emulator, and another process is the first.
-func sharedFirestore(
-	ctx context.Context, command goTest, o Options, reserved *ports.Reservation,
-) (_ *firestoreEmulator, err error) {
+func sharedFirestore(ctx context.Context, command goTest, log io.Writer, on net.Listener) (_ *firestoreEmulator, err error) {
+	defer func() { _ = on.Close() }() // Java has it, or nobody needs it
 	file, err := os.OpenFile(filepath.Join(command.folder, "firestore-emulator.json"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
@@ -80,7 +78,7 @@ func sharedFirestore(
 	start := func(program string, arguments ...string) (*process, error) {
 		return startProcessFor(command.pid, command.folder, program, arguments...)
 	}
-	e, err := startFirestore(ctx, start, o.Host, o.FirestorePort, reserved, o.Log)
+	e, err := startFirestore(ctx, start, 0, on, log)
 	if err != nil {
 		return nil, err
 	}

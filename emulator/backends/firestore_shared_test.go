@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 // The helpers of these tests. Each runs this test binary as another program.
@@ -79,12 +78,11 @@ func aGoTest(t *testing.T) goTest {
 
 // share is what a test process does for its emulator.
 func share(command goTest) (*firestoreEmulator, error) {
-	reserved, err := ports.Reserve(context.Background(), "127.0.0.1", 0)
+	on, err := listen(context.Background(), 0)
 	if err != nil {
 		return nil, err
 	}
-	defer reserved.Release()
-	return sharedFirestore(context.Background(), command, Options{}.withDefaults(), reserved)
+	return sharedFirestore(context.Background(), command, io.Discard, on)
 }
 
 func mustShare(t *testing.T, command goTest) *firestoreEmulator {

@@ -1,31 +1,9 @@
 package backends
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
-	"syscall"
 )
-
-// listen listens on a backend's port.
-func listen(ctx context.Context, service, host string, port int) (net.Listener, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return nil, portError(service, port, err)
-	}
-	return listener, nil
-}
-
-// portError returns the error for a port that is in use or cannot be listened on.
-func portError(service string, port int, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return PortsInUseError{{Service: service, Port: port}}
-	}
-	return fmt.Errorf("listen for %s: %w", service, err)
-}
 
 // PortInUse is a port that something else holds.
 type PortInUse struct {

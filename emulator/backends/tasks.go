@@ -24,9 +24,8 @@ type TaskServer struct {
 
 // taskState is the state that all views of a server share.
 type taskState struct {
-	options taskOptions
+	now     func() time.Time
 	client  *http.Client
-	wake    chan struct{} // tells the dispatcher that something is due earlier than before
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the dispatcher has ended; nil if there is none
 
@@ -35,13 +34,6 @@ type taskState struct {
 	gone     map[string]time.Time // when a task of the name ended
 	refuse   map[string]func(*cloudtaskspb.Task) error
 	sequence int
-}
-
-// taskOptions are what Options say of tasks.
-type taskOptions struct {
-	manual                 bool
-	minBackoff, maxBackoff time.Duration
-	now                    func() time.Time
 }
 
 // task is a task that is not done.
@@ -56,24 +48,27 @@ type task struct {
 const (
 	concurrentDeliveries = 10
 	rememberNames        = 24 * time.Hour
+	shortestBackoff      = 100 * time.Millisecond // between a task's attempts
+	longestBackoff       = 10 * time.Second
+	betweenLooks         = 20 * time.Millisecond // of the dispatcher
 )
 
-func newTaskServer(o taskOptions) *TaskServer {
+// newTaskServer returns a server with this clock. It delivers tasks by itself, unless that is done by hand.
+func newTaskServer(manual bool, now func() time.Time) *TaskServer {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &taskState{
-		options: o,
+		now: now,
 		client: &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: concurrentDeliveries}, // and no proxy
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		wake:   make(chan struct{}, 1),
 		stop:   stop,
 		tasks:  map[string]*task{},
 		gone:   map[string]time.Time{},
 		refuse: map[string]func(*cloudtaskspb.Task) error{},
 	}
 	server := &TaskServer{taskState: s}
-	if !o.manual {
+	if !manual {
 		s.stopped = make(chan struct{})
 		go server.dispatch(ctx)
 	}
@@ -82,7 +77,7 @@ func newTaskServer(o taskOptions) *TaskServer {
 
 // RegisterTasks makes a server of gRPC one of Cloud Tasks, which keeps tasks until [TaskServer.Deliver].
 func RegisterTasks(to *grpc.Server) *TaskServer {
-	s := newTaskServer(taskOptions{manual: true, now: time.Now})
+	s := newTaskServer(true, time.Now)
 	cloudtaskspb.RegisterCloudTasksServer(to, taskService{TaskServer: s})
 	return s
 }
@@ -163,7 +158,7 @@ func (s *TaskServer) Deliver(ctx context.Context, until time.Time) (delivered in
 		if err := ctx.Err(); err != nil {
 			return delivered, errors.Join(append(failures, err)...)
 		}
-		next, _ := s.nextDue(until)
+		next := s.nextDue(until)
 		if next == nil {
 			return delivered, errors.Join(failures...)
 		}
@@ -181,56 +176,40 @@ func (s *TaskServer) dispatch(ctx context.Context) {
 	var running errgroup.Group
 	running.SetLimit(concurrentDeliveries)
 	for ctx.Err() == nil {
-		next, wait := s.nextDue(s.options.now())
+		next := s.nextDue(s.now())
 		if next == nil {
 			select {
 			case <-ctx.Done():
-			case <-s.wake:
-			case <-time.After(wait):
+			case <-time.After(betweenLooks):
 			}
 			continue
 		}
 		running.Go(func() error {
-			_ = s.attempt(ctx, next, s.options.now) // the task is due again
-			s.rouse()
+			_ = s.attempt(ctx, next, s.now) // the task is due again
 			return nil
 		})
 	}
 	_ = running.Wait() // none returns one
 }
 
-// nextDue returns the first task that is due at the time, and marks it as running. If there is none, it returns how long to
-// wait for the next.
-func (s *TaskServer) nextDue(at time.Time) (*task, time.Duration) {
+// nextDue returns the first task that is due at the time, and marks it as running; nil if there is none.
+func (s *TaskServer) nextDue(at time.Time) (next *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var next *task
 	for name, t := range s.tasks {
-		if !t.running && s.owns(name) && (next == nil || t.compare(next) < 0) {
+		if !t.running && s.owns(name) && !t.due.After(at) && (next == nil || t.compare(next) < 0) {
 			next = t
 		}
 	}
-	if next == nil {
-		return nil, time.Hour
+	if next != nil {
+		next.running = true
 	}
-	if wait := next.due.Sub(at); wait > 0 {
-		return nil, wait
-	}
-	next.running = true
-	return next, 0
+	return next
 }
 
 // compare orders tasks by the time at which they are due, and then by creation.
 func (t *task) compare(other *task) int {
 	return cmp.Or(t.due.Compare(other.due), t.sequence-other.sequence)
-}
-
-// rouse makes the dispatcher look again.
-func (s *taskState) rouse() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it will look already
-	}
 }
 
 // attempt delivers a task once. The task is then done, or due again.
@@ -251,20 +230,20 @@ func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) 
 	}
 	if err == nil {
 		delete(s.tasks, p.Name)
-		s.gone[p.Name] = s.options.now()
+		s.gone[p.Name] = s.now()
 		return nil
 	}
-	t.due = now().Add(s.backoff(p.DispatchCount))
+	t.due = now().Add(backoff(p.DispatchCount))
 	p.ScheduleTime = timestamppb.New(t.due)
 	t.proto, t.previous, t.running = p, status, false
 	return err
 }
 
 // backoff returns how long after its n-th attempt a task is tried again.
-func (s *taskState) backoff(n int32) time.Duration {
-	wait := s.options.minBackoff
-	for ; n > 1 && wait < s.options.maxBackoff; n-- {
+func backoff(n int32) time.Duration {
+	wait := shortestBackoff
+	for ; n > 1 && wait < longestBackoff; n-- {
 		wait *= 2
 	}
-	return min(wait, s.options.maxBackoff)
+	return min(wait, longestBackoff)
 }

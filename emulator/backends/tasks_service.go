@@ -49,7 +49,7 @@ type taskService struct {
 
 // CreateTask implements cloudtaskspb.CloudTasksServer.
 func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskRequest) (*cloudtaskspb.Task, error) {
-	now := s.options.now()
+	now := s.now()
 	p, err := newTask(r, now)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,6 @@ func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskReq
 		t.due = p.ScheduleTime.AsTime()
 	}
 	s.tasks[p.Name] = t
-	s.rouse()
 	return p, nil // it is replaced, never changed
 }
 

@@ -193,21 +193,22 @@ func TestDeliverAlsoDeliversWhatComesUp(t *testing.T) {
 }
 
 func TestRetries(t *testing.T) {
-	client, server := tasksClient(t, Options{ManualTasks: true, TaskMinBackoff: time.Second, TaskMaxBackoff: 3 * time.Second})
+	client, server := tasksClient(t, Options{ManualTasks: true})
 	target := newTarget(t, 503, 302, 500, 200)
 	at := time.Now().Add(time.Minute)
 	createTask(t, client, newRequest("t", target.URL, at))
+	const ms = time.Millisecond
 	for _, step := range []struct {
 		until     time.Duration
 		delivered int
 		fails     string
 		next      time.Duration // when it is due then; 0: it is done
 	}{
-		{0, 0, "503", time.Second},
-		{time.Second - 1, 0, "", time.Second},
-		{2 * time.Second, 0, "302", 4 * time.Second},
-		{4 * time.Second, 0, "500", 7 * time.Second}, // no longer than the longest
-		{10 * time.Second, 1, "", 0},
+		{0, 0, "503", 100 * ms},
+		{100*ms - 1, 0, "", 100 * ms},
+		{200 * ms, 0, "302", 400 * ms},
+		{400 * ms, 0, "500", 800 * ms},
+		{time.Second, 1, "", 0},
 	} {
 		n, err := server.Deliver(context.Background(), at.Add(step.until))
 		if n != step.delivered || !strings.Contains(fmt.Sprint(err), cmp.Or(step.fails, "<nil>")) {
@@ -222,6 +223,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("until %v: left %v", step.until, left)
 		}
 	}
+	same(t, "the longest backoff", 10*time.Second, backoff(1000))
 	var got [][3]string
 	for _, r := range target.received() {
 		got = append(got, [3]string{
@@ -259,7 +261,7 @@ func TestDeadlineOfADelivery(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
 	p.GetHttpRequest().Url = slow.URL
-	s := newTaskServer(taskOptions{manual: true, now: time.Now})
+	s := newTaskServer(true, time.Now)
 	defer s.close()
 	if status, err := s.send(context.Background(), task{proto: p}); status != 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v", status, err)
@@ -383,7 +385,7 @@ func TestProjectsTasksAreApart(t *testing.T) {
 }
 
 func TestDispatcher(t *testing.T) {
-	client, server := tasksClient(t, Options{TaskMinBackoff: time.Millisecond})
+	client, server := tasksClient(t, Options{})
 	target := newTarget(t, 500, 500, 200)
 	createTask(t, client, newRequest("later", target.URL+"/later", time.Now().Add(time.Hour)))
 	createTask(t, client, newRequest("soon", target.URL+"/soon", time.Now().Add(20*time.Millisecond)))
@@ -395,7 +397,7 @@ func TestDispatcher(t *testing.T) {
 }
 
 func TestCloseEndsDeliveries(t *testing.T) {
-	server := newTaskServer(taskOptions{minBackoff: time.Second, maxBackoff: time.Second, now: time.Now})
+	server := newTaskServer(false, time.Now)
 	begun := make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(begun)

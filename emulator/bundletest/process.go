@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/emulator/ports"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -30,7 +29,7 @@ type Process struct {
 // Starting a program takes long on a busy machine.
 const (
 	startTimeout = 5 * time.Minute
-	attempts     = 5 // to find a port: see ports.Reserve
+	attempts     = 5 // to find a port that nobody takes before the program does
 )
 
 // Start starts the bundle with only the given environment. The process ends with the test.
@@ -55,19 +54,22 @@ func Start(t testing.TB, target string, environment map[string]string) *Process 
 
 func start(t testing.TB, path, target string, environment map[string]string) *Process {
 	t.Helper()
-	reserved, err := ports.Reserve(t.Context(), "127.0.0.1", 0)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(reserved.Release) // not before, so that nobody else answers after the process has ended
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own
-	p := &Process{url: "http://" + reserved.Address, log: printed(log.Name()), ended: make(chan struct{})}
+	p := &Process{url: "http://" + free.Addr().String(), log: printed(log.Name()), ended: make(chan struct{})}
 	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
-	p.command.Env = []string{"PORT=" + strconv.Itoa(reserved.Port), "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
+	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
 	for name, value := range environment {
 		p.command.Env = append(p.command.Env, name+"="+value)
 	}

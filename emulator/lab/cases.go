@@ -24,7 +24,6 @@ type measured struct {
 	turns    int                       // how often that is done, over each link in turn; the median counts
 	more     []int                     // items that it is measured with besides
 	most     int                       // items that it is measured with over the long link only; 0: no more
-	also     time.Duration             // a shorter link over which the usual items are measured besides; 0: none
 	task     func(i, n int) string     // of a worker: the body of its i-th task
 	atOne    int                       // of a worker: tasks under way at once, as its queue has it
 }
@@ -121,7 +120,7 @@ var cases = []measured{
 		about: "Reports that were all reviewed, a tenth of them more than a month ago: that tenth is deleted.",
 		world: reports, due: func(n int) int { return n / 10 },
 		original: func(int) int { return 2 + 2 }, // two queries, and a transaction
-		least:    atRate(0.1, writesOfAll), usual: 20_000, also: 10 * time.Millisecond,
+		least:    atRate(0.1, writesOfAll), usual: 20_000,
 	},
 	{
 		name: "comped", job: "cleanExpiredComped", items: "rows",

@@ -110,7 +110,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		case namesCase:
 			runs, err = measureNames(ctx, names.Kinds, o.items, out)
 		case shardsCase:
-			all.Shards, err = measureShards(ctx, cmp.Or(o.items, usualInShards), longLink, out)
+			runs, err = measureShards(ctx, cmp.Or(o.items, usualInShards), longLink, out)
 		default:
 			runs, err = measureCase(ctx, caseOf(name), o.items, out)
 		}
@@ -169,9 +169,6 @@ func (m measured) points(items int) (all []point) {
 	}
 	if most > 0 {
 		all = append(all, point{most, longLink})
-	}
-	if m.also > 0 {
-		all = append(all, point{usual, m.also})
 	}
 	return all
 }

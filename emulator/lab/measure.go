@@ -20,7 +20,7 @@ import (
 // run is one measurement.
 type run struct {
 	Case    string
-	Kind    string        // of names, in the case names
+	Kind    string        // of names, in the case names; in the case shards, which part of the run it is
 	Items   int           // 0: there is no data at all
 	Answer  time.Duration // the link's
 	Traffic standin.Traffic
@@ -51,19 +51,26 @@ func measure(ctx context.Context, m measured, p point) (run, error) {
 	}
 	defer google.Close()
 	o.Google = google.Address
+	r, _, err := o.measure(ctx, google)
+	r.Items, r.Answer = p.items, p.answer
+	return r, err
+}
+
+// measure runs a job in a process of its own. It also returns the report.
+func (o order) measure(ctx context.Context, google *standin.Google) (run, *report.Report, error) {
 	came, err := o.inItsProcess(ctx)
 	if err != nil {
-		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, p.items, err)
+		return run{}, nil, fmt.Errorf("measure %s of %d: %w", o.Case, o.Items, err)
 	}
 	r := run{
-		Case: m.name, Items: p.items, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Runs: came.Runs,
+		Case: o.Case, Traffic: google.Traffic(), Job: o.Job, Runs: came.Runs,
 		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
 		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}
 	for _, c := range came.Report.Actions {
 		r.Done += c.Done
 	}
-	return r, nil
+	return r, came.Report, nil
 }
 
 // inItsProcess runs a job in a process of its own, with the memory and one CPU that it is deployed with.

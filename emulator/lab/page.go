@@ -16,7 +16,6 @@ import (
 // results are all figures.
 type results struct {
 	Machine string
-	Shards  *sharded
 	Runs    []run
 }
 
@@ -26,9 +25,8 @@ func (all results) write(docs string) error {
 	b.WriteString(pageHead)
 	all.writeJobs(&b)
 	all.writeLarge(&b)
-	all.writeReports(&b)
+	all.writeShards(&b)
 	all.writeNames(&b)
-	all.Shards.write(&b)
 	fmt.Fprintf(&b, "\n%s\n", all.Machine)
 	files := map[string]string{
 		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().SVG(),
@@ -126,7 +124,7 @@ func (all results) writeJobs(b *strings.Builder) {
 }
 
 func (all results) writeLarge(b *strings.Builder) {
-	b.WriteString(largeHead)
+	fmt.Fprintf(b, largeHead, shards, thousands(usualInShards))
 	for _, m := range cases {
 		for _, r := range all.runsOf(m.name, "") {
 			if m.most == 0 || r.Items < caseOf("live").usual {
@@ -136,31 +134,15 @@ func (all results) writeLarge(b *strings.Builder) {
 			if by, ok := all.ratio(r); ok {
 				times = fmt.Sprintf("%.2f", by)
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", m.name, thousands(r.Items), r.Answer,
-				lasting(r.Elapsed), times, rate(r.perSecond()), thousands(int(r.Traffic.Requests)),
-				thousands(int(r.Usage.FirestoreReads)), thousands(int(r.Usage.StorageClassA)), r.Memory>>20, seconds(r.CPU))
+			r.writeLarge(b, m.name, times)
 		}
-	}
-	m := caseOf("live")
-	r, ok := all.find(run{Case: m.name, Items: m.most, Answer: longLink})
-	missing, too := all.find(run{Case: "missing", Items: caseOf("missing").most, Answer: longLink})
-	if ok && too {
-		took := time.Duration(float64(m.most) / missing.perSecond() * float64(time.Second))
-		fmt.Fprintf(b, nightText, thousands(m.most), lasting(r.Elapsed), runsOf(r.Runs), lasting(took), runsOf(runsFor(took)),
-			seconds(planTime), thousands(caseOf("missing").due(m.most)))
 	}
 }
 
-func (all results) writeReports(b *strings.Builder) {
-	b.WriteString(reportsHead)
-	for _, r := range all.runsOf("reports", "") {
-		if r.Done == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %.2f | %d MiB |\n", r.Answer, lasting(r.Elapsed),
-			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done),
-			r.Memory>>20)
-	}
+func (r run) writeLarge(b *strings.Builder, name, times string) {
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", name, thousands(r.Items), r.Answer,
+		lasting(r.Elapsed), times, rate(r.perSecond()), thousands(int(r.Traffic.Requests)),
+		thousands(int(r.Usage.FirestoreReads)), thousands(int(r.Usage.StorageClassA)), r.Memory>>20, seconds(r.CPU))
 }
 
 // timesPlot is a plot of seconds.

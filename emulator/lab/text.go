@@ -53,45 +53,17 @@ In the case busy, the longest that a lookup waited for its turn, and with it who
 const largeHead = `
 ## Large runs
 
+With SHARDS=%d a run lists all names to find where to cut, and each shard is a call of its own, on an instance of its
+own: the last rows are of %s objects.
+
 ![time by items](performance/live.svg)
 
 | case | objects | answers after | time | times | a second | requests | reads | pages listed | memory | CPU |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 `
 
-const nightText = `
-%s live objects took %s, in %s. With one post of eleven missing they would take %s,
-in %s of %s:
-well within the six hours of CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set)
-allows a night, so such a run is aborted; after somebody has looked, ` + "`{\"force\":true}`" + ` does it in windows of 10,000
-actions, in no more memory.
-`
-
-const reportsHead = `
-## Reading what is deleted
-
-What a plan has read whole and can hold in memory is not read again. The case reports:
-
-| answers after | time | requests | reads | reads a deletion | memory |
-|--:|--:|--:|--:|--:|--:|
-`
-
 // zeros are counts of nothing in JSON.
 var zeros = regexp.MustCompile(`"\w+":0,|,"\w+":0\b`)
-
-// What the functions and Terraform allow a run of cleanupOrphanedMedia: half of what is left of ten minutes after the last thirty
-// seconds.
-const planTime = 285 * time.Second
-
-// runsFor returns how many runs plan for so long.
-func runsFor(took time.Duration) int { return int(math.Ceil(took.Seconds() / planTime.Seconds())) }
-
-func runsOf(n int) string {
-	if n == 1 {
-		return "one run"
-	}
-	return strconv.Itoa(n) + " runs"
-}
 
 // perSecond returns how many items a run handled in a second.
 func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds() }
@@ -144,14 +116,7 @@ func machine(at time.Time) string {
 			processor, _, _ = strings.Cut(rest, "\n")
 		}
 	}
-	memory := ""
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		_, rest, _ := strings.Cut(string(text), "MemTotal:")
-		if kib, err := strconv.Atoi(strings.Fields(rest + " 0")[0]); err == nil {
-			memory = fmt.Sprintf(", %d GiB of memory", (kib+1<<19)>>20)
-		}
-	}
-	return fmt.Sprintf("Measured on %d cores of %s%s, with %s on %s/%s; %s.",
-		runtime.NumCPU(), processor, memory, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH,
+	return fmt.Sprintf("Measured on %d cores of %s, with %s on %s/%s; %s.",
+		runtime.NumCPU(), processor, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH,
 		at.UTC().Format("2006-01-02 15:04 MST"))
 }

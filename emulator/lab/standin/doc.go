@@ -11,8 +11,9 @@
 //   - It refuses what Google refuses: more than 30 disjunctions; more than 100 filters and orders in disjunctive normal form; a
 //     value of 1,500 bytes or more in a condition; a BatchWrite of more than 500 writes or with one document twice; a request of
 //     more than 10 MiB; an invalid name.
-//   - Authentication allows one deletion of many accounts a second and ten of one account, with a burst of one second, and
-//     answers 429 to more. Cloud Tasks keeps tasks and delivers none: whoever measures calls the function.
+//   - What no case asks for it does not know, and says so.
+//   - Authentication refuses nobody who is too fast. Cloud Tasks keeps tasks and delivers none: whoever measures calls the
+//     function.
 //   - All times are assumed: an answer takes the link's time, whatever is asked. It imitates no contention, and of what Firestore
 //     does when it is asked too fast only that lookups by names wait for their turn, if [Link.Lookups] says so.
 package standin

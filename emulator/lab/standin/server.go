@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
@@ -44,8 +45,12 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	storage := backends.NewStorage()
 	storage.Compute(bucketName, w.Objects)
 	g.Storage = g.serve(g.path.before(storage))
+	auth, at := backends.NewAuth(), strconv.FormatInt(written.UnixMilli(), 10)
+	for _, uid := range w.Accounts {
+		auth.Put(project, map[string]any{"localId": uid, "createdAt": at, "lastLoginAt": at, "email": uid + "@example.com"})
+	}
 	accounts := http.NewServeMux()
-	accounts.Handle("/", g.path.before(newAuthentication(project, w.Accounts)))
+	accounts.Handle("/", g.path.before(auth))
 	accounts.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"lab","token_type":"Bearer","expires_in":3600}`)) // whoever asked may be gone

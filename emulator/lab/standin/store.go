@@ -11,7 +11,6 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -215,10 +214,14 @@ func (s *store) check(w *pb.Write) error {
 			return status.Error(codes.FailedPrecondition, "the stored version does not match the required base version")
 		}
 	}
+	paths := w.GetUpdateMask().GetFieldPaths()
 	for _, t := range w.GetUpdateTransforms() {
-		if t.GetSetToServerValue() == 0 {
-			return status.Errorf(codes.Unimplemented, "a %T", t.GetTransformType())
+		if paths = append(paths, t.GetFieldPath()); t.GetSetToServerValue() == 0 {
+			return unknown("the transform %v", t)
 		}
+	}
+	if slices.ContainsFunc(paths, func(path string) bool { return strings.Contains(path, ".") }) {
+		return unknown("writes of a part of a field: %v", paths)
 	}
 	return nil
 }
@@ -235,39 +238,23 @@ func (s *store) apply(w *pb.Write, at time.Time) *pb.WriteResult {
 	if had != nil {
 		d.created = had.created
 	}
-	given := &doc{fields: proto.CloneOf(w.GetUpdate()).GetFields()}
+	given := w.GetUpdate().GetFields()
 	if mask := w.GetUpdateMask(); mask == nil {
-		maps.Copy(d.fields, given.fields)
+		maps.Copy(d.fields, given)
 	} else if had != nil {
-		maps.Copy(d.fields, proto.CloneOf(&pb.Document{Fields: had.fields}).GetFields())
+		maps.Copy(d.fields, had.fields)
 	}
 	for _, path := range w.GetUpdateMask().GetFieldPaths() {
-		set(d.fields, path, given.field(path))
+		if d.fields[path] = given[path]; given[path] == nil {
+			delete(d.fields, path)
+		}
 	}
 	result := &pb.WriteResult{UpdateTime: timestamppb.New(at)}
 	for _, t := range w.GetUpdateTransforms() {
 		v := value(at)
-		set(d.fields, t.GetFieldPath(), v)
+		d.fields[t.GetFieldPath()] = v
 		result.TransformResults = append(result.TransformResults, v)
 	}
 	c.put(id, d)
 	return result
-}
-
-// set sets a field, or deletes it if there is no value.
-func set(fields Fields, path string, v *pb.Value) {
-	first, rest, nested := strings.Cut(path, ".")
-	switch {
-	case !nested && v == nil:
-		delete(fields, first)
-	case !nested:
-		fields[first] = v
-	default:
-		inner := Fields{}
-		maps.Copy(inner, fields[first].GetMapValue().GetFields())
-		if set(inner, rest, v); len(inner) == 0 && v == nil {
-			return
-		}
-		fields[first] = &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: inner}}}
-	}
 }
