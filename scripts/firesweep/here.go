@@ -65,17 +65,9 @@ func (a *app) previewHere(
 		return wrongUse("--confirm needs --apply: without it nothing is changed")
 	}
 	plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-		return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
+		return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), Meter: meter})
 	}
-	err := a.planAll(ctx, planFlags{force: f.force, lift: f.lift}, jobs, plan)
-	if err != nil || a.json {
-		return err
-	}
-	p := a.printer()
-	p.Say("", 0, 2, "Nothing was changed. Do it:")
-	again := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift")
-	p.Command("%s", strings.Join(append([]string{again}, names...), " "))
-	return nil
+	return a.planAll(ctx, planFlags{force: f.force, lift: f.lift, next: doHere(c, names)}, jobs, plan)
 }
 
 // here runs jobs in this process.

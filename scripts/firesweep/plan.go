@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -51,6 +52,7 @@ type planFlags struct {
 	lift          []string
 	at            string // --now
 	out           string // the plan file to write
+	next          string // the command that does what was planned; empty: none is named
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -127,12 +129,20 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 			return a.planHere(ctx, job, o)
 		}
 	}
-	err = a.planAll(c.Context(), f, jobs, plan)
-	if c.Context().Err() == nil && !a.json && len(names) == 0 && !a.nine && len(a.enabled) == 0 {
-		a.printer().Say(screen.Faint, 0, 0, `Of the nine jobs that come with Firesweep none is enabled. To enable one, write "enabled": `+
-			`["cleanupReports"] into %s.`, a.rules)
+	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
+	if !f.local && f.at == "" && !a.nine && !slices.ContainsFunc(jobs, needsTasks) {
+		f.next = doHere(c, names)
 	}
-	return err
+	return a.planAll(c.Context(), f, jobs, plan)
+}
+
+// doHere returns the command that does what was planned.
+func doHere(c *cobra.Command, names []string) string {
+	command := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift", "plan", "max-age")
+	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
+		return command + " --plan " + shellQuote(out.Value.String())
+	}
+	return strings.Join(append([]string{command}, names...), " ")
 }
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
@@ -276,6 +286,11 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	var unwritten error
 	if f.out != "" {
 		unwritten = a.writePlan(f.out, jobs, all)
+	}
+	if found && !failed && unwritten == nil && !a.json && f.next != "" {
+		p := a.printer()
+		p.Say("", 0, 2, "Nothing was changed. Do it:")
+		p.Command("%s", f.next)
 	}
 	err := a.show(map[string]any{"plans": all}, shown, failed && unwritten == nil)
 	if err == nil && unwritten == nil && found && f.exitCode {

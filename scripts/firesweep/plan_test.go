@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -203,13 +204,20 @@ func TestPlanOfTheApplication(t *testing.T) {
 	}
 	o.inApp(t, map[string]string{"firesweep.json": drafts})
 	want(t, "its own", []string{"cleanupDrafts"}, jobs())
-	wantParts(t, o.well(t, "plan"), "none is enabled. To enable one, write\n\"enabled\": [\"cleanupReports\"] into firesweep.json.")
+	wantNone(t, o.well(t, "plan"), "Do it:") // nothing is due
+	file := filepath.Join(t.TempDir(), "plan.json")
+	for args, next := range map[string]string{
+		"--project " + o.ID: "--project " + o.ID + " cleanupReports", "--out " + file: "--plan " + file,
+	} {
+		out := o.well(t, append([]string{"plan", "cleanupReports"}, strings.Fields(args)...)...)
+		wantParts(t, out, "Nothing was changed. Do it:\n    firesweep run --here --apply "+next+"\n")
+	}
+	wantNone(t, o.well(t, "plan", "cleanupReports", "--now", "+48h"), "Do it:")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})
 	want(t, "with what it enables", []string{"cleanupReports", "cleanupDrafts"}, jobs())
-	wantNone(t, o.well(t, "plan"), "none is enabled")
 	o.inApp(t, map[string]string{"firebase.json": "{}"})
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))

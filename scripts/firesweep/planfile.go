@@ -99,7 +99,10 @@ func (a *app) writePlan(to string, jobs []manifest.Entry, all []planned) error {
 	if err := encode(&text, f); err != nil {
 		return err
 	}
-	return os.WriteFile(to, text.Bytes(), 0o600) // the error names the file
+	if err := os.WriteFile(to, text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("--out: %w", err) // which names the file
+	}
+	return nil
 }
 
 // approvalOf returns what a plan of a job must say that is made now.

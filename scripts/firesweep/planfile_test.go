@@ -70,6 +70,17 @@ func TestRunOfAPlanFile(t *testing.T) {
 	}
 }
 
+// TestPreviewOfAPlanFile shows what a run of the file would do, and names that run.
+func TestPreviewOfAPlanFile(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	file := o.approved(t)
+	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	out := o.well(t, "run", "--here", "--plan", file)
+	wantParts(t, out, "reports/old", "kept 1: not in the approved plan", "firesweep run --here --apply --plan "+file)
+	wantNone(t, out, "reports/new")
+}
+
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
 func TestPlanFilesThatAreRefused(t *testing.T) {
 	t.Parallel()

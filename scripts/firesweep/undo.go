@@ -316,6 +316,10 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool, pro
 	p.first(all, "thing", []screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it, and bring it back:")
-	p.Command("firesweep show --contents%s RUN TARGET", project)
-	p.Command("firesweep undo%s --only TARGET RUN", project)
+	run, target := "RUN", "TARGET"
+	if len(found) == 1 {
+		run, target = found[0].Run, shellQuote(found[0].Target)
+	}
+	p.Command("firesweep show --contents%s %s %s", project, run, target)
+	p.Command("firesweep undo%s --only %s %s", project, target, run)
 }

@@ -92,7 +92,8 @@ func TestUndoOfAPart(t *testing.T) {
 			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
 	}
 	run := o.called(t, "cleanupReports", "").RunID
-	wantParts(t, oneLine(o.well(t, "find", "reports/r01")), "deleted reports/r01 "+run+" status reviewed, createdAt ")
+	wantParts(t, oneLine(o.well(t, "find", "reports/r01")), "deleted reports/r01 "+run+" status reviewed, createdAt ",
+		"firesweep undo --only reports/r01 "+run)
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
 	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
 	wantParts(t, shown, "2 things would be taken back",

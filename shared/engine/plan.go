@@ -28,6 +28,7 @@ type PlanOptions struct {
 	Lift  []string  // protections lifted by name, as [CheckLift] takes them
 	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
 	Versions bool
+	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
 	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
 }
 
@@ -83,7 +84,10 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
-	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
+	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
+	if asked.approved, err = f.approved(o.Plan, cfg); err != nil {
+		return nil, nil, err
+	}
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
 	r.listsAll, r.versions = true, o.Versions
 	if o.Meter != nil {
