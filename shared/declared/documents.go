@@ -32,6 +32,7 @@ type planning struct {
 	query documents.Query
 	rule  cleanup.AnyRule
 	seen  int  // documents that were judged
+	mine  int  // of these, those that are not of another collection of the same name
 	later bool // Limit leaves some to a later run
 
 	cleared int // of the actions that have been proposed, those that remove the mark of a warning
@@ -76,6 +77,11 @@ func (g *planning) sweep(ctx context.Context) error {
 			return err
 		}
 		g.seen += len(found)
+		for _, d := range found {
+			if _, ok := g.ItemOf(d); ok {
+				g.mine++
+			}
+		}
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
@@ -166,7 +172,7 @@ func (g *planning) share(ctx context.Context) {
 		all.Where, all.Any = asked.Filters, asked.Any
 	}
 	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
-		g.Share("documents of "+g.Source(), g.seen, g.Planned(), g.DuePercent())
+		g.Share("documents of "+g.Source(), g.mine, g.Planned(), g.DuePercent())
 		return
 	}
 	n, err := g.Documents.Count(ctx, all)
@@ -174,6 +180,9 @@ func (g *planning) share(ctx context.Context) {
 		g.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
 			"if there are too many for Firestore to count, set maxDuePercent to 100: %w", g.Source(), g.DuePercent(), err))
 		return
+	}
+	if g.Scans() {
+		n = n * g.mine / max(1, g.seen) // which is taken to be the same among the documents that were not read
 	}
 	due := g.Planned()
 	if g.later { // the share that is due is taken to be the same among the documents that were not read

@@ -177,9 +177,10 @@ func (p *part) takesBelow() bool {
 // mine reports whether a document of the part's place is this user's and nobody else's.
 func (p *part) mine(d documents.Document) bool {
 	item, ok := p.ItemOf(d)
-	if original, at, again := strings.Cut(item.ID, "@"); p.copies && again { // a second copy, as shared/cascade names it
+	if i := strings.LastIndexByte(item.ID, '@'); p.copies && i >= 0 { // a second copy, as shared/cascade names it
+		at := item.ID[i+1:]
 		if t, err := time.Parse(time.RFC3339Nano, at); err == nil && t.UTC().Format(time.RFC3339Nano) == at {
-			item.ID = original
+			item.ID = item.ID[:i]
 		}
 	}
 	uid, named := item.UID(p.account)

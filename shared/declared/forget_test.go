@@ -35,7 +35,12 @@ func rulesOf(t testing.TB, texts ...string) (rules []rule.Rule) {
 // forgetting returns the function that forgets a user.
 func forgetting(t testing.TB, rules []rule.Rule) *engine.Function {
 	t.Helper()
-	job, err := declared.Forget("forget1", "u1", rules)
+	return forgettingUser(t, "u1", rules)
+}
+
+func forgettingUser(t testing.TB, uid string, rules []rule.Rule) *engine.Function {
+	t.Helper()
+	job, err := declared.Forget("forget1", uid, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,6 +255,20 @@ func TestForgetKeeps(t *testing.T) {
 			enginetest.Want(t, "accounts", accounts, f.Accounts(t))
 		})
 	}
+}
+
+// TestForgetAnAddress: a uid may look like one, with what a copy's place in an archive is told by.
+func TestForgetAnAddress(t *testing.T) {
+	t.Parallel()
+	const uid, at = "ken@example.com", "@2026-01-02T03:04:05.6Z"
+	f := enginetest.New(t, forgettingUser(t, uid, rulesOf(t, `"collection":"cards","age":"any","gone":[{"account":"{id}"}],"archive":"oldCards"`)))
+	for _, id := range []string{uid, uid + at, "ken", "ken" + at, uid + "x" + at, uid + at + at} {
+		f.Set(t, "cards/"+id, fields{})
+		f.Set(t, "oldCards/"+id, fields{})
+	}
+	f.Run(t, "")
+	enginetest.Want(t, "cards", []string{"ken", "ken" + at, uid + at, uid + at + at, uid + "x" + at}, f.IDs(t, "cards"))
+	enginetest.Want(t, "copies", []string{"ken", "ken" + at, uid + at + at, uid + "x" + at}, f.IDs(t, "oldCards"))
 }
 
 // TestForgetOfAChange: what is another's by the time of the commit, or held since the plan, stays.

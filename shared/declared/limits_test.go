@@ -66,6 +66,18 @@ func TestTooMuchIsDue(t *testing.T) {
 	}
 }
 
+// TestShareBelow: documents elsewhere, in collections of the same name, hide nothing of what is due where the rule is.
+func TestShareBelow(t *testing.T) {
+	f := start(t, fields{"collection": "chats/{chat}/users", "age": "any", "where": array{fields{"field": "left", "is": "not true"}}})
+	f.SetMany(t, 80, func(i int) (string, fields) {
+		if i%2 == 0 {
+			return fmt.Sprintf("users/u%02d", i), fields{"left": true}
+		}
+		return fmt.Sprintf("chats/c%02d/users/u", i), fields{"left": i/2 >= 21}
+	})
+	enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 21 of 40 documents of chats/{chat}/users")
+}
+
 // TestShareThatCannotBeCounted: nothing is done if the limit cannot be checked.
 func TestShareThatCannotBeCounted(t *testing.T) {
 	t.Parallel()

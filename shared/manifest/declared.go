@@ -82,14 +82,23 @@ func archives(entries []Entry) (problems []error) {
 // marks returns a problem for each mark of warnings that another rule writes, too: nobody would know who was warned of what.
 func marks(entries []Entry) (problems []error) {
 	for i, e := range entries {
+		if e.Rule == nil || e.Warn == nil {
+			continue
+		}
 		for k, other := range entries {
-			if i != k && e.Rule != nil && other.Rule != nil && other.WritesMark(*e.Rule) {
+			if i != k && other.Rule != nil && other.writes(e.Warn.Field) && rule.Same(e.At(), other.At()) {
 				problems = append(problems, fmt.Errorf("%s: warn.field: %s writes %s in the same documents: give each rule a mark of its own",
 					e.Name, other.Name, e.Warn.Field))
 			}
 		}
 	}
 	return problems
+}
+
+// writes reports whether the entry's rule sets a field, or marks its warnings in it.
+func (e Entry) writes(field string) bool {
+	_, set := e.Set[field]
+	return set || e.Warn != nil && e.Warn.Field == field
 }
 
 // reads returns which of the places where the entry reads or writes documents is a collection; "" if none is.

@@ -335,6 +335,17 @@ func (c *checker) archive() {
 	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
 	c.Expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
 		`it names the collections that it copies: with "**", nobody knows them`)
+	c.archivedApart("with", r.With)
+}
+
+// archivedApart checks that no two documents that go along share a place in the archive, where collections have their names alone.
+func (c *checker) archivedApart(key string, with []Relation) {
+	for i, w := range with {
+		shares := func(o Relation) bool { return o.archived() == w.archived() && o.Place() != w.Place() }
+		c.Expect(w.archived() == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
+			"copies of two collections %s would share a place in the archive", w.archived())
+		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.With)
+	}
 }
 
 // expectHoles checks that the archive has every hole that the collection binds, so that no two documents share a place.

@@ -33,7 +33,7 @@ func (c *checker) warn() {
 	for _, hole := range []string{parentHole, criteria.DateHole} {
 		c.Expect(!slices.Contains(holes(w.Create), hole), "warn.create", "{%s} is no id: name what the rule's path binds, or a field", hole)
 	}
-	c.Expect(!Same(w.Create, r.at()), "warn.create", "it is the rule's own collection")
+	c.Expect(!Same(w.Create, r.At()), "warn.create", "it is the rule's own collection")
 	w.Data, _ = criteria.Converted(w.Data).(map[string]any)
 	for _, field := range sorted(w.Data) {
 		c.Expect(field != "" && !strings.HasPrefix(field, "__"), "warn.data", "%q is not a field's name", field)
@@ -41,13 +41,4 @@ func (c *checker) warn() {
 	for _, hole := range w.Holes() {
 		c.Expect(criteria.Name.MatchString(hole), "warn.data", "{%s} is neither {%s}, {id} nor a field", hole, criteria.DateHole)
 	}
-}
-
-// WritesMark reports whether a rule writes the field in which another marks its warnings, in documents that may be the same.
-func (r Rule) WritesMark(of Rule) bool {
-	if of.Warn == nil || !r.OfDocuments() || !Same(r.at(), of.at()) {
-		return false
-	}
-	_, set := r.Set[of.Warn.Field]
-	return set || r.Warn != nil && r.Warn.Field == of.Warn.Field
 }

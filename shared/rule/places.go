@@ -14,7 +14,7 @@ const everywhere = "/…"
 
 // Reads returns the places of the documents that the rule judges, deletes or looks for: collections, whose path may have holes.
 func (r Rule) Reads() (places []string) {
-	at := r.at()
+	at := r.At()
 	if at != "" {
 		places = append(places, at)
 	}
@@ -28,8 +28,8 @@ func (r Rule) Reads() (places []string) {
 	return slices.Compact(places)
 }
 
-// at returns the place of the rule's documents.
-func (r Rule) at() string {
+// At returns the place of the rule's documents.
+func (r Rule) At() string {
 	if r.CollectionGroup != "" {
 		return anywhere + r.CollectionGroup
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
@@ -64,6 +65,22 @@ func TestHoleOf(t *testing.T) {
 	for text, want := range map[string]string{"{uid}": "uid", "uid": "", "{uid": "", "uid}": "", "{a}{b}": "", "x{uid}": "", "{{uid}}": ""} {
 		if hole, ok := criteria.HoleOf(text); ok != (want != "") || ok && hole != want {
 			t.Errorf("%s: %q, %v", text, hole, ok)
+		}
+	}
+}
+
+// TestClaims: a claim may lie within another, and its name may have dots.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	of := criteria.FieldsOfAccount(accounts.Account{Claims: map[string]any{
+		"admin": true, "roles": map[string]any{"admin": true}, "example.com/admin": true, "plan": "free",
+	}})
+	for field, want := range map[string]criteria.Answer{
+		"claims.admin": criteria.Met, "claims.roles.admin": criteria.Met, "claims.example.com/admin": criteria.Met,
+		"claims.roles.other": criteria.Unmet, "claims.other.admin": criteria.Unmet, "claims.plan.admin": criteria.Unclear,
+	} {
+		if got := (criteria.Condition{Field: field, Ops: criteria.Ops{"==": true}}).Holds(of); got != want {
+			t.Errorf("%s: %v, want %v", field, got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -75,8 +76,10 @@ func lookup[T any](fields map[string]func(T) any, of T) Lookup {
 		}
 		if read := fields[name+"."]; read != nil && deeper {
 			all, _ := read(of).(map[string]any)
-			value, there := all[key]
-			return value, there
+			if value, there := all[key]; there { // a key may have dots, such as the address of a claim
+				return value, there
+			}
+			return documents.Document{Data: all}.Lookup(key)
 		}
 		return nil, false
 	}
