@@ -179,9 +179,23 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	return a.Tasks.Enqueue(ctx, t)
 }
 
+// handOverAll hands over the tasks that go before items' commits. What failed is in the item's err.
+func (a *Applier) handOverAll(ctx context.Context, group []*work) {
+	var underWay errgroup.Group
+	underWay.SetLimit(maxFollowUps)
+	for _, w := range group {
+		underWay.Go(func() error {
+			defer guard.Recover(&w.err)
+			w.err = a.handOver(ctx, w)
+			return nil
+		})
+	}
+	_ = underWay.Wait() // each error is in its item
+}
+
 // handOver hands over the tasks that go before an item's commit.
-func (a *Applier) handOver(ctx context.Context, w *work, before []tasks.Task) error {
-	for _, t := range before {
+func (a *Applier) handOver(ctx context.Context, w *work) error {
+	for _, t := range w.before {
 		if w.Handed[decide.TaskKey(t)] {
 			continue
 		}
