@@ -121,14 +121,14 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	a.do(ctx, at, all)
 	var writes []documents.Write
 	var items []undo.Record // that these writes are of
-	var left, held error
+	var left, stays error
 	for _, f := range all {
 		if item := f.of.Ref.Path(); !collections.IsOwn(item) {
 			items = append(items, undo.Record{Item: item, Action: f.of.Kind, Reason: f.of.reason})
 		}
 		switch {
-		case isHeld(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
-			held = f.err
+		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
+			stays = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:
 			writes = append(writes, f.Recorded.Done...)
@@ -150,7 +150,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 			left = cmp.Or(left, f.err)
 		}
 	}
-	if left = cmp.Or(left, held); left != nil || len(writes) == 0 {
+	if left = cmp.Or(left, stays); left != nil || len(writes) == 0 {
 		return left
 	}
 	_, err := a.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
