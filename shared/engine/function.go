@@ -185,7 +185,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cannot("unavailable", err)
 		return
 	}
-	defer f.release(c)
+	defer f.putBack(c)
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
@@ -281,7 +281,7 @@ func (r *run) labels() []slog.Attr {
 	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 }
 
-// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
+// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.putBack].
 // A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err error) {
 	cfg = cfg.WithoutOwn() // no client depends on them
@@ -362,8 +362,8 @@ func (f *Function) Close() {
 	f.replace()
 }
 
-// release gives clients back.
-func (f *Function) release(c *clients) {
+// putBack gives clients back.
+func (f *Function) putBack(c *clients) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.runs--

@@ -233,7 +233,7 @@ func (r *run) reserve(ctx context.Context, p *plan.Planner) error {
 	case alone:
 		// What is deleted first is saved for undo meanwhile. Whoever deletes it gets the error of that.
 		reserve := func() error { return r.reserveOf(ctx, p.Size, all, nil) }
-		return flow.All(reserve, func() error { return r.applier.SaveFirst(ctx, p.Actions) })[0]
+		return flow.All(reserve, func() error { return r.applier.SaveAhead(ctx, p.Actions) })[0]
 	}
 	for {
 		err := r.reserveOf(ctx, p.Size, all, judged)

@@ -1,5 +1,5 @@
-// Package backtest compares what a job would have done at an earlier time with what is there today: what its rules would keep by
-// now, judging as if it were that time still, is what somebody would have missed.
+// Package backtest compares what a job would have done at an earlier time with what is there today. What its rules, with the now
+// of that time, would keep by today's documents is what somebody would have missed.
 package backtest
 
 import (

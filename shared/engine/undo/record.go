@@ -20,7 +20,7 @@ type Fields = map[string]*firestorepb.Value
 // Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object, Account and
 // Stayed.
 type Record struct {
-	Item           string // as the job's plan names its target; if what was done to it is taken back, it is held
+	Item           string // as the job's plan names its target; if what was done to it is taken back, it is pinned
 	Action, Reason string // of the item: what the run did to it, and why
 	Write          *Write
 	Object         *Object

@@ -83,7 +83,7 @@ const maxAccounts = 100
 // last look, so that as little time as possible passes between that look and the deletion: Authentication has no conditions for
 // deletions.
 func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) []error {
-	results := make([]error, len(batch))
+	results := slices.Repeat([]error{documents.ErrChanged}, len(batch)) // unless it is there and due
 	all := func(err error) []error { return slices.Repeat([]error{err}, len(batch)) }
 	rule := batch[0].Effect.(decide.DeleteAccount).Rule
 	byUID := make(map[string]int, len(batch))
@@ -92,52 +92,19 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 		uids[i] = a.Effect.(decide.DeleteAccount).UID
 		byUID[uids[i]] = i
 	}
-	saved := map[string]bool{} // for undo
-	if a.Saves {
-		found, err := a.Accounts.Get(ctx, uids)
-		if err != nil {
-			return all(fmt.Errorf("save accounts to the undo log: %w", err))
-		}
-		found = slices.DeleteFunc(found, func(found accounts.Account) bool { return rule.Judge(found, a.Run).Kind == "" })
-		items := make([]undo.Record, len(found))
-		for n, a := range found {
-			items[n] = itemOf(batch[byUID[a.UID]])
-			saved[a.UID] = true
-		}
-		if err := a.saveAccounts(ctx, items, found); err != nil {
-			return all(err)
-		}
-	}
-	found, err := a.Accounts.Get(ctx, uids)
+	action := func(uid string) decide.Action { return batch[byUID[uid]] }
+	result := func(uid string) *error { return &results[byUID[uid]] }
+	saved, err := a.saveDue(ctx, rule, uids, action)
 	if err != nil {
 		return all(err)
 	}
-	decisions, _, err := a.Decider.Accounts(ctx, rule, found)
+	due, err := a.stillDue(ctx, rule, uids, saved, action, result)
 	if err != nil {
 		return all(err)
-	}
-	for i := range results {
-		results[i] = documents.ErrChanged // unless it is there and due
-	}
-	newer, err := a.newerAlong(ctx, rule, found)
-	if err != nil {
-		return all(err)
-	}
-	var due []string
-	for i, d := range decisions {
-		if d.Kind != "" && newer[found[i].UID] != nil {
-			results[byUID[found[i].UID]] = newer[found[i].UID]
-			continue
-		}
-		same := a.Approved == nil || decide.AccountVersion(found[i]) == batch[byUID[found[i].UID]].Effect.(decide.DeleteAccount).Version
-		if d.Kind != "" && same && (saved[found[i].UID] || !a.Saves) { // one that became due since is the next run's
-			due = append(due, found[i].UID)
-		}
 	}
 	if len(due) == 0 {
 		return results
 	}
-	result := func(uid string) *error { return &results[byUID[uid]] }
 	todo, families, err := a.remember(ctx, rule, due)
 	if err != nil {
 		return all(fmt.Errorf("remember what goes with the accounts: %w", err))
@@ -155,6 +122,58 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 		a.Log.Over(todo)
 	}
 	return results
+}
+
+// saveDue saves accounts for undo that are due by their attributes, and returns which.
+func (a *Applier) saveDue(
+	ctx context.Context, rule *cleanup.AccountRule, uids []string, action func(uid string) decide.Action,
+) (saved map[string]bool, err error) {
+	if !a.Saves {
+		return nil, nil
+	}
+	found, err := a.Accounts.Get(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("save accounts to the undo log: %w", err)
+	}
+	found = slices.DeleteFunc(found, func(found accounts.Account) bool { return rule.Judge(found, a.Run).Kind == "" })
+	saved = map[string]bool{}
+	items := make([]undo.Record, len(found))
+	for n, a := range found {
+		items[n] = itemOf(action(a.UID))
+		saved[a.UID] = true
+	}
+	return saved, a.saveAccounts(ctx, items, found)
+}
+
+// stillDue looks at accounts once more and returns those to delete. Why others are kept that are due, it puts into their results.
+func (a *Applier) stillDue(
+	ctx context.Context, rule *cleanup.AccountRule, uids []string, saved map[string]bool,
+	action func(uid string) decide.Action, result func(uid string) *error,
+) (due []string, err error) {
+	found, err := a.Accounts.Get(ctx, uids)
+	if err != nil {
+		return nil, err
+	}
+	decisions, _, err := a.Decider.Accounts(ctx, rule, found)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := a.newerAlong(ctx, rule, found)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range decisions {
+		uid := found[i].UID
+		if d.Kind != "" && newer[uid] != nil {
+			*result(uid) = newer[uid]
+			continue
+		}
+		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Effect.(decide.DeleteAccount).Version
+		if d.Kind != "" && same && (saved[uid] || !a.Saves) { // one that became due since is the next run's
+			due = append(due, uid)
+		}
+	}
+	return due, nil
 }
 
 // newerAlong returns why accounts are kept, by uid, with which something would go that was written since a plan was approved.

@@ -121,14 +121,14 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	a.do(ctx, at, all)
 	var writes []documents.Write
 	var items []undo.Record // that these writes are of
-	var left, held error
+	var left, stays error
 	for _, f := range all {
 		if item := f.of.Ref.Path(); !collections.IsOwn(item) {
 			items = append(items, undo.Record{Item: item, Action: f.of.Kind, Reason: f.of.reason})
 		}
 		switch {
-		case isHeld(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
-			held = f.err
+		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
+			stays = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:
 			writes = append(writes, f.Recorded.Done...)
@@ -150,7 +150,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 			left = cmp.Or(left, f.err)
 		}
 	}
-	if left = cmp.Or(left, held); left != nil || len(writes) == 0 {
+	if left = cmp.Or(left, stays); left != nil || len(writes) == 0 {
 		return left
 	}
 	_, err := a.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
@@ -179,9 +179,23 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	return a.Tasks.Enqueue(ctx, t)
 }
 
+// handOverAll hands over the tasks that go before items' commits. What failed is in the item's err.
+func (a *Applier) handOverAll(ctx context.Context, group []*work) {
+	var underWay errgroup.Group
+	underWay.SetLimit(maxFollowUps)
+	for _, w := range group {
+		underWay.Go(func() error {
+			defer guard.Recover(&w.err)
+			w.err = a.handOver(ctx, w)
+			return nil
+		})
+	}
+	_ = underWay.Wait() // each error is in its item
+}
+
 // handOver hands over the tasks that go before an item's commit.
-func (a *Applier) handOver(ctx context.Context, w *work, before []tasks.Task) error {
-	for _, t := range before {
+func (a *Applier) handOver(ctx context.Context, w *work) error {
+	for _, t := range w.before {
 		if w.Handed[decide.TaskKey(t)] {
 			continue
 		}

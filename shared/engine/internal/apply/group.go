@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // maxChildGroups is how many groups of one item's children are under way at once.
@@ -30,6 +31,7 @@ type work struct {
 	idle   int           // judgments since the last commit
 	tried  int           // writes that were last refused or committed for it
 	todo   documents.Ref // that remembers that it is not done yet
+	before []tasks.Task  // to hand over before its commit
 	err    error         // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
 }
 
@@ -164,73 +166,78 @@ func (w *work) shrink(err error) bool {
 func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
 	left := a.follow(ctx, group, c)
 	a.first(ctx, group, c)
-	var waiting []int // for their tasks to be handed over
+	var waiting []*work // for their tasks to be handed over
 	for i, w := range group {
-		o, before := c.outcomes[i], len(again)+len(apart)
-		moved := o.Change.Again != "" && o.Change.From != w.From
-		if w.idle++; o.Written || moved || o.Apart { // a smaller group is a step as well
-			w.idle = 0
-		}
-		if o.Written {
-			w.todo, w.Refused = documents.Ref{}, false
-			if o.Remembers && left == nil {
-				w.todo = c.todo
-			}
-		}
-		w.begun = w.begun || o.Written
-		if o.Err == nil && (o.Written || len(o.Change.First)+len(o.Change.Before) > 0) {
-			w.Version = nil // what it is from now on is this run's doing
+		o := c.outcomes[i]
+		if w.note(o); o.Written && o.Remembers && left == nil {
+			w.todo = c.todo
 		}
 		if o.Invalid != "" {
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
-		switch {
-		case w.err != nil: // a follow-up failed, or what goes first did
-		case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
-		case o.Err != nil:
-			w.err = o.Err
-		case w.idle > maxIdle:
-			w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
-		case o.Postponed:
+		switch next := w.next(o); {
+		case next == toHandOver:
+			w.before, waiting = o.Change.Before, append(waiting, w)
+		case next == toJudge && o.Apart:
+			apart = append(apart, w)
+		case next == toJudge:
 			again = append(again, w)
-		case len(o.Change.First) > 0:
-			again = append(again, w)
-		case len(o.Change.Before) > o.Handed(&w.Asked):
-			waiting = append(waiting, i)
-			continue
-		case o.Change.Again != "":
-			w.Kind, w.From = o.Change.Again, o.Change.From
-			if o.Apart {
-				apart = append(apart, w)
-			} else {
-				again = append(again, w)
-			}
-		case !o.Written && !w.begun:
-			w.err = documents.ErrChanged
-		}
-		ended := before == len(again)+len(apart)
-		forgotten := w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil
-		if ended && forgotten && w.todo != (documents.Ref{}) {
+		case w.todo != (documents.Ref{}) && (w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil):
 			a.Log.Over(w.todo)
 		}
 	}
-	var handing errgroup.Group
-	handing.SetLimit(maxFollowUps)
-	for _, i := range waiting {
-		handing.Go(func() error {
-			w := group[i]
-			defer guard.Recover(&w.err)
-			w.err = a.handOver(ctx, w, c.outcomes[i].Change.Before)
-			return nil
-		})
-	}
-	_ = handing.Wait() // each error is in its work
-	for _, i := range waiting {
-		if group[i].err == nil {
-			again = append(again, group[i])
+	a.handOverAll(ctx, waiting)
+	for _, w := range waiting {
+		if w.err == nil {
+			again = append(again, w)
 		}
 	}
 	return again, apart
+}
+
+// note notes what a commit, or a judgment that led to none, changed of an item.
+func (w *work) note(o decide.Outcome) {
+	moved := o.Change.Again != "" && o.Change.From != w.From
+	if w.idle++; o.Written || moved || o.Apart { // a smaller group is a step as well
+		w.idle = 0
+	}
+	if o.Written {
+		w.begun, w.todo, w.Refused = true, documents.Ref{}, false
+	}
+	if o.Err == nil && (o.Written || len(o.Change.First)+len(o.Change.Before) > 0) {
+		w.Version = nil // what it is from now on is this run's doing
+	}
+}
+
+// step is what comes next for an item.
+type step int
+
+const (
+	ended      step = iota // its err says what became of it
+	toJudge                // once more
+	toHandOver             // tasks, and then to judge
+)
+
+// next says what comes next for an item of which a commit made this.
+func (w *work) next(o decide.Outcome) step {
+	switch {
+	case w.err != nil: // a follow-up failed, or what goes first did
+	case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
+	case o.Err != nil:
+		w.err = o.Err
+	case w.idle > maxIdle:
+		w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
+	case o.Postponed, len(o.Change.First) > 0:
+		return toJudge
+	case len(o.Change.Before) > o.Handed(&w.Asked):
+		return toHandOver
+	case o.Change.Again != "":
+		w.Kind, w.From = o.Change.Again, o.Change.From
+		return toJudge
+	case !o.Written && !w.begun:
+		w.err = documents.ErrChanged
+	}
+	return ended
 }
 
 func workOf(item cleanup.Item) *work {

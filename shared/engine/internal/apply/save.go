@@ -101,8 +101,8 @@ func (a *Applier) aheadFrom(ctx context.Context, actions []decide.Action, begin 
 	return ahead{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
 }
 
-// SaveFirst saves what is deleted first.
-func (a *Applier) SaveFirst(ctx context.Context, actions []decide.Action) error {
+// SaveAhead saves what the first deletions will delete.
+func (a *Applier) SaveAhead(ctx context.Context, actions []decide.Action) error {
 	a.ahead = a.aheadFrom(ctx, actions, 0)
 	return a.ahead.save()
 }

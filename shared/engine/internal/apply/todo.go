@@ -77,7 +77,7 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	for _, f := range all {
 		err = worse(err, f.err)
 	}
-	if err == nil || isHeld(err) {
+	if err == nil || mustStay(err) {
 		next := works(todo.Next)
 		if len(next) == 1 && next[0].Rule.Together() == 1 && err == nil {
 			next[0].todo = planned.Ref // its next commit takes over
@@ -87,22 +87,22 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	switch {
 	case err == nil:
 		a.Log.Over(planned.Ref)
-	case isHeld(err): // which is counted, and no failure
+	case mustStay(err): // which is counted, and no failure
 		return errLater
 	}
 	return err
 }
 
-// worse returns the first failure; that something is held counts less.
+// worse returns the first failure; that something must stay counts less.
 func worse(a, b error) error {
-	if a == nil || b != nil && isHeld(a) {
+	if a == nil || b != nil && mustStay(a) {
 		return b
 	}
 	return a
 }
 
-// isHeld reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
-func isHeld(err error) bool {
+// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
+func mustStay(err error) bool {
 	var held *objects.HeldError
 	var pinned *decide.KeptError
 	return errors.As(err, &held) || errors.As(err, &pinned)
