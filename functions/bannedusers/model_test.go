@@ -68,7 +68,7 @@ func TestModel(t *testing.T) {
 	}
 	var maxUsers int
 	job := model.Job{
-		Pair: enginetest.Pair{Function: f.Function}, Whole: "authDeletionRetries", HoldsSome: true,
+		Pair: enginetest.Pair{Function: f.Function}, HoldsSome: true,
 		After: func(_ *rapid.T, w model.World, held map[string]bool) model.World {
 			return afterRun(w, f.Now, maxUsers, held)
 		},

@@ -163,7 +163,7 @@ func TestModel(t *testing.T) {
 	var s terms
 	job := model.Job{
 		Pair: p.Pair, Steps: []time.Duration{0, 10 * time.Minute, 25 * time.Hour, 31 * 24 * time.Hour, 200 * 24 * time.Hour},
-		Name: named, Whole: "inactive_project_deletion_warnings",
+		Name:  named,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, p.Now, s) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

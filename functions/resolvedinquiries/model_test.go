@@ -134,7 +134,7 @@ func TestModel(t *testing.T) {
 	f := newFunction(t)
 	job := model.Job{
 		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, day},
-		Name: announcement, Whole: "archivedInquiries",
+		Name:  announcement,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now, f.Bucket) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

@@ -427,7 +427,8 @@ func losses(children []child) (writes []documents.Write) {
 			writes = append(writes, documents.Write{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{}})
 		}
 		field, whole := c.loses(data)
-		data[field], writes[i].Data[field] = whole, whole
+		lost := writes[i].Data
+		data[field], lost[field] = whole, whole
 		left[c.Ref()] = data
 	}
 	return writes

@@ -475,7 +475,6 @@ func TestModel(t *testing.T) {
 			},
 		}
 		if rule["archive"] != nil {
-			job.Whole = "archive"
 			job.Name = func(path string, _ map[string]any) string {
 				if named := archivedAgain.ReplaceAllString(path, againName); named != path {
 					return named

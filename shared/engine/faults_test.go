@@ -7,7 +7,6 @@ import (
 	"path"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"cloud.google.com/go/storage"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -201,55 +199,6 @@ func onlyFailure(t *testing.T, got *report.Report) report.Failure {
 	}
 	return got.Failures[0]
 }
-
-// counter counts connections.
-type counter struct {
-	mu           sync.Mutex
-	begun, ended int
-}
-
-func (c *counter) option() grpc.DialOption { return grpc.WithStatsHandler(c) }
-
-func (c *counter) counts() (begun, ended int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.begun, c.ended
-}
-
-// await waits until so many connections have begun and ended.
-func (c *counter) await(t *testing.T, begun, ended int) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		b, e := c.counts()
-		if b == begun && e == ended {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d connections begun and %d ended, want %d and %d", b, e, begun, ended)
-		}
-	}
-}
-
-// HandleConn implements stats.Handler.
-func (c *counter) HandleConn(_ context.Context, s stats.ConnStats) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch s.(type) {
-	case *stats.ConnBegin:
-		c.begun++
-	case *stats.ConnEnd:
-		c.ended++
-	}
-}
-
-// TagConn implements stats.Handler.
-func (c *counter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-// TagRPC implements stats.Handler.
-func (c *counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-// HandleRPC implements stats.Handler.
-func (c *counter) HandleRPC(context.Context, stats.RPCStats) {}
 
 // heap returns how many bytes are in use.
 func heap() uint64 {

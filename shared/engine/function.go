@@ -73,9 +73,8 @@ type Function struct {
 	forOperator  bool             // the credentials are those of whoever calls the command
 	continueHere func(state.Task) // takes what a run has no time for, in place of Cloud Tasks; nil: Cloud Tasks does
 
-	mu      sync.Mutex
-	opened  config.Config // what clients was opened for
-	clients *clients
+	mu     sync.Mutex
+	opened map[config.Config]*clients
 }
 
 // Hooks let tests watch and disturb a run. All may be nil.
@@ -94,9 +93,6 @@ type Hooks struct {
 
 // clients are shared by the runs of one configuration.
 type clients struct {
-	runs     int  // that use them, guarded by the function's lock
-	replaced bool // the function has others, so the last run closes these
-
 	documents *documents.Client
 	objects   *objects.Client  // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
@@ -185,7 +181,6 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cannot("unavailable", err)
 		return
 	}
-	defer f.putBack(c)
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
@@ -281,15 +276,14 @@ func (r *run) labels() []slog.Attr {
 	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 }
 
-// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.putBack].
-// A failed attempt leaves nothing behind, so that the next request tries again.
+// open returns clients for the configuration, those of an earlier request if they fit. A failed attempt leaves nothing behind, so that
+// the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err error) {
 	cfg = cfg.WithoutOwn() // no client depends on them
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.clients != nil && f.opened == cfg {
-		f.clients.runs++
-		return f.clients, nil
+	if c := f.opened[cfg]; c != nil {
+		return c, nil
 	}
 	c := &clients{}
 	c.documents, err = documents.Open(ctx,
@@ -331,9 +325,10 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 			return nil, err
 		}
 	}
-	f.replace()
-	c.runs = 1
-	f.clients, f.opened = c, cfg
+	if f.opened == nil {
+		f.opened = map[config.Config]*clients{}
+	}
+	f.opened[cfg] = c
 	return c, nil
 }
 
@@ -345,49 +340,20 @@ func (f *Function) openQueue(ctx context.Context, cfg config.Config, id, target 
 	}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
 }
 
-// replace closes the clients once no run uses them any more. The lock is held.
-func (f *Function) replace() {
-	if f.clients != nil {
-		f.clients.replaced = true
-		f.clients.closeIfUnused()
-		f.clients = nil
-	}
-}
-
 // Close closes the function's connections, which otherwise last as long as the process: for tests, which make many functions. A
 // later request opens new ones.
 func (f *Function) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.replace()
-}
-
-// putBack gives clients back.
-func (f *Function) putBack(c *clients) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c.runs--
-	c.closeIfUnused()
-}
-
-func (c *clients) closeIfUnused() {
-	if c.replaced && c.runs == 0 {
+	for _, c := range f.opened {
 		c.close()
 	}
-}
-
-type errorBody struct {
-	Error errorDetail `json:"error"`
-}
-
-type errorDetail struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	clear(f.opened)
 }
 
 // refuse answers a request for which no run was started.
 func refuse(w http.ResponseWriter, status int, code, message string) {
-	respond(w, status, errorBody{errorDetail{Code: code, Message: message}})
+	respond(w, status, map[string]any{"error": map[string]string{"code": code, "message": message}})
 }
 
 func respond(w http.ResponseWriter, status int, body any) {

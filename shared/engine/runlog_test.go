@@ -403,34 +403,6 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 	}
 }
 
-// TestReplacedClientsAreClosed: a function that is configured anew gets other connections; those before are closed when
-// the last run on them has ended, and not under it.
-func TestReplacedClientsAreClosed(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	connections := &counter{}
-	f.Hooks.Dial = append(f.Hooks.Dial, connections.option())
-	seed(t, f, 3)
-	f.Hooks.BeforeApply = func() {
-		f.Hooks.BeforeApply = nil
-		f.Env["MIN_LOOKUPS"] = "7"
-		if got := f.Run(t, `{"dryRun":true}`); got.Status != report.Completed { // on connections of its own
-			t.Errorf("the run on the new configuration: %+v", got)
-		}
-		if begun, ended := connections.counts(); begun != 2 || ended != 0 {
-			t.Errorf("%d connections begun, %d ended while a run still uses the first", begun, ended)
-		}
-	}
-	enginetest.Want(t, "the run whose connections were replaced", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-	connections.await(t, 2, 1)
-	f.Env["MIN_LOOKUPS"] = "8"
-	f.Run(t, "") // nothing is under way on the second
-	connections.await(t, 3, 2)
-	f.Run(t, "")
-	connections.await(t, 3, 2)
-}
-
 // TestPlanFitsItsMemory measures what an action takes, on which the limit of MAX_ACTIONS rests.
 func TestPlanFitsItsMemory(t *testing.T) {
 	const n = 20_000

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -108,33 +109,18 @@ func CheckTarget(target string) error {
 // Pins are the things that are pinned. The zero value has none.
 type Pins struct {
 	themselves map[string]bool
-	above      map[string]bool            // what they belong to
-	within     map[string]map[string]bool // by collection, the documents that are kept
+	above      map[string]bool // what they belong to
 }
 
 // Add adds a target.
 func (p *Pins) Add(target string) {
 	if p.themselves == nil {
-		p.themselves, p.above, p.within = map[string]bool{}, map[string]bool{}, map[string]map[string]bool{}
+		p.themselves, p.above = map[string]bool{}, map[string]bool{}
 	}
 	p.themselves[target] = true
-	p.keeps(target)
 	for _, higher := range above(target) {
 		p.above[higher] = true
-		p.keeps(higher)
 	}
-}
-
-// keeps counts a document that is kept.
-func (p *Pins) keeps(path string) {
-	ref, err := documents.RefOf(path)
-	if err != nil {
-		return
-	}
-	if p.within[ref.Collection] == nil {
-		p.within[ref.Collection] = map[string]bool{}
-	}
-	p.within[ref.Collection][path] = true
 }
 
 // Keep reports whether a target is pinned, or belongs to something that is: to a document above it, or to a folder.
@@ -157,7 +143,19 @@ func (p Pins) Keep(target string) bool {
 func (p Pins) Within(target string) bool { return p.above[target] }
 
 // In returns how many documents of a collection are pinned or have something pinned below them.
-func (p Pins) In(collection string) int { return len(p.within[collection]) }
+func (p Pins) In(collection string) (n int) {
+	for target := range p.themselves {
+		if path.Dir(target) == collection && !p.above[target] {
+			n++
+		}
+	}
+	for target := range p.above {
+		if path.Dir(target) == collection {
+			n++
+		}
+	}
+	return n
+}
 
 // above returns the documents that a document is below, or the folders that an object or a folder is in.
 func above(target string) (all []string) {

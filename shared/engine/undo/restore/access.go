@@ -5,28 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"google.golang.org/api/googleapi"
 )
 
-// access says whether objects come back with their access lists: [undoing.copiesAccess] finds out once.
-type access struct {
-	once   sync.Once
-	copies bool
-	err    error
-}
-
 // AccessPermissions are needed to give an object that comes back the access list that it had.
 var AccessPermissions = []string{"storage.objects.getIamPolicy", "storage.objects.setIamPolicy"}
 
-// copiesAccess reports whether the bucket's objects have access lists of their own that whoever undoes may copy. If they may have, and
+// mayCopyAccess reports whether the bucket's objects have access lists of their own that whoever undoes may copy. If they may have, and
 // it is not so, it warns.
-func (u *undoing) copiesAccess(ctx context.Context) (bool, error) {
-	u.access.once.Do(func() { u.access.copies, u.access.err = u.mayCopyAccess(ctx) })
-	return u.access.copies, u.access.err
-}
-
 func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	const private = "files come back with the bucket's default access, so that those that were public by a list of their own are private"
 	name := u.Bucket.BucketName()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -151,12 +150,7 @@ func (u *undoing) writeOf(c undo.Change, step undo.Step, now documents.Original)
 	return nil
 }
 
-var simpleField = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)
-
 // fieldPath returns a top-level field's name as a path has it.
 func fieldPath(field string) string {
-	if simpleField.MatchString(field) {
-		return field
-	}
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(field) + "`"
 }

@@ -3,11 +3,11 @@ package restore
 import (
 	"context"
 	"fmt"
-
-	"golang.org/x/sync/errgroup"
+	"iter"
 
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // doneBy returns what a run did, in the order in which it was done. The error is [ErrNoLog] where there is nothing.
@@ -20,42 +20,25 @@ func (p Project) doneBy(ctx context.Context, runID string) ([]runlog.Done, error
 }
 
 // eachDone calls f with the records of each commit, in order. It reads the next ones meanwhile.
-func (u *undoing) eachDone(ctx context.Context, f func(context.Context, runlog.Done, []undo.Record) error) error {
-	type read struct {
-		runlog.Done
-		records []undo.Record
-	}
-	ahead := make(chan read)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(ahead)
-		for _, done := range u.log {
-			if u.Apply {
-				if err := u.stillOurs(ctx); err != nil {
-					return err
+func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Record) error) error {
+	log := func(context.Context) iter.Seq2[runlog.Done, error] {
+		return func(yield func(runlog.Done, error) bool) {
+			for _, done := range u.log {
+				if !yield(done, nil) {
+					return
 				}
 			}
-			records, err := done.Records(ctx, u.DB.Reader)
-			if err != nil {
-				return err
-			}
-			select {
-			case ahead <- read{done, u.within(records)}:
-			case <-ctx.Done():
-				return ctx.Err()
+		}
+	}
+	read := func(ctx context.Context, done runlog.Done) ([]undo.Record, error) {
+		if u.Apply {
+			if err := u.stillOurs(ctx); err != nil {
+				return nil, err
 			}
 		}
-		return nil
-	})
-	g.Go(func() error {
-		for l := range ahead {
-			if err := f(ctx, l.Done, l.records); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return g.Wait()
+		return done.Records(ctx, u.DB.Reader)
+	}
+	return flow.Each(ctx, 1, log, read, func(done runlog.Done, records []undo.Record) error { return f(done, u.within(records)) })
 }
 
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
@@ -64,7 +47,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	u.writes, u.stayed = map[string]int{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	named := map[string]bool{} // of Only
-	err = u.eachDone(ctx, func(_ context.Context, _ runlog.Done, records []undo.Record) error {
+	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
 			u.match(r)
@@ -95,7 +78,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 func (u *undoing) takeBack(ctx context.Context) error {
 	open := map[string][]undo.Write{}
 	done := 0
-	err := u.eachDone(ctx, func(ctx context.Context, d runlog.Done, records []undo.Record) error {
+	err := u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, len(u.log))
 		}

@@ -158,7 +158,7 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	case !errors.Is(err, storage.ErrObjectNotExist):
 		return Outcome{}, fmt.Errorf("look for object %s: %w", attrs.Name, err)
 	}
-	access, err := u.copiesAccess(ctx)
+	access, err := u.access()
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -89,6 +89,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
+	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -128,8 +129,8 @@ type undoing struct {
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
 	restoring  *semaphore.Weighted   // how many objects may be, besides
-	access     access
-	refused    map[string]bool // targets that no run of the job can have had
+	access     func() (bool, error)  // whether objects come back with their access lists
+	refused    map[string]bool       // targets that no run of the job can have had
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex
