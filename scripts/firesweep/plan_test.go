@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -244,7 +245,7 @@ func TestPlanWithoutIndexes(t *testing.T) {
 			return status.Error(codes.FailedPrecondition, says[collection])
 		}
 		return nil
-	})
+	}).dial()
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
@@ -262,27 +263,21 @@ func TestPlanWithoutIndexes(t *testing.T) {
 }
 
 // queried calls a function before each query of a collection, which fails with its error.
-func queried(before func(collection string) error) []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
-		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
-	) (grpc.ClientStream, error) {
-		s, err := streamer(ctx, desc, cc, method, opts...)
-		return &queriedStream{s, before}, err
-	})}
+type queried func(collection string) error
+
+func (f queried) dial() []grpc.DialOption {
+	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return f, nil })
 }
 
-type queriedStream struct {
-	grpc.ClientStream
-	before func(collection string) error
-}
-
-func (s *queriedStream) SendMsg(m any) error {
-	if q, ok := m.(*firestorepb.RunQueryRequest); ok {
+func (f queried) Send(message any) error {
+	if q, ok := message.(*firestorepb.RunQueryRequest); ok {
 		for _, from := range q.GetStructuredQuery().GetFrom() {
-			if err := s.before(from.GetCollectionId()); err != nil {
+			if err := f(from.GetCollectionId()); err != nil {
 				return err
 			}
 		}
 	}
-	return s.ClientStream.SendMsg(m)
+	return nil
 }
+
+func (f queried) Receive(_ any, err error) error { return err }
