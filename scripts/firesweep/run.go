@@ -231,7 +231,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {
-		question := fmt.Sprintf("Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
+		question := fmt.Sprintf("Run it like this, without its safety limits? %s. Type yes: ", plural(plan.Totals().Planned, "action"))
 		if !strings.EqualFold(a.ask(question), "yes") {
 			return nil, errors.New("nothing was run: the answer was not yes")
 		}

@@ -82,19 +82,12 @@ func (p *printer) first(all bool, what string, columns []screen.Column, rows []s
 	p.more(len(rows)-len(shown), what)
 }
 
-// cells are the texts of values in a row of a table, and numbers the columns of some.
+// cells are the texts of values in a row of a table.
 func cells(values ...any) (texts []string) {
 	for _, value := range values {
 		texts = append(texts, fmt.Sprint(value))
 	}
 	return texts
-}
-
-func numbers(names ...string) (columns []screen.Column) {
-	for _, name := range names {
-		columns = append(columns, screen.Column{Name: name, Right: true})
-	}
-	return columns
 }
 
 // more says how many things are not listed.
