@@ -8,7 +8,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -231,7 +230,7 @@ func (p *printer) printIndexes(all []planned) {
 type planning struct {
 	text     string
 	meter    usage.Meter
-	expected atomic.Int64 // reads of the job's last run; 0: not known
+	expected int64 // reads of the job's last run; 0: not known
 }
 
 // now compares what the plan has read with the reads of the job's last run.
@@ -243,7 +242,7 @@ func (p *planning) now() stage {
 	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
 		text += ", " + plural(int(pages), "request") + " to Storage"
 	}
-	return stage{text, u.FirestoreReads, p.expected.Load()}
+	return stage{text, u.FirestoreReads, p.expected}
 }
 
 // planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
@@ -254,11 +253,10 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
-		stop := a.progress(ctx, at.now, func(ctx context.Context) {
-			if !f.local { // what functions elsewhere read is not known here
-				at.expected.Store(a.readsOfLastRun(ctx, job))
-			}
-		})
+		if a.screen.errs && !f.local { // what functions elsewhere read is not known here
+			at.expected = a.readsOfLastRun(ctx, job)
+		}
+		stop := a.progress(ctx, at.now)
 		p := plan(ctx, job, &at.meter)
 		stop()
 		if ctx.Err() != nil {

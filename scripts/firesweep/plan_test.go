@@ -140,13 +140,13 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := planning{text: "cleanupReports (5 of 9)"}
-	p.expected.Store(400)
+	p.expected = 400
 	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
 	p.meter.Add(usage.Usage{FirestoreReads: 100})
 	p.meter.Add(usage.Usage{StorageClassA: 1})
 	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
 	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
-	p.expected.Store(100)
+	p.expected = 100
 	want(t, "as much as the last run", read+" (1m00s so far)", p.now().line(time.Minute))
 
 	var at far
