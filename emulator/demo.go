@@ -215,10 +215,10 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	if err != nil {
 		return nil, err
 	}
-	done, changed, failed := totals(again)
-	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", done))
+	did := again.Totals()
+	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", did.Done))
 	completed := preview.Status == report.Completed && rep.Status == report.Completed && again.Status == report.Completed
-	if !completed || done+changed+failed > 0 {
+	if !completed || did.Done+did.Changed+did.Failed > 0 {
 		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run must find nothing to do", e.Name)
 	}
 	return rep, nil
@@ -251,10 +251,9 @@ func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body 
 
 // whatWasDone says how much a job did itself, handed to its worker, and kept although the preview had planned it.
 func whatWasDone(e manifest.Entry, preview, rep *report.Report) string {
-	done, _, _ := totals(rep)
 	handed := int(rep.Usage.Tasks)
 	var parts []string
-	if own := done - handed; own > 0 || e.Worker == "" {
+	if own := rep.Done() - handed; own > 0 || e.Worker == "" {
 		parts = append(parts, fmt.Sprintf("%d done", own))
 	}
 	if e.Worker != "" {
@@ -273,37 +272,20 @@ func keptOf(r *report.Report) (kept int) {
 	return kept
 }
 
-func totals(r *report.Report) (done, changed, failed int) {
-	for _, c := range r.Actions {
-		done, changed, failed = done+c.Done, changed+c.Changed, failed+c.Failed
-	}
-	return done, changed, failed
-}
-
-// numbers returns the columns of a table. All but the first hold numbers.
-func numbers(name string, others ...string) []screen.Column {
-	columns := []screen.Column{{Name: name}}
-	for _, other := range others {
-		columns = append(columns, screen.Column{Name: other, Right: true})
-	}
-	return columns
-}
-
 func printSummary(out *screen.Printer, reports []*report.Report) {
 	var rows []screen.Row
 	for _, r := range reports {
-		done, _, _ := totals(r)
 		row := screen.Row{Cells: []string{r.Job}}
 		u := r.Usage
 		for _, n := range []int64{
-			int64(done) - u.Tasks, u.Tasks, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageDeletes,
+			int64(r.Done()) - u.Tasks, u.Tasks, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageDeletes,
 		} {
 			row.Cells = append(row.Cells, strconv.FormatInt(n, 10))
 		}
 		rows = append(rows, row)
 	}
 	out.Line("")
-	out.Table(numbers("JOB", "DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES"), rows)
+	out.Table(append([]screen.Column{{Name: "JOB"}}, screen.Numbers("DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES")...), rows)
 }
 
 func printLeft(out *screen.Printer, before, after sampledata.State) {
@@ -315,5 +297,5 @@ func printLeft(out *screen.Printer, before, after sampledata.State) {
 		rows = append(rows, screen.Row{Cells: []string{name, strconv.Itoa(was[name]), strconv.Itoa(is[name])}})
 	}
 	out.Line("")
-	out.Table(numbers("WHAT", "BEFORE", "LEFT"), rows)
+	out.Table(append([]screen.Column{{Name: "WHAT"}}, screen.Numbers("BEFORE", "LEFT")...), rows)
 }

@@ -70,8 +70,7 @@ func (r rewind) show(
 	if err != nil {
 		return err
 	}
-	done, _, _ := totals(rep)
-	held := rep.Kept[undo.KeptPinned]
+	done, held := rep.Done(), rep.Kept[undo.KeptPinned]
 	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", rep.Status, done, held)
 	if rep.Status != report.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)

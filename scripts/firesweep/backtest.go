@@ -189,8 +189,8 @@ func (a *app) lastPreview(ctx context.Context, job, database string, before time
 	if err != nil {
 		return nil, err
 	}
-	filter := fmt.Sprintf("jsonPayload.report.job=%s AND jsonPayload.report.database=%s AND jsonPayload.report.dryRun=true AND "+
-		"timestamp<=%s", quoted(job), quoted(database), quoted(before.Format(time.RFC3339Nano)))
+	filter := fmt.Sprintf("jsonPayload.report.job=%q AND jsonPayload.report.database=%q AND jsonPayload.report.dryRun=true AND "+
+		"timestamp<=%q", job, database, before.Format(time.RFC3339Nano))
 	entries, err := l.read(ctx, filter, before.Add(-previewed), true, 1)
 	switch {
 	case err != nil:

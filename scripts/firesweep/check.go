@@ -104,9 +104,17 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
 		return nil
 	}
-	seen, err := a.lookAt(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
-	if err != nil {
-		return err
+	checks := make([]checked, len(jobs))
+	for i, job := range jobs { // before the local backends are started, which lead all clients to themselves
+		var err error
+		if checks[i], err = a.checked(job, a.owns(job)); err != nil {
+			return err
+		}
+		if f.project != "" && job.Rule != nil {
+			if err := a.lookAt(ctx, job, &checks[i]); err != nil {
+				return fmt.Errorf("look at the documents of %s: %w", job.Name, err)
+			}
+		}
 	}
 	try := func(context.Context, manifest.Entry) *planned { return nil }
 	var at far
@@ -127,67 +135,37 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		}
 	}
 	failed := false
-	checks := make([]checked, 0, len(jobs))
 	for i, job := range jobs {
 		at.step("checking", job.Name, i, len(jobs))
 		stop := a.progress(ctx, at.now)
-		c, err := a.checked(job, a.owns(job))
-		c.Empty, c.Doubts = seen[job.Name].empty, seen[job.Name].doubts
-		if err == nil {
-			c.Plan = try(ctx, job)
-		}
+		c := &checks[i]
+		c.Plan = try(ctx, job)
 		stop()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil {
-			return err
-		}
 		failed = failed || len(c.Empty) > 0 || c.Plan != nil && !c.Plan.well()
-		if checks = append(checks, c); !a.json {
-			a.printer().checked(c)
+		if !a.json {
+			a.printer().checked(*c)
 		}
 	}
-	switch {
-	case a.json:
-		err = a.writeJSON(map[string]any{"checks": checks})
-	case len(names) == 0 && a.nine && !f.all:
+	if !a.json && len(names) == 0 && a.nine && !f.all {
 		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
 			"What a job would do to your project: firesweep plan JOB")
 	}
-	if err == nil && failed {
-		err = errSaid
+	return a.show(map[string]any{"checks": checks}, shown, failed)
+}
+
+// lookAt adds what a project's documents say of a job's rule.
+func (a *app) lookAt(ctx context.Context, job manifest.Entry, c *checked) error {
+	_, db, err := a.reader(ctx, job)
+	if err == nil {
+		c.Empty, err = declared.EmptyKeepers(ctx, db, *job.Rule)
+	}
+	if err == nil {
+		c.Doubts, err = declared.Doubts(ctx, db, *job.Rule)
 	}
 	return err
-}
-
-// seen is what a project's documents say of a rule.
-type seen struct {
-	empty  []string // collections of unless that hold no document
-	doubts []string
-}
-
-// lookAt returns what a project's documents say of the rules of jobs, by job; nothing if there is no project.
-func (a *app) lookAt(ctx context.Context, project string, jobs []manifest.Entry) (map[string]seen, error) {
-	all := map[string]seen{}
-	for _, job := range jobs {
-		if project == "" || job.Rule == nil {
-			continue
-		}
-		var s seen
-		_, db, err := a.reader(ctx, job)
-		if err == nil {
-			s.empty, err = declared.EmptyKeepers(ctx, db, *job.Rule)
-		}
-		if err == nil {
-			s.doubts, err = declared.Doubts(ctx, db, *job.Rule)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("look at the documents of %s: %w", job.Name, err)
-		}
-		all[job.Name] = s
-	}
-	return all, nil
 }
 
 // runsSaid is how many of the next runs are shown.

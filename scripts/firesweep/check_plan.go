@@ -50,20 +50,18 @@ func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) plan
 	now := a.clock().UTC().Truncate(time.Second).Add(sampledata.Ahead(e))
 
 	sample := func() sampledata.Sample { return sampledata.Job(e.Name, now, bucket) }
-	job := a.Jobs[e.Name]
 	if e.Rule != nil {
 		sample = func() sampledata.Sample { return sampledata.Declared(*e.Rule, now) }
 	}
 	if err := load(ctx, project, bucket, sample()); err != nil {
 		return planned{Job: e.Name, Error: err.Error()}
 	}
-	timeout, err := e.Timeout(func(string) string { return "" })
+	f, err := a.New(e, func(name string) string { return environment[name] })
 	if err != nil {
 		return planned{Job: e.Name, Error: err.Error()}
 	}
 	var log warnings
-	f := engine.NewFunction(job, timeout, e.Uses())
-	f.Getenv, f.Clock, f.Log = func(name string) string { return environment[name] }, a.clock, &log
+	f.Clock, f.Log = a.clock, &log
 	report, err := f.Plan(ctx, engine.PlanOptions{Now: now})
 	return plannedOf(e, report, err, log.lines())
 }

@@ -20,14 +20,11 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// runHere runs jobs in this process, or plans them without --apply.
+// runHere runs jobs in this process, or without --apply plans them and says how to run it.
 func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 	ctx := c.Context()
 	if f.local || f.dryRun || *f.location != "" {
 		return wrongUse("--here runs jobs in this process, and only plans without --apply: leave out --local, --location and --dry-run")
-	}
-	if err := errors.Join(f.check(c), checkLift(f.lift)); err != nil {
-		return err
 	}
 	a.here = true
 	jobs, err := a.toPlan(names, false)
@@ -43,7 +40,14 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 		}
 	}
 	if !f.apply {
-		return a.previewHere(ctx, c, f, jobs, names)
+		if f.confirm != "" {
+			return wrongUse("--confirm needs --apply: without it nothing is changed")
+		}
+		plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
+			o := engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), Meter: meter}
+			return a.planHere(ctx, job, o)
+		}
+		return a.planAll(ctx, planFlags{next: doHere(c, names)}, jobs, plan)
 	}
 	if err := f.checkLifted(jobs, a.screen); err != nil {
 		return err
@@ -55,19 +59,6 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 		return err
 	}
 	return a.runAll(ctx, f, jobs, here{a, f.log})
-}
-
-// previewHere plans, and says how to run it.
-func (a *app) previewHere(
-	ctx context.Context, c *cobra.Command, f runFlags, jobs []manifest.Entry, names []string,
-) error {
-	if f.confirm != "" {
-		return wrongUse("--confirm needs --apply: without it nothing is changed")
-	}
-	plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-		return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), Meter: meter})
-	}
-	return a.planAll(ctx, planFlags{force: f.force, lift: f.lift, next: doHere(c, names)}, jobs, plan)
 }
 
 // here runs jobs in this process.

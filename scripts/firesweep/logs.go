@@ -172,12 +172,6 @@ func apiError(err error) error {
 	return err
 }
 
-// quoted returns a text as a filter of Cloud Logging holds it.
-func quoted(s string) string {
-	text, _ := json.Marshal(s) // a string can always be written
-	return string(text)
-}
-
 // loggedJob is what the log holds of a job. docs/command.md documents it as JSON.
 type loggedJob struct {
 	Job   string           `json:"job"`
@@ -192,10 +186,9 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		return err
 	}
 	all, err := ofEach(ctx, a, "reading the log", jobs, func(job manifest.Entry) (loggedJob, error) {
-		logged, name := loggedJob{Job: job.Name, Runs: []*report.Report{}}, quoted(job.Name)
-		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
-			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
-			a.clock().Add(-f.log.back), true, f.limit)
+		logged := loggedJob{Job: job.Name, Runs: []*report.Report{}}
+		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%[1]q OR (labels.job=%[1]q AND (jsonPayload.alert:* OR `+
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, job.Name), a.clock().Add(-f.log.back), true, f.limit)
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)
@@ -231,7 +224,7 @@ func (a *app) showLog(ctx context.Context, f logFlags, runID string) error {
 		return err
 	}
 	stop := a.progress(ctx, func() stage { return stage{text: "reading the log: " + plural(int(l.lines.Load()), "line")} })
-	entries, err := l.read(ctx, "labels.runId="+quoted(runID), a.clock().Add(-f.back), false, 0)
+	entries, err := l.read(ctx, fmt.Sprintf("labels.runId=%q", runID), a.clock().Add(-f.back), false, 0)
 	stop()
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +47,7 @@ var errFound = errors.New("something would be done")
 type planFlags struct {
 	served
 	force, writes bool
-	exitCode      bool // exit with 3 if something is due
-	lift          []string
+	exitCode      bool   // exit with 3 if something is due
 	at            string // --now
 	out           string // the plan file to write
 	next          string // the command that does what was planned; empty: none is named
@@ -80,7 +78,6 @@ something would be done.`,
 	}
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
-	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
@@ -91,9 +88,6 @@ something would be done.`,
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err := f.check(c); err != nil {
-		return err
-	}
-	if err := checkLift(f.lift); err != nil {
 		return err
 	}
 	if f.out != "" && f.local {
@@ -241,7 +235,7 @@ func (p *printer) printIndexes(all []planned) {
 type planning struct {
 	text     string
 	meter    usage.Meter
-	expected atomic.Int64 // reads of the job's last run; 0: not known
+	expected int64 // reads of the job's last run; 0: not known
 }
 
 // now compares what the plan has read with the reads of the job's last run.
@@ -253,7 +247,7 @@ func (p *planning) now() stage {
 	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
 		text += ", " + plural(int(pages), "request") + " to Storage"
 	}
-	return stage{text, u.FirestoreReads, p.expected.Load()}
+	return stage{text, u.FirestoreReads, p.expected}
 }
 
 // planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
@@ -264,11 +258,10 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
-		stop := a.progress(ctx, at.now, func(ctx context.Context) {
-			if !f.local { // what functions elsewhere read is not known here
-				at.expected.Store(a.readsOfLastRun(ctx, job))
-			}
-		})
+		if a.screen.errs && !f.local { // what functions elsewhere read is not known here
+			at.expected = a.readsOfLastRun(ctx, job)
+		}
+		stop := a.progress(ctx, at.now)
 		p := plan(ctx, job, &at.meter)
 		stop()
 		if ctx.Err() != nil {

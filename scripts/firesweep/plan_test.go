@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -140,13 +141,13 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := planning{text: "cleanupReports (5 of 9)"}
-	p.expected.Store(400)
+	p.expected = 400
 	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
 	p.meter.Add(usage.Usage{FirestoreReads: 100})
 	p.meter.Add(usage.Usage{StorageClassA: 1})
 	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
 	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
-	p.expected.Store(100)
+	p.expected = 100
 	want(t, "as much as the last run", read+" (1m00s so far)", p.now().line(time.Minute))
 
 	var at far
@@ -252,7 +253,7 @@ func TestPlanWithoutIndexes(t *testing.T) {
 			return status.Error(codes.FailedPrecondition, says[collection])
 		}
 		return nil
-	})
+	}).dial()
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
@@ -270,27 +271,21 @@ func TestPlanWithoutIndexes(t *testing.T) {
 }
 
 // queried calls a function before each query of a collection, which fails with its error.
-func queried(before func(collection string) error) []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
-		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
-	) (grpc.ClientStream, error) {
-		s, err := streamer(ctx, desc, cc, method, opts...)
-		return &queriedStream{s, before}, err
-	})}
+type queried func(collection string) error
+
+func (f queried) dial() []grpc.DialOption {
+	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return f, nil })
 }
 
-type queriedStream struct {
-	grpc.ClientStream
-	before func(collection string) error
-}
-
-func (s *queriedStream) SendMsg(m any) error {
-	if q, ok := m.(*firestorepb.RunQueryRequest); ok {
+func (f queried) Send(message any) error {
+	if q, ok := message.(*firestorepb.RunQueryRequest); ok {
 		for _, from := range q.GetStructuredQuery().GetFrom() {
-			if err := s.before(from.GetCollectionId()); err != nil {
+			if err := f(from.GetCollectionId()); err != nil {
 				return err
 			}
 		}
 	}
-	return s.ClientStream.SendMsg(m)
+	return nil
 }
+
+func (f queried) Receive(_ any, err error) error { return err }

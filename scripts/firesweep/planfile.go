@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -65,8 +64,7 @@ func (f planFile) sum() string {
 	if err != nil { // nothing in it can fail
 		panic(err)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return digest.Of(string(text))
 }
 
 // planAge is how old a plan may be that is carried out, unless another age is said.

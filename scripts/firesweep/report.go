@@ -80,7 +80,7 @@ func (p *printer) report(r *report.Report) {
 			c := r.Actions[kind]
 			rows = append(rows, screen.Row{Cells: cells(kind, c.Planned, c.Done, c.Changed, c.Failed)})
 		}
-		p.Table(append([]screen.Column{{Name: "ACTION", Path: true}}, numbers("PLANNED", "DONE", "CHANGED", "FAILED")...), rows)
+		p.Table(append([]screen.Column{{Name: "ACTION", Path: true}}, screen.Numbers("PLANNED", "DONE", "CHANGED", "FAILED")...), rows)
 		switch left := r.Left(); {
 		case left == 0 || r.DryRun:
 		case r.Status == report.Aborted:
@@ -137,7 +137,7 @@ func (p *printer) shards(r *report.Report) {
 		}
 		rows[i] = screen.Row{Cells: cells(i, status, s.Runs, s.Scanned, s.Done)}
 	}
-	p.Table(slices.Insert(numbers("SHARD", "RUNS", "SCANNED", "DONE"), 1, screen.Column{Name: "STATUS"}), rows)
+	p.Table(slices.Insert(screen.Numbers("SHARD", "RUNS", "SCANNED", "DONE"), 1, screen.Column{Name: "STATUS"}), rows)
 	p.Line("")
 }
 
@@ -145,7 +145,7 @@ func (p *printer) shards(r *report.Report) {
 func (p *printer) runs(reports []*report.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
-		t := totals(r)
+		t := r.Totals()
 		figures := cells(t.Planned, t.Done, t.Failed, short(time.Duration(r.DurationMs)*time.Millisecond))
 		if r.Status == report.Killed {
 			figures = []string{"?", "?", "?", "?"}
@@ -162,7 +162,7 @@ func (p *printer) runs(reports []*report.Report) {
 		}
 	}
 	p.Table(slices.Concat([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17}},
-		numbers("PLANNED", "DONE", "FAILED", "TIME"), []screen.Column{{Name: "RUN"}}), rows)
+		screen.Numbers("PLANNED", "DONE", "FAILED", "TIME"), []screen.Column{{Name: "RUN"}}), rows)
 }
 
 // statusWords describes how a run ended and what was special about it, in a few words or in all.
@@ -189,15 +189,6 @@ func statusWords(r *report.Report, few bool) string {
 		}
 	}
 	return words
-}
-
-// totals adds up the counts of a run's actions.
-func totals(r *report.Report) report.Counts {
-	var t report.Counts
-	for _, c := range r.Actions {
-		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
-	}
-	return t
 }
 
 // shortID returns the last part of a run's id, by which show finds it.

@@ -32,7 +32,6 @@ type caller interface {
 type runFlags struct {
 	served
 	force, dryRun, yes bool
-	lift               []string
 	here, apply, log   bool
 	confirm            string // the project's id
 	location           *string
@@ -79,7 +78,6 @@ it runs the jobs that are in the file.`,
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
-	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.here, "here", false, "run in this process, with your credentials")
 	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
@@ -88,6 +86,9 @@ it runs the jobs that are in the file.`,
 	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
 	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		if err := f.check(c); err != nil {
+			return err
+		}
 		names, err := a.approve(&f, names)
 		if err != nil {
 			return err
@@ -98,7 +99,7 @@ it runs the jobs that are in the file.`,
 		if f.apply || f.log || f.confirm != "" {
 			return wrongUse("--apply, --confirm and --log need --here")
 		}
-		jobs, err := a.checkRun(c, f, names)
+		jobs, err := a.checkRun(f, names)
 		if err != nil {
 			return err
 		}
@@ -123,13 +124,7 @@ it runs the jobs that are in the file.`,
 }
 
 // checkRun returns the jobs to run. The error says which argument is wrong.
-func (a *app) checkRun(c *cobra.Command, f runFlags, names []string) ([]manifest.Entry, error) {
-	if err := f.check(c); err != nil {
-		return nil, err
-	}
-	if err := checkLift(f.lift); err != nil {
-		return nil, err
-	}
+func (a *app) checkRun(f runFlags, names []string) ([]manifest.Entry, error) {
 	switch {
 	case f.local && *f.location != "":
 		return nil, wrongUse("--local and --location contradict each other: leave one out")
@@ -231,7 +226,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {
-		question := fmt.Sprintf("Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
+		question := fmt.Sprintf("Run it like this, without its safety limits? %s. Type yes: ", plural(plan.Totals().Planned, "action"))
 		if !strings.EqualFold(a.ask(question), "yes") {
 			return nil, errors.New("nothing was run: the answer was not yes")
 		}
@@ -263,6 +258,7 @@ type served struct {
 	local bool
 	url   string
 	now   time.Time // of the runs, which functions on emulators accept; zero: the clock's
+	lift  []string  // of all functions
 }
 
 // urlVariable holds the URL, as the emulator exports it.
@@ -271,6 +267,7 @@ const urlVariable = "FIRESWEEP_URL"
 func (s *served) flags(c *cobra.Command, getenv func(string) string) {
 	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
 	c.Flags().StringVar(&s.url, "url", cmp.Or(getenv(urlVariable), defaultURL), "their `URL`")
+	liftFlag(c, &s.lift)
 }
 
 // liftFlag adds the flag for what is lifted by name.
@@ -288,7 +285,7 @@ func checkLift(lift []string) error {
 	return nil
 }
 
-// check refuses flags that contradict each other.
+// check refuses flags that contradict each other, and what cannot be lifted.
 func (s *served) check(c *cobra.Command) error {
 	if c.Flags().Changed("url") && !s.local {
 		return wrongUse("--url needs --local")
@@ -300,7 +297,7 @@ func (s *served) check(c *cobra.Command) error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 		return wrongUse("--url, or %s, is %q: it must be like %s", urlVariable, s.url, defaultURL)
 	}
-	return nil
+	return checkLift(s.lift)
 }
 
 // answers returns an error where nobody serves the functions: one for all jobs.

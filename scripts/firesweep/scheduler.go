@@ -172,12 +172,12 @@ func (d *deployed) remove(ctx context.Context, name string) error {
 
 // await reads the log until it has the report of the call, or a line that says why the call began no run.
 func (d *deployed) await(ctx context.Context, job string, o order, since time.Time, wait time.Duration) (*report.Report, error) {
-	reports := fmt.Sprintf(`jsonPayload.report.job=%s AND jsonPayload.report.force=%t`, quoted(job), o.Force)
+	reports := fmt.Sprintf(`jsonPayload.report.job=%q AND jsonPayload.report.force=%t`, job, o.Force)
 	if o.DryRun {
 		reports += ` AND jsonPayload.report.dryRun=true`
 	}
-	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
-		reports, quoted(job))
+	filter := fmt.Sprintf(`(%s) OR (labels.job=%q AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
+		reports, job)
 	until := d.clock().Add(wait)
 	defer d.progress(ctx, d.waiting("the report of "+job, until))()
 	for d.clock().Before(until) {

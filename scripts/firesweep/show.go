@@ -136,7 +136,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	switch {
 	case run.Did != nil:
 		p.did(run.Did, runID)
-	case totals(run.Report).Done > 0:
+	case run.Report.Done() > 0:
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
 		p.Command("firesweep show --log %s", runID)
@@ -150,7 +150,7 @@ func wentWrong(s report.Status) bool {
 
 // didSomething reports whether a run may have deleted or changed something.
 func didSomething(r *report.Report) bool {
-	return r.Status != report.Skipped && (r.Status != report.Aborted || totals(r).Done > 0)
+	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
 }
 
 // A noReportError says that a run has saved no report, or that it has expired.

@@ -82,19 +82,12 @@ func (p *printer) first(all bool, what string, columns []screen.Column, rows []s
 	p.more(len(rows)-len(shown), what)
 }
 
-// cells are the texts of values in a row of a table, and numbers the columns of some.
+// cells are the texts of values in a row of a table.
 func cells(values ...any) (texts []string) {
 	for _, value := range values {
 		texts = append(texts, fmt.Sprint(value))
 	}
 	return texts
-}
-
-func numbers(names ...string) (columns []screen.Column) {
-	for _, name := range names {
-		columns = append(columns, screen.Column{Name: name, Right: true})
-	}
-	return columns
 }
 
 // more says how many things are not listed.
@@ -202,18 +195,14 @@ func ofEach[T any](ctx context.Context, a *app, what string, jobs []manifest.Ent
 	return all, nil
 }
 
-// progress shows how far long work is on standard error, if that is a terminal, until the returned function is called. The
-// functions of meanwhile run beside the work, to find out what now needs.
-func (a *app) progress(ctx context.Context, now func() stage, meanwhile ...func(context.Context)) (stop func()) {
+// progress shows how far long work is on standard error, if that is a terminal, until the returned function is called.
+func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
 	begun := a.clock()
 	ctx, cancel := context.WithCancel(ctx)
 	var shown sync.WaitGroup
-	for _, f := range meanwhile {
-		shown.Go(func() { f(ctx) })
-	}
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
 			// A single line, so that it can be overwritten.

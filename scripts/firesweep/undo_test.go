@@ -259,8 +259,8 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 				}
 			}
 		}
-		if done == 0 || done < totals(report).Done {
-			t.Errorf("%s: %d of %d done are listed: %+v", job, done, totals(report).Done, run.Did.Items)
+		if done == 0 || done < report.Done() {
+			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Items)
 		}
 		wantNarrow(t, o.well(t, "show", report.RunID), screen.DefaultWidth)
 	}

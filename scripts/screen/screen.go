@@ -164,6 +164,14 @@ type Column struct {
 	Most  int  // the greatest width in columns; 0: as wide as its texts
 }
 
+// Numbers returns columns of numbers.
+func Numbers(names ...string) (columns []Column) {
+	for _, name := range names {
+		columns = append(columns, Column{Name: name, Right: true})
+	}
+	return columns
+}
+
 // Row is a row of a table, with the notes below it.
 type Row struct {
 	Cells []string

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -32,68 +33,48 @@ func (b *Bound) Used() int { return int(b.meter.Usage().FirestoreReads + b.liste
 // Left returns how many reads may still be billed.
 func (b *Bound) Left() int { return b.most - b.Used() }
 
-func (b *Bound) refuse(cost int) error {
-	if left := b.Left(); cost > left {
-		return status.Errorf(codes.PermissionDenied, "the request was not sent: it may cost %d reads, and %d are left", cost, left)
-	}
-	return nil
-}
-
 // DialOptions let a connection keep to the bound.
 func (b *Bound) DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(b.unary), grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (
-			grpc.ClientStream, error,
-		) {
-			s, err := open(ctx, desc, cc, method, opts...)
-			return boundedStream{s, b}, err
-		})}
-}
-
-// unary counts listings. A page of a list of collections costs one read, and a page of documents one for each.
-func (b *Bound) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	cost := 1
-	list, ofDocuments := req.(*firestorepb.ListDocumentsRequest)
-	if ofDocuments {
-		cost = max(1, int(list.PageSize))
-	}
-	if err := b.refuse(cost); err != nil {
-		return err
-	}
-	err := invoke(ctx, method, req, reply, cc, opts...)
-	if err == nil && ofDocuments {
-		cost = max(1, len(reply.(*firestorepb.ListDocumentsResponse).Documents))
-	}
-	b.listed.Add(int64(cost))
-	return err
-}
-
-type boundedStream struct {
-	grpc.ClientStream
-	bound *Bound
+	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return b, nil })
 }
 
 // entriesPerRead is how many entries of an index a count reads for the price of a document.
 const entriesPerRead = 1000
 
-// SendMsg sends a request that can be paid for.
-func (s boundedStream) SendMsg(m any) error {
-	var cost int
-	switch r := m.(type) {
+// Send implements [wire.Request]: it refuses what cannot be paid for.
+func (b *Bound) Send(message any) error {
+	cost := 1
+	switch r := message.(type) {
 	case *firestorepb.RunQueryRequest:
 		cost = limitOf(r.GetStructuredQuery())
 	case *firestorepb.BatchGetDocumentsRequest:
 		cost = len(r.Documents)
 	case *firestorepb.RunAggregationQueryRequest:
 		cost = (limitOf(r.GetStructuredAggregationQuery().GetStructuredQuery()) + entriesPerRead - 1) / entriesPerRead
+	case *firestorepb.ListDocumentsRequest:
+		cost = max(1, int(r.PageSize))
+	case *firestorepb.ListCollectionIdsRequest:
 	default:
-		return status.Errorf(codes.PermissionDenied, "the request was not sent: what a %T costs is not known", m)
+		return status.Errorf(codes.PermissionDenied, "the request was not sent: what a %T costs is not known", message)
 	}
-	if err := s.bound.refuse(cost); err != nil {
+	if left := b.Left(); cost > left {
+		return status.Errorf(codes.PermissionDenied, "the request was not sent: it may cost %d reads, and %d are left", cost, left)
+	}
+	return nil
+}
+
+// Receive implements [wire.Request]. It counts listings: a page of collections costs one read, and one of documents one for each.
+func (b *Bound) Receive(answer any, err error) error {
+	if err != nil {
 		return err
 	}
-	return s.ClientStream.SendMsg(m)
+	switch a := answer.(type) {
+	case *firestorepb.ListDocumentsResponse:
+		b.listed.Add(int64(max(1, len(a.Documents))))
+	case *firestorepb.ListCollectionIdsResponse:
+		b.listed.Add(1)
+	}
+	return nil
 }
 
 // limitOf returns how many documents a query reads at most; more than any bound if it has no limit.

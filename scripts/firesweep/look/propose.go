@@ -2,10 +2,10 @@ package look
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -199,7 +199,7 @@ func written(days int) string { return fmt.Sprintf(`{ "by": "updateTime", "days"
 // proposal proposes a rule about the collection's documents.
 func (c *Collection) proposal(which, why, where, age string) Proposal {
 	p := Proposal{Name: which + " " + c.Path, Why: why, Things: "documents"}
-	p.add("collection", quoted(c.Path))
+	p.add("collection", strconv.Quote(c.Path))
 	if where != "" {
 		p.add("where", where)
 	}
@@ -215,17 +215,12 @@ func (p *Proposal) add(name, value string) { p.Keys = append(p.Keys, Key{name, v
 
 // Text returns the entry of the list functions as JSON.
 func (p Proposal) Text(name, schedule string) string {
-	all := []Key{{"name", quoted(name)}, {"schedule", quoted(schedule)}}
+	all := []Key{{"name", strconv.Quote(name)}, {"schedule", strconv.Quote(schedule)}}
 	lines := []string{}
 	for _, key := range append(all, p.Keys...) {
 		lines = append(lines, fmt.Sprintf("  %q: %s", key.Name, key.Value))
 	}
 	return "{\n" + strings.Join(lines, ",\n") + "\n}"
-}
-
-func quoted(text string) string {
-	q, _ := json.Marshal(text) // a string is always JSON
-	return string(q)
 }
 
 // due judges the sample as a run would, and takes it for all.
@@ -315,7 +310,7 @@ func (f *Folder) ownerless() (p Proposal, ok bool) {
 	hole := f.Objects[strings.IndexByte(f.Objects, '{') : strings.IndexByte(f.Objects, '}')+1]
 	p = Proposal{Name: "Orphaned " + f.Name + " Files", Scans: true, Things: "files",
 		Why: fmt.Sprintf("of %d owners that were looked up, %d are not in %s", f.Owner.Looked, f.Owner.Gone, f.Owner.To[0])}
-	p.add("objects", quoted(f.Objects))
+	p.add("objects", strconv.Quote(f.Objects))
 	p.add("age", fmt.Sprintf(`{ "days": %d }`, graceDays))
 	p.add("gone", fmt.Sprintf(`[{ "document": %q }]`, path.Join(f.Owner.To[0], hole)))
 	p.Due = func(r rule.Rule, now time.Time) Due {
@@ -342,7 +337,7 @@ func (a *Accounts) unused(days int) (p Proposal, ok bool) {
 	}
 	p = Proposal{Name: "Unused Guests", Scans: true, Things: "accounts",
 		Why: "guests who sign in on another device, or delete the app, never come back to their account"}
-	p.add("accounts", quoted(rule.Anonymous))
+	p.add("accounts", strconv.Quote(rule.Anonymous))
 	p.add("age", fmt.Sprintf(`{ "by": "lastActive", "days": %d }`, cmp.Or(days, guestDays)))
 	var unless []string
 	for _, owners := range a.owners {

@@ -197,13 +197,16 @@ func (r *Report) List(p Planned) {
 	r.Plan = append(r.Plan, p)
 }
 
-// Done returns how many actions were done.
-func (r *Report) Done() (n int) {
+// Totals returns the counts of all actions together.
+func (r *Report) Totals() (t Counts) {
 	for _, c := range r.Actions {
-		n += c.Done
+		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
 	}
-	return n
+	return t
 }
+
+// Done returns how many actions were done.
+func (r *Report) Done() int { return r.Totals().Done }
 
 // Counted returns how many actions were done, as MAX_ACTIONS counts them.
 func (r *Report) Counted() int { return r.Done() + r.Also }
