@@ -20,7 +20,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -35,11 +34,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	if err != nil {
 		return fmt.Errorf("create the functions' log: %w", err)
 	}
-	// The functions log to standard error, so the demo replaces it by the file.
-	stderr := os.Stderr
-	os.Stderr = logFile
 	defer func() {
-		os.Stderr = stderr
 		_ = logFile.Close() // all of it is written
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w; the functions' log is %s", err, logFile.Name())
@@ -53,7 +48,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		return err
 	}
 	o := backends.Options{Log: out.W}
-	l, err := start(ctx, backends.Start, o, 0, demoEnvironment, logging.Stderr{}, timeTravel)
+	l, err := start(ctx, backends.Start, o, 0, demoEnvironment, logFile, timeTravel)
 	if err != nil {
 		return err
 	}
@@ -98,7 +93,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 				return err
 			}
 		}
-		rep, err := l.demonstrate(ctx, out, e, now)
+		rep, err := l.demonstrate(ctx, out, e, now, logFile.Name())
 		if err != nil {
 			return err
 		}
@@ -184,7 +179,9 @@ func (l *local) showEmptyDatabase(
 }
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*report.Report, error) {
+func (l *local) demonstrate(
+	ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time, logFile string,
+) (*report.Report, error) {
 	out.Line("")
 	out.Line(out.Style(screen.Bold, e.Name) + " (" + e.Schedule + " " + e.TimeZone + ")")
 	out.Say("", 0, 0, "%s", e.Description)
@@ -207,7 +204,7 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	out.Line("  " + out.Style(screen.Bold, "run, "+string(rep.Status)) + ": " +
 		whatWasDone(e, preview, rep) + fmt.Sprintf(", in %d ms", rep.DurationMs))
 	if e.Worker != "" {
-		if err := l.awaitTasks(ctx, out, e.Worker, int(rep.Usage.Tasks)); err != nil {
+		if err := l.awaitTasks(ctx, out, e.Worker, int(rep.Usage.Tasks), logFile); err != nil {
 			return nil, err
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // longestWait is how long the demo waits for tasks. The sample's last task is due after a few seconds.
 const longestWait = 5 * time.Minute
 
-// awaitTasks waits until Cloud Tasks has delivered a job's tasks, and shows what the worker decided.
-func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker string, n int) error {
+// awaitTasks waits until Cloud Tasks has delivered a job's tasks, and shows what the worker decided, as the functions' log says.
+func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker string, n int, logFile string) error {
 	server := l.backends.Tasks()
 	out.Say(screen.Bold, 2, 0, "%s, called %d times:", worker, n)
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
@@ -29,7 +29,7 @@ func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker stri
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	lines, err := decisions(os.Stderr.Name(), worker)
+	lines, err := decisions(logFile, worker)
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 	look = func(document, field string, value any) {
 		switch value := value.(type) {
 		case string:
-			if sampledata.TextOf(field) == sampledata.Unknown {
-				t.Errorf("%s has a text in its field %s: name it in the init of that part of emulator/sampledata, in writtenByPeople or notByPeople",
+			if _, known := sampledata.WrittenByPeople(field); !known {
+				t.Errorf("%s has a text in its field %s: name it in that part of emulator/sampledata, in byPeople or notByPeople",
 					document, field)
 			}
 		case map[string]any:
@@ -72,8 +72,8 @@ func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 func marked(field string, value any) any {
 	switch value := value.(type) {
 	case string:
-		switch {
-		case sampledata.TextOf(field) == sampledata.ByPeople && value != "": // an empty token stays one
+		switch byPeople, _ := sampledata.WrittenByPeople(field); {
+		case byPeople && value != "": // an empty token stays one
 			return value + " " + secret + " ken@example.com"
 		case (field == "imageUrl" || field == "url") && strings.Contains(value, "?"):
 			return value + "&token=" + secret

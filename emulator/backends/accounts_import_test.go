@@ -80,9 +80,6 @@ func TestImportByGooglesClient(t *testing.T) {
 			client := authClient(t, "demo-a")
 			createUser(t, client, new(auth.UserToCreate).UID("one").Email("one@example.com").DisplayName("old").PhoneNumber(
 				"+819012345678"))
-			if _, err := client.UpdateUser(t.Context(), "one", new(auth.UserToUpdate).DisplayName("old")); err != nil {
-				t.Fatal(err)
-			}
 			if !b.Auth().Set("demo-a", "one", map[string]any{
 				"providerUserInfo": []any{account{"providerId": "google.com", "rawId": "g1"}}}) {
 				t.Fatal("there is nobody")

@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
+	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
 // jarVariable names the emulator's jar file. The Firebase CLI reads it, too.
@@ -69,31 +69,17 @@ func firebaseCache() string {
 	return filepath.Join(home, ".cache", "firebase", "emulators")
 }
 
-var jarPattern = regexp.MustCompile(`^cloud-firestore-emulator-v(\d+)\.(\d+)\.(\d+)\.jar$`)
-
 // newestJar returns the emulator of the highest version in the folder; "" if there is none.
-func newestJar(folder string) string {
+func newestJar(folder string) (newest string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return "" // no such folder: the Firebase CLI has downloaded nothing
 	}
-	var newest string
-	var newestVersion []int
+	version := ""
 	for _, entry := range entries {
-		match := jarPattern.FindStringSubmatch(entry.Name())
-		if match == nil {
-			continue
-		}
-		var version []int
-		for _, part := range match[1:] {
-			number, err := strconv.Atoi(part)
-			if err != nil {
-				break // out of range: no version of the emulator
-			}
-			version = append(version, number)
-		}
-		if slices.Compare(version, newestVersion) > 0 {
-			newest, newestVersion = filepath.Join(folder, entry.Name()), version
+		of, isJar := strings.CutSuffix(strings.TrimPrefix(entry.Name(), "cloud-firestore-emulator-"), ".jar")
+		if isJar && semver.Compare(of, version) > 0 {
+			newest, version = filepath.Join(folder, entry.Name()), of
 		}
 	}
 	return newest

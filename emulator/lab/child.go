@@ -42,11 +42,10 @@ type order struct {
 
 // outcome is what the measured process answers.
 type outcome struct {
-	Report  *report.Report // of all runs together
-	Runs    int
-	Elapsed time.Duration // of the requests
-	CPU     time.Duration // of the process, from the request to its answer
-	Memory  int64         // bytes, the most that the process held; 0 where the system does not tell
+	Report  *report.Report // of a worker's tasks together
+	Elapsed time.Duration  // of the requests
+	CPU     time.Duration  // of the process, from the request to its answer
+	Memory  int64          // bytes, the most that the process held; 0 where the system does not tell
 }
 
 // runOne reads an order, runs the job by its function's HTTP handler, and writes the outcome.
@@ -76,14 +75,17 @@ func runOne(in io.Reader, out io.Writer) error {
 		return err
 	}
 	o.Google.Everywhere()
-	result := outcome{Runs: 1}
+	var result outcome
 	before, began := cpu(), time.Now()
 	f := o.function(job, cases[i])
 	defer f.Close()
-	if o.Headers != nil {
+	switch {
+	case o.Headers != nil:
 		result.Report, err = post(f, "", o.Headers) // a task has no body
-	} else {
-		result.Report, result.Runs, err = cases[i].call(f, o.Items, o.Now)
+	case cases[i].task != nil:
+		result.Report, err = cases[i].callEach(f, o.Items)
+	default:
+		result.Report, err = post(f, "{}", scheduled(o.Now))
 	}
 	if err != nil {
 		return err
@@ -109,35 +111,7 @@ func (o order) function(job cleanup.Job, m measured) *engine.Function {
 	return f
 }
 
-// maxRuns is how many runs may continue each other.
-const maxRuns = 100
-
-// call calls a function, and again as long as it ends as partial and makes progress; or a worker once for each task, as many at a
-// time as its queue would. The report sums up all runs.
-func (m measured) call(f *engine.Function, n int, now time.Time) (all *report.Report, runs int, err error) {
-	if m.task != nil {
-		all, err = m.callEach(f, n)
-		return all, 1, err
-	}
-	for runs = 1; ; runs++ {
-		rep, err := post(f, "{}", scheduled(now))
-		if err != nil {
-			return nil, runs, err
-		}
-		scanned := rep.Scanned
-		if all != nil {
-			together(all, rep)
-		} else {
-			all = rep
-		}
-		all.Status = rep.Status
-		if rep.Status != report.Partial || scanned == 0 || runs == maxRuns {
-			return all, runs, nil
-		}
-	}
-}
-
-// callEach calls a worker with each of its tasks.
+// callEach calls a worker with each of its tasks, as many at a time as its queue would.
 func (m measured) callEach(f *engine.Function, n int) (*report.Report, error) {
 	var mu sync.Mutex
 	all := &report.Report{Status: report.Completed, Actions: map[string]report.Counts{}}

@@ -28,7 +28,6 @@ type run struct {
 	Status  report.Status
 	Usage   usage.Usage
 	Done    int // actions
-	Runs    int // that it took: each continued the one before
 	Elapsed time.Duration
 	CPU     time.Duration
 	Memory  int64 // bytes
@@ -52,6 +51,9 @@ func measure(ctx context.Context, m measured, p point) (run, error) {
 	defer google.Close()
 	o.Google = google.Address
 	r, _, err := o.measure(ctx, google)
+	if err == nil && r.Status != report.Completed {
+		err = fmt.Errorf("the run of %s with %d ended as %s: %v", m.name, p.items, r.Status, r.failures)
+	}
 	r.Items, r.Answer = p.items, p.answer
 	return r, err
 }
@@ -63,7 +65,7 @@ func (o order) measure(ctx context.Context, google *standin.Google) (run, *repor
 		return run{}, nil, fmt.Errorf("measure %s of %d: %w", o.Case, o.Items, err)
 	}
 	r := run{
-		Case: o.Case, Traffic: google.Traffic(), Job: o.Job, Runs: came.Runs,
+		Case: o.Case, Traffic: google.Traffic(), Job: o.Job,
 		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
 		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 const pageHead = `# Performance
@@ -92,13 +95,7 @@ func lasting(d time.Duration) string {
 }
 
 // thousands writes a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }
 
 // rate writes how many items there are a second.
 func rate(perSecond float64) string {

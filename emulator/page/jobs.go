@@ -9,10 +9,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -131,14 +128,11 @@ func (s *server) record(ctx context.Context, j *job) {
 	}
 	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
 	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		d, err := p.Firestore.Doc(collections.Jobs + "/" + j.Name).Get(ctx)
-		if status.Code(err) == codes.NotFound {
-			return nil
-		}
+		record, _, err := p.DB.Get(ctx, collections.Jobs+"/"+j.Name)
 		if err != nil {
-			return fmt.Errorf("read the record of %s: %w", j.Name, err)
+			return err
 		}
-		state, err := jobstate.Of(cfg, j.Name, documents.Document{Data: d.Data()})
+		state, err := jobstate.Of(cfg, j.Name, record)
 		if err != nil {
 			j.Problem = err.Error()
 		}
@@ -155,7 +149,7 @@ func (s *server) record(ctx context.Context, j *job) {
 // Limits of the list of runs.
 const (
 	maxRuns   = 20
-	maxRunIDs = 5000 // how many ids are read
+	maxRunIDs = 20_000 // how many ids of reports are read: more than a job that runs every ten minutes has in 90 days
 )
 
 // run is a run of a job or worker. A worker's run has no report.
@@ -172,31 +166,36 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 	}
 	found := []run{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		var refs []*firestore.DocumentRef
-		read := 0
-		// Also those of runs with nothing but an undo log.
-		for ref, err := range each.Of(p.Firestore.Collection(collections.Runs).DocumentRefs(ctx)) {
-			if read++; read > maxRunIDs {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("list the runs of %s: %w", e.Name, err)
-			}
-			if strings.HasPrefix(ref.ID, e.Name+"-") {
-				refs = append(refs, ref)
-			}
-		}
-		// In an id, the time follows the name.
-		slices.SortFunc(refs, func(a, b *firestore.DocumentRef) int { return strings.Compare(b.ID, a.ID) })
-		refs = refs[:min(len(refs), maxRuns)]
-		docs, err := p.Firestore.GetAll(ctx, refs)
+		ids, err := p.Logged(ctx) // also of runs with nothing but an undo log
 		if err != nil {
-			return fmt.Errorf("read the runs of %s: %w", e.Name, err)
+			return err
 		}
-		for _, d := range docs {
-			one := run{RunID: d.Ref.ID}
-			if d.Exists() {
-				rep, err := report.Of(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, e.Name+"-") })
+		reported, err := p.DB.First(ctx, documents.Query{
+			Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, Select: documents.NameOnly,
+			From: []any{e.Name + "-"}, Until: []any{e.Name + "."}, // which is next to a hyphen
+		}, "", maxRunIDs)
+		if err != nil {
+			return err
+		}
+		for _, d := range reported {
+			ids = append(ids, d.ID())
+		}
+		slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) }) // in an id, the time follows the name
+		ids = slices.Compact(ids)
+		ids = ids[:min(len(ids), maxRuns)]
+		var paths []string
+		for _, id := range ids {
+			paths = append(paths, collections.Runs+"/"+id)
+		}
+		docs, err := p.DB.GetAll(ctx, paths)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			one := run{RunID: id}
+			if d, exists := docs[paths[i]]; exists {
+				rep, err := report.Of(d)
 				if err != nil {
 					return err
 				}

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-
 	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -56,12 +53,11 @@ func (s *server) counts(ctx context.Context, q struct {
 			if slices.Contains(collections.Names(), name) || !documents.ValidID(name) {
 				continue
 			}
-			answer, err := p.Firestore.CollectionGroup(name).NewAggregationQuery().WithCount("n").Get(ctx)
+			n, err := p.DB.Count(ctx, documents.Query{Collection: name, Group: true})
 			if err != nil {
-				return fmt.Errorf("count %s: %w", name, err)
+				return err
 			}
-			n, _ := answer["n"].(*firestorepb.Value)
-			all = append(all, count{Sort: "documents", Name: name, Count: int(n.GetIntegerValue())})
+			all = append(all, count{Sort: "documents", Name: name, Count: n})
 		}
 		if p.Bucket != nil {
 			files, err := folders(ctx, p)
@@ -144,27 +140,19 @@ func (s *server) documents(ctx context.Context, q struct {
 	if len(q.Paths) > maxLooked {
 		return nil, fmt.Errorf("%d documents are asked for: ask for %d at most", len(q.Paths), maxLooked)
 	}
-	for _, path := range q.Paths {
-		if _, err := documents.RefOf(path); err != nil {
-			return nil, err
-		}
-	}
 	all := []looked{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		refs := make([]*firestore.DocumentRef, len(q.Paths))
-		for i, path := range q.Paths {
-			refs[i] = p.Firestore.Doc(path)
-		}
-		found, err := p.Firestore.GetAll(ctx, refs)
+		found, err := p.DB.GetAll(ctx, q.Paths)
 		if err != nil {
-			return fmt.Errorf("read %d documents: %w", len(refs), err)
+			return err
 		}
-		for i, d := range found {
-			now, err := encode.Fields(d.Data())
+		for _, path := range q.Paths {
+			d, exists := found[path]
+			now, err := encode.Fields(d.Data)
 			if err != nil {
-				return fmt.Errorf("read %s: %w", q.Paths[i], err)
+				return fmt.Errorf("read %s: %w", path, err)
 			}
-			all = append(all, looked{Path: q.Paths[i], Exists: d.Exists(), Fields: undo.Compared(now, now)})
+			all = append(all, looked{Path: path, Exists: exists, Fields: undo.Compared(now, now)})
 		}
 		return nil
 	})

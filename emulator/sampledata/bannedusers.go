@@ -2,14 +2,16 @@ package sampledata
 
 import "time"
 
-func init() {
-	add("cleanupBannedUsers", bannedUsers)
-	writtenByPeople("displayName", "text")
-	notByPeople("banStatus", "permanentBanScheduledDeletionAt", "postId", "userId")
-	clientsUse("users", Client{
-		Path: "users/ken", Fields: map[string]any{"displayName": "Ken"}, Creates: true, Private: true,
-		Edits: map[string]any{"displayName": "K."}, Harmless: map[string]string{"name": "nothing reads it of a user"},
-	})
+var bannedUsersPart = part{
+	job: "cleanupBannedUsers", of: bannedUsers,
+	byPeople:    []string{"displayName", "text"},
+	notByPeople: []string{"banStatus", "permanentBanScheduledDeletionAt", "postId", "userId"},
+	clients: map[string]Client{
+		"users": {
+			Path: "users/ken", Fields: map[string]any{"displayName": "Ken"}, Creates: true, Private: true,
+			Edits: map[string]any{"displayName": "K."}, Harmless: map[string]string{"name": "nothing reads it of a user"},
+		},
+	},
 }
 
 // bannedUsers is the part of cleanupBannedUsers: a user of each decision, both sides of the scheduled deletion, what a deleted

@@ -26,15 +26,11 @@ type Client struct {
 	Harmless map[string]string
 }
 
-var clients = map[string]Client{}
-
 // Clients returns what an ordinary app does, by collection. The name of a subcollection is like "users/notifications".
-func Clients() map[string]Client { return maps.Clone(clients) }
-
-// clientsUse declares that clients use a collection of a part. The part's file calls it in init.
-func clientsUse(collection string, c Client) {
-	if _, twice := clients[collection]; twice {
-		panic("two parts of the sample say how clients use " + collection)
+func Clients() map[string]Client {
+	all := map[string]Client{}
+	for _, p := range parts {
+		maps.Copy(all, p.clients)
 	}
-	clients[collection] = c
+	return all
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("cleanExpiredComped", expiredComped)
-	writtenByPeople("email", "name")
-	notByPeople("expiry_at", "from_status", "member_id", "product_id", "status", "to_status")
+var expiredCompedPart = part{
+	job: "cleanExpiredComped", of: expiredComped,
+	byPeople:    []string{"email", "name"},
+	notByPeople: []string{"expiry_at", "from_status", "member_id", "product_id", "status", "to_status"},
 }
 
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one

@@ -7,20 +7,24 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("checkGhostCircles", ghostCircles)
-	writtenByPeople("body", "circleName", "displayName", "name", "text", "title")
-	notByPeople("circleId", "deleteReason", "deletedBy", "kind", "lastHumanPostAt", "ownerId", "postId", "type", "url", "userId")
-	clientsUse("circles", Client{
-		Path: "circles/c", Fields: map[string]any{"ownerId": Me, "name": "…", "createdAt": RequestTime{}}, Creates: true,
-		Edits: map[string]any{"name": "?"}, Wrong: map[string]any{"isDeleted": true},
-		Harmless: map[string]string{"name": "people are shown it"},
-	})
-	clientsUse("users/notifications", Client{
-		Path: "users/ken/notifications/n", Private: true,
-		Fields: map[string]any{"title": "…", "isRead": false, "createdAt": time.Unix(0, 0), "circleId": "c"},
-		Edits:  map[string]any{"isRead": true}, Deletes: true,
-	})
+var ghostCirclesPart = part{
+	job: "checkGhostCircles", of: ghostCircles,
+	byPeople: []string{"body", "circleName", "displayName", "name", "text", "title"},
+	notByPeople: []string{
+		"circleId", "deleteReason", "deletedBy", "kind", "lastHumanPostAt", "ownerId", "postId", "type", "url", "userId",
+	},
+	clients: map[string]Client{
+		"circles": {
+			Path: "circles/c", Fields: map[string]any{"ownerId": Me, "name": "…", "createdAt": RequestTime{}}, Creates: true,
+			Edits: map[string]any{"name": "?"}, Wrong: map[string]any{"isDeleted": true},
+			Harmless: map[string]string{"name": "people are shown it"},
+		},
+		"users/notifications": {
+			Path: "users/ken/notifications/n", Private: true,
+			Fields: map[string]any{"title": "…", "isRead": false, "createdAt": time.Unix(0, 0), "circleId": "c"},
+			Edits:  map[string]any{"isRead": true}, Deletes: true,
+		},
+	},
 }
 
 // ghostCircles is the part of checkGhostCircles: a circle of each decision, with posts where their deletion matters.

@@ -9,15 +9,17 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("deleteInactiveProjects", inactiveProjects)
-	writtenByPeople("message", "name", "subject", "text")
-	notByPeople("admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id",
-		"owner_ids", "project_id")
-	clientsUse("projects", Client{
-		Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,
-		Edits: map[string]any{"name": "?"}, Harmless: map[string]string{"name": "people are shown it"},
-	})
+var inactiveProjectsPart = part{
+	job: "deleteInactiveProjects", of: inactiveProjects,
+	byPeople: []string{"message", "name", "subject", "text"},
+	notByPeople: []string{"admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id",
+		"owner_ids", "project_id"},
+	clients: map[string]Client{
+		"projects": {
+			Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,
+			Edits: map[string]any{"name": "?"}, Harmless: map[string]string{"name": "people are shown it"},
+		},
+	},
 }
 
 // inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void, and

@@ -6,10 +6,10 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("removeUnacceptedMemberInvites", memberInvites)
-	writtenByPeople("invite_email", "invite_token")
-	notByPeople("created_at", "source_id", "user_id")
+var memberInvitesPart = part{
+	job: "removeUnacceptedMemberInvites", of: memberInvites,
+	byPeople:    []string{"invite_email", "invite_token"},
+	notByPeople: []string{"created_at", "source_id", "user_id"},
 }
 
 // memberInvites is the part of removeUnacceptedMemberInvites: a member of each decision, and both sides of the 90 days.

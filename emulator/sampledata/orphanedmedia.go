@@ -5,31 +5,33 @@ import (
 	"time"
 )
 
-func init() {
-	add("cleanupOrphanedMedia", orphanedMedia)
-	writtenByPeople("name", "text", "title")
-	notByPeople("circleId", "kind", "ownerId", "postId", "type", "url", "userId")
-	clientsUse("posts", Client{
-		Path: "posts/p", Fields: map[string]any{"userId": Me, "circleId": "there", "text": "…"}, Creates: true,
-		Edits: map[string]any{"text": "?"}, Deletes: true,
-		Harmless: map[string]string{
-			"createdAt":  "only circles are judged by it",
-			"mediaItems": "only objects go that name this post themselves or are its author's, see docs/storage.rules",
+var orphanedMediaPart = part{
+	job: "cleanupOrphanedMedia", of: orphanedMedia,
+	byPeople:    []string{"name", "text", "title"},
+	notByPeople: []string{"circleId", "kind", "ownerId", "postId", "type", "url", "userId"},
+	clients: map[string]Client{
+		"posts": {
+			Path: "posts/p", Fields: map[string]any{"userId": Me, "circleId": "there", "text": "…"}, Creates: true,
+			Edits: map[string]any{"text": "?"}, Deletes: true,
+			Harmless: map[string]string{
+				"createdAt":  "only circles are judged by it",
+				"mediaItems": "only objects go that name this post themselves or are its author's, see docs/storage.rules",
+			},
 		},
-	})
-	clientsUse("comments", Client{
-		Path: "comments/c", Fields: map[string]any{"userId": Me, "postId": "p", "text": "…"}, Creates: true,
-		Edits: map[string]any{"text": "?"}, Deletes: true, Chosen: []string{"postId"},
-	})
-	clientsUse("reactions", Client{
-		Path: "reactions/r", Fields: map[string]any{"userId": Me, "postId": "p"}, Creates: true, Deletes: true,
-		Chosen: []string{"postId"},
-	})
-	clientsUse("tasks", Client{
-		Path: "tasks/t", Fields: map[string]any{"userId": Me, "title": "…"}, Creates: true, Private: true,
-		Edits: map[string]any{"title": "?"}, Deletes: true,
-		Harmless: map[string]string{"userId": "only posts and inquiries are judged by it"},
-	})
+		"comments": {
+			Path: "comments/c", Fields: map[string]any{"userId": Me, "postId": "p", "text": "…"}, Creates: true,
+			Edits: map[string]any{"text": "?"}, Deletes: true, Chosen: []string{"postId"},
+		},
+		"reactions": {
+			Path: "reactions/r", Fields: map[string]any{"userId": Me, "postId": "p"}, Creates: true, Deletes: true,
+			Chosen: []string{"postId"},
+		},
+		"tasks": {
+			Path: "tasks/t", Fields: map[string]any{"userId": Me, "title": "…"}, Creates: true, Private: true,
+			Edits: map[string]any{"title": "?"}, Deletes: true,
+			Harmless: map[string]string{"userId": "only posts and inquiries are judged by it"},
+		},
+	},
 }
 
 // orphanedMedia is the part of cleanupOrphanedMedia: files of owners that exist, do not exist, or were never finished, and posts

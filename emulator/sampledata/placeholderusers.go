@@ -2,10 +2,10 @@ package sampledata
 
 import "time"
 
-func init() {
-	add("cleanupPlaceholderUsers", placeholderUsers)
-	writtenByPeople("name", "text")
-	notByPeople("namespace_id", "owner_ids", "placeholder_user_id", "userId", "user_type")
+var placeholderUsersPart = part{
+	job: "cleanupPlaceholderUsers", of: placeholderUsers,
+	byPeople:    []string{"name", "text"},
+	notByPeople: []string{"namespace_id", "owner_ids", "placeholder_user_id", "userId", "user_type"},
 }
 
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that a

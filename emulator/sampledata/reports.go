@@ -6,14 +6,16 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("cleanupReports", reports)
-	writtenByPeople("reason")
-	notByPeople("contentId", "contentType", "createdAt", "reporterId", "status")
-	clientsUse("reports", Client{
-		Path: "reports/r", Creates: true, Private: true,
-		Fields: map[string]any{"reporterId": Me, "status": "pending", "createdAt": RequestTime{}, "reason": "spam"},
-	})
+var reportsPart = part{
+	job: "cleanupReports", of: reports,
+	byPeople:    []string{"reason"},
+	notByPeople: []string{"contentId", "contentType", "createdAt", "reporterId", "status"},
+	clients: map[string]Client{
+		"reports": {
+			Path: "reports/r", Creates: true, Private: true,
+			Fields: map[string]any{"reporterId": Me, "status": "pending", "createdAt": RequestTime{}, "reason": "spam"},
+		},
+	},
 }
 
 // reports is the part of cleanupReports: a report of each decision, and both sides of the month.

@@ -7,27 +7,30 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() {
-	add("cleanupResolvedInquiries", resolvedInquiries)
-	writtenByPeople("body", "category", "content", "displayName", "subject", "title")
-	notByPeople("imageUrl", "inquiryId", "resolvedAt", "senderType", "status", "type", "userId")
-	clientsUse("inquiries", Client{
-		Path: "inquiries/i", Creates: true, Private: true,
-		Fields: map[string]any{"userId": Me, "status": "open", "subject": "…", "createdAt": RequestTime{}},
-		Edits:  map[string]any{"subject": "?"},
-		Harmless: map[string]string{
-			"subject":   "people are shown it",
-			"createdAt": "only messages are ordered by it",
+const images = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/inquiries%2F"
+
+var resolvedInquiriesPart = part{
+	job: "cleanupResolvedInquiries", of: resolvedInquiries,
+	byPeople:    []string{"body", "category", "content", "displayName", "subject", "title"},
+	notByPeople: []string{"imageUrl", "inquiryId", "resolvedAt", "senderType", "status", "type", "userId"},
+	clients: map[string]Client{
+		"inquiries": {
+			Path: "inquiries/i", Creates: true, Private: true,
+			Fields: map[string]any{"userId": Me, "status": "open", "subject": "…", "createdAt": RequestTime{}},
+			Edits:  map[string]any{"subject": "?"},
+			Harmless: map[string]string{
+				"subject":   "people are shown it",
+				"createdAt": "only messages are ordered by it",
+			},
 		},
-	})
-	const images = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/inquiries%2F"
-	clientsUse("inquiries/messages", Client{
-		Path: "inquiries/of-ken/messages/m", Creates: true, Private: true,
-		Fields: map[string]any{
-			"content": "…", "createdAt": RequestTime{}, "imageUrl": images + Me + "%2Fscreen.png?alt=media&token=t",
+		"inquiries/messages": {
+			Path: "inquiries/of-ken/messages/m", Creates: true, Private: true,
+			Fields: map[string]any{
+				"content": "…", "createdAt": RequestTime{}, "imageUrl": images + Me + "%2Fscreen.png?alt=media&token=t",
+			},
+			Wrong: map[string]any{"imageUrl": images + Stranger + "%2Fscreen.png?alt=media"},
 		},
-		Wrong: map[string]any{"imageUrl": images + Stranger + "%2Fscreen.png?alt=media"},
-	})
+	},
 }
 
 // resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each decision, with its messages, and both sides of

@@ -43,18 +43,31 @@ type Sample struct {
 
 // part is a job's part of the sample.
 type part struct {
-	job    string
-	of     func(now time.Time, bucket string) Sample
+	job string
+	of  func(now time.Time, bucket string) Sample
+
+	byPeople    []string          // fields with texts that people wrote, tokens or addresses: no log may contain them
+	notByPeople []string          // fields with other texts: ids, states, dates, addresses of files
+	clients     map[string]Client // by collection
+
 	source string // of a declared rule without a part of its own: its collection, folder or kind of accounts
 	young  bool   // its objects are not old enough after two days
 }
 
-// parts are what the files of this package have added.
-var parts []part
+// parts are those of the files of this package.
+var parts = []part{
+	bannedUsersPart, expiredCompedPart, ghostCirclesPart, inactiveProjectsPart, memberInvitesPart, orphanedMediaPart,
+	placeholderUsersPart, reportsPart, resolvedInquiriesPart,
+}
 
-// add adds a job's part to the sample. The part's file calls it in init.
-func add(job string, of func(now time.Time, bucket string) Sample) {
-	parts = append(parts, part{job: job, of: of})
+// WrittenByPeople says whether people wrote the texts of a field, in any part of the sample. It is not known of a field that no
+// part names.
+func WrittenByPeople(field string) (is, known bool) {
+	for _, p := range parts {
+		is = is || slices.Contains(p.byPeople, field)
+		known = known || is || slices.Contains(p.notByPeople, field)
+	}
+	return is, known
 }
 
 // all returns the parts in the order of the functions' lists. A rule without a part here has one that is made from the rule.
@@ -74,7 +87,7 @@ func all() (all []part) {
 				source = accountsOf(e.Accounts)
 			}
 			of := func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }
-			all = append(all, part{e.Name, of, source, Ahead(e) > WholeAhead})
+			all = append(all, part{job: e.Name, of: of, source: source, young: Ahead(e) > WholeAhead})
 		}
 	}
 	return all
@@ -160,7 +173,7 @@ func Job(name string, now time.Time, bucket string) Sample {
 			return p.of(now, bucket)
 		}
 	}
-	panic("emulator/sampledata has no part for " + name + ": add one in a file of its own, as the others are")
+	panic("emulator/sampledata has no part for " + name + ": add one in a file of its own, and to parts")
 }
 
 func kept(path string, data map[string]any) Document { return changed(path, data, data) }
