@@ -58,7 +58,7 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(tf.Request.task))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return countedStorage{base, tf.Request} }
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return countedAccounts{base, tf.Request} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, tf.Request.counted) }
 	t.Cleanup(func() {
 		f.Close()
 		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
