@@ -330,7 +330,14 @@ func refuseWrites(f *enginetest.Function) {
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}))
-	f.Hooks.Accounts = func(next accounts.API) accounts.API { return refusingAccounts{next} }
+	f.Hooks.Accounts = func(next accounts.API) accounts.API {
+		return accounts.Wrap(next, func(method string, _ []string, send func() error) error {
+			if method == "DeleteUsers" {
+				return errors.New("refused by the test")
+			}
+			return send()
+		})
+	}
 	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Method != http.MethodDelete {
@@ -339,14 +346,6 @@ func refuseWrites(f *enginetest.Function) {
 			return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(`{}`)), Header: http.Header{}}, nil
 		})
 	}
-}
-
-// refusingAccounts deletes no account.
-type refusingAccounts struct{ accounts.API }
-
-// DeleteUsers implements [accounts.API].
-func (refusingAccounts) DeleteUsers(context.Context, []string) (map[int]string, error) {
-	return nil, errors.New("refused by the test")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

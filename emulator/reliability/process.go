@@ -36,7 +36,7 @@ func (s *Steps) Run(f *engine.Function) *Process {
 	f.Hooks.Dial = append(f.Hooks.Dial, p.dial()...)
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return authentication{p, base} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
 	return p
 }
 
@@ -45,7 +45,7 @@ func (s *Steps) Undo(h *restore.Hooks) *Process {
 	p := s.newProcess()
 	h.Dial = append(h.Dial, p.dial()...)
 	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	h.Accounts = func(base accounts.API) accounts.API { return authentication{p, base} }
+	h.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
 	return p
 }
 

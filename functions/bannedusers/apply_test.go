@@ -1,7 +1,6 @@
 package bannedusers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,11 +73,13 @@ func TestAuthenticationDown(t *testing.T) {
 }
 
 // unseen returns no accounts, so none can be written to the undo log, and none is deleted.
-type unseen struct{ accounts.API }
-
-// GetUsers implements accounts.API.
-func (unseen) GetUsers(context.Context, *accounts.Identifiers) ([]*accounts.User, error) {
-	return nil, errors.New("quota exceeded")
+func unseen(base accounts.API) accounts.API {
+	return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
+		if method == "GetUsers" {
+			return errors.New("quota exceeded")
+		}
+		return send()
+	})
 }
 
 func TestNotedUserIsThereAgain(t *testing.T) {
@@ -140,7 +141,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 			f.Set(t, "authDeletionRetries/old", note)
 			f.SignUp(t, "old")
 			if fails {
-				f.Hooks.Accounts = func(d accounts.API) accounts.API { return unseen{d} }
+				f.Hooks.Accounts = unseen
 			}
 			lost := false
 			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {

@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -177,17 +178,70 @@ func broken(err error) bool {
 	return refused.Code >= http.StatusInternalServerError
 }
 
-// ReadOnly wraps the calls of Authentication so that those that do not only read are refused before they are sent.
-func ReadOnly(base API) API { return readOnly{base} }
+// Around is put around each call of Authentication, by the call's name in [API]. uids are those that the call is given. send makes
+// the call, and what Around returns is its answer.
+type Around func(method string, uids []string, send func() error) error
 
-type readOnly struct{ API }
+// Wrap puts something around calls of Authentication.
+func Wrap(base API, around Around) API { return wrapped{base, around} }
+
+type wrapped struct {
+	base   API
+	around Around
+}
 
 // DeleteUsers implements [API].
-func (readOnly) DeleteUsers(context.Context, []string) (map[int]string, error) {
-	return nil, errors.New("the deletion was not sent: this connection only reads")
+func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error) {
+	err = w.around("DeleteUsers", uids, func() (err error) {
+		refused, err = w.base.DeleteUsers(ctx, uids)
+		return err
+	})
+	return refused, err
+}
+
+// GetUsers implements [API].
+func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) (users []*User, err error) {
+	err = w.around("GetUsers", by.LocalId, func() (err error) {
+		users, err = w.base.GetUsers(ctx, by)
+		return err
+	})
+	return users, err
+}
+
+// ListUsers implements [API].
+func (w wrapped) ListUsers(ctx context.Context, token string) (users []*User, next string, err error) {
+	err = w.around("ListUsers", nil, func() (err error) {
+		users, next, err = w.base.ListUsers(ctx, token)
+		return err
+	})
+	return users, next, err
+}
+
+// Tenants implements [API].
+func (w wrapped) Tenants(ctx context.Context) (may bool, err error) {
+	err = w.around("Tenants", nil, func() (err error) {
+		may, err = w.base.Tenants(ctx)
+		return err
+	})
+	return may, err
 }
 
 // ImportUsers implements [API].
-func (readOnly) ImportUsers(context.Context, *Upload) (map[int]string, error) {
-	return nil, errors.New("the import was not sent: this connection only reads")
+func (w wrapped) ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error) {
+	err = w.around("ImportUsers", nil, func() (err error) {
+		refused, err = w.base.ImportUsers(ctx, upload)
+		return err
+	})
+	return refused, err
+}
+
+// ReadOnly wraps the calls of Authentication so that those that do not only read are refused before they are sent.
+func ReadOnly(base API) API {
+	writes := map[string]string{"DeleteUsers": "deletion", "ImportUsers": "import"}
+	return Wrap(base, func(method string, _ []string, send func() error) error {
+		if what := writes[method]; what != "" {
+			return fmt.Errorf("the %s was not sent: this connection only reads", what)
+		}
+		return send()
+	})
 }

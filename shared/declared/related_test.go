@@ -92,7 +92,7 @@ func TestTenants(t *testing.T) {
 			if tt.exist {
 				gone = 0
 			}
-			watch(f).before = func(method string, _ []string) error {
+			watch(f).before = func(method string) error {
 				if method != "Tenants" {
 					return nil
 				}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -201,29 +200,20 @@ var leavers = cleanup.Rule[cleanup.Subject]{
 	},
 }
 
-type failing struct {
-	accounts.API
-	mu    sync.Mutex
-	calls int
-	err   error
-}
-
-// DeleteUsers implements accounts.API.
-func (d *failing) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
-	d.mu.Lock()
-	d.calls++
-	err := d.err
-	d.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	return d.API.DeleteUsers(ctx, uids)
-}
-
 func TestAccountsAfterTheirDocuments(t *testing.T) {
 	f := ruleFunction(t, ruleJob("people", leavers))
-	authentication := &failing{err: errors.New("quota")}
-	f.Hooks.Accounts = func(d accounts.API) accounts.API { authentication.API = d; return authentication }
+	calls, refusal := 0, errors.New("quota")
+	f.Hooks.Accounts = func(base accounts.API) accounts.API {
+		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
+			if method != "DeleteUsers" {
+				return send()
+			}
+			if calls++; refusal != nil {
+				return refusal
+			}
+			return send()
+		})
+	}
 	for _, id := range []string{"p1", "p2", "p3"} {
 		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
 		f.SignUp(t, id)
@@ -234,9 +224,9 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{"stays": 1, "account stays": 2}, got.Kept)
 	enginetest.Want(t, "notes", map[string]map[string]any{"p1": {"attempts": int64(1)}, "p2": {"attempts": int64(1)}}, f.Documents(t, "notes"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-	enginetest.Want(t, "calls", 1, authentication.calls)
+	enginetest.Want(t, "calls", 1, calls)
 
-	authentication.err = nil
+	refusal = nil
 	f.Set(t, "people/p1", map[string]any{"leaves": true})
 	got = f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete person", 1))
