@@ -67,7 +67,8 @@ type app struct {
 	answers *bufio.Reader                // of in, once somebody was asked
 	readers map[string]*documents.Client // of databases, once something was read there
 
-	here bool // jobs run in this process
+	here  bool   // jobs run in this process
+	given string // --project and --rules as they were given, each with a blank before it
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -214,6 +215,7 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	}
 	local := c.Flags().Lookup("local")
 	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
+		a.given = asGiven(c, "project", "rules")
 		// Without the flag, check asks no project.
 		if given := project.Value.String(); given != "" || c.Name() != "check" {
 			if err := a.chooseProject(given); err != nil {
