@@ -266,6 +266,8 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	wantParts(t, out, "planned: 2 delete report", "2 plans failed for want of an index, and the rest is planned",
 		"firesweep indexes --write firestore.indexes.json", "cleanupDrafts: "+address+"\n",
 		"cleanupResolvedInquiries: requires a COLLECTION_GROUP_ASC index")
+	wantNone(t, out, "nothing to do")
+	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
 	out, _ = o.ends(t, exitFailed, "plan", "--json")
 	got := map[string]string{}
 	for _, p := range parsed[plans](t, out).Plans {

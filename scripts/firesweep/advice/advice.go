@@ -31,6 +31,7 @@ var advices = []struct{ holds, do string }{
 		"which are missing."},
 	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
+	{"no such host", "Is this machine connected to the internet?"},
 	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
 	{"out of time", "The next run continues from there."},
 }
