@@ -220,6 +220,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	}
 	wantNone(t, o.well(t, "plan", "cleanupReports", "--now", "+48h"), "Do it:")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
+	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts;", "plan", "cleanupDraft")
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})
