@@ -93,15 +93,15 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		jobs = a.scheduled()
 	case len(names) > 0:
 		var err error
-		if jobs, err = named(a.scheduled(), names); err != nil {
+		if jobs, err = a.jobsNamed(names); err != nil {
 			return err
 		}
 	case a.nine:
 		jobs = a.Own
 	}
 	if len(jobs) == 0 && !a.json {
-		a.printer().Say("", 0, 0, "%s has no rule of yours yet: %s has twelve to start from. "+
-			"The nine jobs: firesweep check --all", cmp.Or(a.rules, "Nothing here"), rulesPage)
+		a.printer().Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start from. "+
+			"The nine jobs: firesweep check --all", cmp.Or(a.rules, rulesName), rulesPage)
 		return nil
 	}
 	checks := make([]checked, len(jobs))
@@ -206,9 +206,9 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 // noteOn returns what else to know of a rule; "" if nothing.
 func noteOn(r rule.Rule) string {
 	var notes []string
-	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" {
-		notes = append(notes, fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a "+
-			"document expires; on %s, it would delete everything (%s)", r.Age[0].Field, rulesPage))
+	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" && r.Age[0].As == nil {
+		notes = append(notes, fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that if %s says when a document "+
+			"expires; if it says when it was written, the policy would delete everything (%s)", r.Age[0].Field, rulesPage))
 	}
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,

@@ -158,7 +158,8 @@ func TestCheckOfTheProject(t *testing.T) {
 		t.Errorf("%d, %v are empty", code, empty)
 	}
 	out, _, _ = o.run(t, args...)
-	wantParts(t, out, "legalHold, users/{by}/notes: no document in the project")
+	wantParts(t, out, "legalHold, users/{by}/notes: no document in the project", "drafts holds no document: is that its name?")
+	o.Set(t, "drafts/d", map[string]any{"updatedAt": now, "by": "u1"})
 	o.Set(t, "legalHold/h", map[string]any{"x": 1})
 	o.Set(t, "users/mia/notes/n", map[string]any{"x": 1})
 	wantNone(t, o.well(t, args...), "no document in the project", "doubts")

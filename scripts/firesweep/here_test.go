@@ -55,6 +55,7 @@ func TestRunHere(t *testing.T) {
 	}
 	wantParts(t, o.well(t, "runs"), "cleanupDrafts")
 
+	wantParts(t, o.well(t, "show", "--project", o.ID, rep.RunID), "firesweep undo --project "+o.ID+" "+rep.RunID)
 	wantParts(t, o.well(t, "run", "--here", "--apply"), "completed") // it ran here before, so nobody is asked
 	wantParts(t, o.well(t, "undo", "--apply", rep.RunID), "2 things taken back")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
@@ -122,7 +123,7 @@ func TestRunHereInterrupted(t *testing.T) {
 	o.running.BeforeApply = cancel
 	a, out, errs := o.app()
 	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"run", "--here", "--apply", "--confirm", o.ID}))
-	wantParts(t, out.String(), "cleanupDrafts: partial")
+	wantParts(t, out.String(), "cleanupDrafts: partial", "or was interrupted")
 	wantParts(t, errs.String(), "firesweep: interrupted")
 	want(t, "drafts", 2001, len(o.Documents(t, "drafts")))
 	o.running.BeforeApply = nil
@@ -139,7 +140,7 @@ func TestRunHereBesideDeployedJobs(t *testing.T) {
 	wantParts(t, out, "cleanupReports: skipped")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)
-	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed")
+	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed", "firesweep undo cleanupReports-")
 	want(t, "reports", 1, len(o.Documents(t, "reports")))
 	want(t, "deployed, after it", report.Completed, o.called(t, "cleanupReports", "").Status)
 }

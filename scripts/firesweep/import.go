@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,12 @@ error, with exit code 1. The extension acts when an account is deleted; a rule
 looks each night for data whose account is gone, so it finds what the extension
 missed, and also what never had an account: see what 'firesweep plan' shows.`,
 		Example: importExample,
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("name one file: the extension's environment")
+			}
+			return nil
+		},
 		// It needs no rules: a shell that writes its output to firesweep.json has emptied that file.
 		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 		RunE:             func(_ *cobra.Command, args []string) error { return a.importUserData(args[0]) },
@@ -44,7 +50,7 @@ missed, and also what never had an account: see what 'firesweep plan' shows.`,
 func (a *app) importUserData(file string) error {
 	env, err := godotenv.Read(a.within(file))
 	if err != nil {
-		return wrongUse("%s: %w", file, err)
+		return wrongUse("%s: %.150s", file, err) // it quotes the rest of the file
 	}
 	rules, left := fromUserData(env)
 	if len(rules) == 0 && len(left) == 0 {

@@ -107,5 +107,8 @@ func TestImport(t *testing.T) {
 	wantParts(t, out, "cleanupGoneAdmins")
 	wantParts(t, errs, "firesweep: not a rule: RTDB_PATHS: people/{UID} is in the Realtime Database")
 	o.refuses(t, exitWrongUse, "sets none of FIRESTORE_PATHS", "import", "delete-user-data", env("LOCATION=europe-west1\n"))
+	o.refuses(t, exitWrongUse, "name one file", "import", "delete-user-data")
+	long := env(`{ "a": "` + strings.Repeat("secret ", 100) + `" }`)
+	want(t, "what is quoted", true, len(o.refuses(t, exitWrongUse, "unexpected character", "import", "delete-user-data", long)) < 300)
 	o.refuses(t, exitWrongUse, "no such file", "import", "delete-user-data", filepath.Join(t.TempDir(), "none.env"))
 }

@@ -53,9 +53,9 @@ const activityRule = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * 
 // needs returns what one job needs.
 func needs(t testing.TB, rules, job string) indexFile {
 	t.Helper()
-	jobs, err := named(withRules(t, rules), []string{job})
-	ok(t, err)
-	ours, err := needed(jobs)
+	jobs := withRules(t, rules)
+	i := slices.IndexFunc(jobs, func(e manifest.Entry) bool { return e.Name == job })
+	ours, err := needed(jobs[i : i+1])
 	ok(t, err)
 	return ours
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,8 @@ import (
 type initFlags struct {
 	yes, write     bool
 	maxReads, days int
+	at             string // --now
+	now            time.Time
 }
 
 const (
@@ -59,6 +63,7 @@ is left out, except for documents.`,
 	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
 	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
 	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
+	c.Flags().StringVar(&f.at, "now", "", "look as of `TIME`, as in 'firesweep plan': on emulators all is new")
 	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, names) }
 	return c
@@ -93,6 +98,10 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return wrongUse("it reads up to %d documents of the project, and asks first; "+
 			"where nobody can be asked, add --yes", f.maxReads)
 	}
+	var err error
+	if f.now, err = moment("now", f.at, a.clock()); err != nil {
+		return err
+	}
 	file, err := a.openRules()
 	if err != nil {
 		return err
@@ -116,6 +125,9 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 	if err != nil {
 		return err
 	}
+	notYet := slices.Clone(all)
+	all = slices.DeleteFunc(all, func(one proposed) bool { return one.Due.Items == 0 })
+	notYet = slices.DeleteFunc(notYet, func(one proposed) bool { return one.Due.Items > 0 })
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(one proposed) bool { return one.Name == name }) {
 			return fmt.Errorf("%s is not proposed, and nothing was written", name)
@@ -130,6 +142,9 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		}
 		ask := !f.yes && !f.write && len(names) == 0
 		all[i].Written = f.write || slices.Contains(names, all[i].Name) || ask && a.agrees("Write this rule?")
+	}
+	if !a.json {
+		p.notYet(notYet)
 	}
 	if err := file.write(all); err != nil {
 		return err
@@ -187,7 +202,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 ) {
 	bound = look.NewBound(f.maxReads)
 	ctx = bound.Metered(ctx)
-	l := look.Project{Bound: bound, Now: a.clock()}
+	l := look.Project{Bound: bound, Now: cmp.Or(f.now, a.clock())}
 	l.Documents, err = documents.Open(ctx, databaseOf(cfg), slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
 	if err != nil {
 		return nil, nil, nil, err
@@ -224,7 +239,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 }
 
 // tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
-// the checks refuse it, there is such a rule already, or nothing is due.
+// the checks refuse it, or there is such a rule already. Of what finds nothing yet, only the name and the sentence are known.
 func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
 	name := newName(p.Name, file.taken)
 	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
@@ -245,7 +260,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 		}
 	}
 	if due.Items == 0 {
-		return nil, nil
+		return &proposed{Name: name, Does: e.Words()}, nil
 	}
 	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Objects == "" { // its safety limit would stop it
 		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})

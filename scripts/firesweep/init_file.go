@@ -145,7 +145,7 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 				row.Notes = append(row.Notes, linkNote(k))
 			}
 			if c.Missing > 0 {
-				row.Notes = append(row.Notes, fmt.Sprintf("of the first names, %d have collections below them and no document", c.Missing))
+				row.Notes = append(row.Notes, fmt.Sprintf("of the first names, %d have no document, but collections below them", c.Missing))
 			}
 			rows = append(rows, row)
 		}
@@ -299,6 +299,18 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
+// notYet names the rules that would find nothing yet.
+func (p *printer) notYet(all []proposed) {
+	if len(all) == 0 {
+		return
+	}
+	p.Say("", 0, 2, "Not proposed, because nothing is old enough yet (--now +8d looks as of then):")
+	for _, one := range all {
+		p.Say("", 2, 2, "%s: %s", one.Name, one.Does)
+	}
+	p.Line("")
+}
+
 // initDone says what was written, and what comes next.
 func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	var written, left []string
@@ -311,14 +323,14 @@ func (p *printer) initDone(file string, c *cobra.Command, all []proposed) {
 	}
 	switch {
 	case len(all) == 0:
-		p.Say("", 0, 0, "Nothing is proposed: nothing was found that is commonly cleaned up and has no rule in %s yet. "+
+		p.Say("", 0, 0, "Nothing is proposed: nothing is due that is commonly cleaned up and has no rule in %s yet. "+
 			"%s has rules to start from.", file, rulesPage)
 	case len(written) == 0:
 		p.Say("", 0, 0, "Nothing was written into %s. To write all of these rules add --write, or name those that you want:", file)
-		p.Command("firesweep init%s --yes %s", asGiven(c, "project", "rules", "max-reads", "days"), left[0])
+		p.Command("firesweep init%s --yes %s", asGiven(c, "project", "rules", "max-reads", "days", "now"), left[0])
 	default:
 		p.Say("", 0, 0, "%s was written: %s. Nothing is deleted yet. What they would delete, one by one, and why:",
 			file, strings.Join(written, ", "))
-		p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
+		p.Command("firesweep plan%s", asGiven(c, "project", "rules", "now"))
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,7 +257,7 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
     lastSeenAt number, holds times as milliseconds: from 2034-12-30 to
       2035-01-10, half before 2035-01-05
     {id} names an account: 2 of 12 gone
-    of the first names, 1 have collections below them and no document
+    of the first names, 1 have no document, but collections below them
   rides                          30         30
     driverId text, status text (draft: 15, live: 15)
     changedAt timestamp from 2032-08-23 to 2035-01-10, half before 2033-11-16
@@ -468,7 +469,10 @@ func TestInitAsks(t *testing.T) {
 	o.refuses(t, exitWrongUse, "add --yes", "init", "--write", "--rules", file)
 	o.screen.in = true
 	o.refuses(t, exitWrongUse, "add --yes", "init", "--json", "--rules", file)
-	o.env["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:9" // nobody answers there
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	o.env["FIRESTORE_EMULATOR_HOST"] = listener.Addr().String() // which answers nothing
 	for _, in := range []string{"n\n", "", "no\n", "yep\n"} {
 		o.in = in
 		_, errs := o.ends(t, exitFailed, "init", "--rules", file)
@@ -479,6 +483,30 @@ func TestInitAsks(t *testing.T) {
 	}
 	delete(o.env, "GOOGLE_CLOUD_PROJECT")
 	o.refuses(t, exitWrongUse, "no project: give --project, or set GOOGLE_CLOUD_PROJECT", "init", "--yes", "--rules", file)
+}
+
+// TestInitTellsWhatIsTooNew: it is named, and proposed as of a time at which it is due.
+func TestInitTellsWhatIsTooNew(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	shop(t, o)
+	o.now = time.Now()
+	proposals := func(args ...string) (names []string) {
+		out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json", "--rules", file}, args...)...)
+		for _, one := range parsed[inits](t, out).Proposals {
+			names = append(names, one.Name)
+		}
+		return names
+	}
+	const reviews, photos = "cleanupOrphanedReviews", "cleanupOrphanedPhotosFiles"
+	if now, later := proposals(), proposals("--now", "+8d"); slices.Contains(now, reviews) || slices.Contains(now, photos) ||
+		!slices.Contains(later, reviews) || !slices.Contains(later, photos) {
+		t.Errorf("now %q, in eight days %q", now, later)
+	}
+	out := o.well(t, "init", "--yes", "--rules", file)
+	wantParts(t, out, "Not proposed, because nothing is old enough yet (--now +8d looks as of then):", "\n  "+reviews+": deletes documents of reviews ")
+	wantParts(t, o.well(t, "init", "--yes", "--write", "--now", "+8d", "--rules", file), "firesweep plan --rules "+file+" --now +8d\n")
+	o.refuses(t, exitWrongUse, "--now is ", "init", "--yes", "--now", "soon", "--rules", file)
 }
 
 // TestInitWritesIntoAFile: what is there stays as it is, and what cannot be added to is refused unchanged.

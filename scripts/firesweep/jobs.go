@@ -26,29 +26,24 @@ func jobsOf(all []manifest.Entry) []manifest.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
 }
 
-// jobsNamed returns the jobs of these names, or all that the application uses if no name is given. The error says which name is no
-// job.
+// jobsNamed returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them, or all that
+// the application uses if no name is given. The error says which name is no job.
 func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	if len(names) == 0 {
 		return a.used(), nil
 	}
-	return named(a.scheduled(), names)
-}
-
-// named returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them. The error
-// says which name is not among the jobs.
-func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
-	var known []string
-	for _, e := range jobs {
-		known = append(known, e.Name)
-	}
+	jobs := a.scheduled()
 	var chosen []manifest.Entry
 	for _, name := range names {
-		i := slices.IndexFunc(known, func(k string) bool { return k == name || strings.ToLower(k) == name })
+		i := slices.IndexFunc(jobs, func(e manifest.Entry) bool { return e.Name == name || strings.ToLower(e.Name) == name })
 		if i < 0 {
+			var known []string
+			for _, e := range a.used() {
+				known = append(known, e.Name)
+			}
 			return nil, wrongUse("no job is called %q; the jobs are %s", name, strings.Join(known, ", "))
 		}
-		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == known[i] }) {
+		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == jobs[i].Name }) {
 			return nil, wrongUse("%s is named twice", name)
 		}
 		chosen = append(chosen, jobs[i])

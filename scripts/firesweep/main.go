@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,7 +69,8 @@ type app struct {
 	answers *bufio.Reader                // of in, once somebody was asked
 	readers map[string]*documents.Client // of databases, once something was read there
 
-	here bool // jobs run in this process
+	here  bool   // jobs run in this process
+	given string // --project and --rules as they were given, each with a blank before it
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -214,13 +217,38 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	}
 	local := c.Flags().Lookup("local")
 	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
+		a.given = asGiven(c, "project", "rules")
 		// Without the flag, check asks no project.
 		if given := project.Value.String(); given != "" || c.Name() != "check" {
 			if err := a.chooseProject(given); err != nil {
 				return err
 			}
+			if err := a.findEmulators(c.Context()); err != nil {
+				return err
+			}
 		}
 	}
 	a.begun = true
+	return nil
+}
+
+// findEmulators fails if an emulator that the environment names does not answer, which clients try for long. Without any, it says
+// that a project may have been meant that only emulators have.
+func (a *app) findEmulators(ctx context.Context) error {
+	for _, name := range []string{"FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
+		host := a.getenv(name)
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			continue // none, or a wrong setting
+		}
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		if err != nil {
+			return wrongUse("%s names an emulator that does not answer: %w: start it, or unset the variable", name, err)
+		}
+		_ = connection.Close() // nothing was said
+	}
+	if id := a.getenv("GOOGLE_CLOUD_PROJECT"); strings.HasPrefix(id, "demo-") && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
+		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
+			version.Page("docs/emulator-suite.md"))
+	}
 	return nil
 }

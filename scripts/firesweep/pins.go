@@ -162,7 +162,7 @@ func (p *printer) pinned(list []pinnedItem, all bool) {
 	p.first(all, "target", []screen.Column{{Name: "SINCE (UTC)"}, {Name: "TARGET", Path: true}}, rows)
 	p.Line("")
 	p.Say("", 2, 2, "Let the jobs judge it again:")
-	p.Command("firesweep release TARGET")
+	p.Command("firesweep release%s TARGET", p.given)
 }
 
 // pinnedItem is something that every job keeps. docs/command.md documents it as JSON.

@@ -313,6 +313,10 @@ func (p *printer) planned(planned planned, writes bool) {
 	p.Kept(r)
 	p.failures(r)
 	for _, warning := range planned.Warnings {
+		said := func(f report.Failure) bool { return strings.Contains(warning, f.Error) }
+		if slices.ContainsFunc(r.Failures, said) {
+			continue
+		}
 		p.Say(screen.Yellow, 2, 2, "%s", warning)
 	}
 	p.Line("")

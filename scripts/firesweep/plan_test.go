@@ -215,6 +215,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	}
 	wantNone(t, o.well(t, "plan", "cleanupReports", "--now", "+48h"), "Do it:")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
+	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts;", "plan", "cleanupDraft")
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})
@@ -261,6 +262,8 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	wantParts(t, out, "planned: 2 delete report", "2 plans failed for want of an index, and the rest is planned",
 		"firesweep indexes --write firestore.indexes.json", "cleanupDrafts: "+address+"\n",
 		"cleanupResolvedInquiries: requires a COLLECTION_GROUP_ASC index")
+	wantNone(t, out, "nothing to do")
+	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
 	out, _ = o.ends(t, exitFailed, "plan", "--json")
 	got := map[string]string{}
 	for _, p := range parsed[plans](t, out).Plans {

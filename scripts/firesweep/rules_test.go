@@ -36,6 +36,19 @@ func (o *operator) inApp(t *testing.T, files map[string]string) {
 }
 
 // TestRulesBesideTheApplication: they are found from any folder below, and from none above or beside.
+// TestEmulators: one that does not answer is named at once, and so is a project that only emulators may have where none are.
+func TestEmulators(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["FIREBASE_AUTH_EMULATOR_HOST"] = "127.0.0.1:1"
+	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
+	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
+	delete(o.env, "FIRESTORE_EMULATOR_HOST")
+	o.refuses(t, exitWrongUse, "this asks Google about "+o.ID, "run", "cleanupReports")
+	o.env["GOOGLE_CLOUD_PROJECT"] = "my-app"
+	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports"), "asks Google")
+}
+
 func TestRulesBesideTheApplication(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

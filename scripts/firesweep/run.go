@@ -243,6 +243,10 @@ func (a *app) printRan(r ran) {
 	default:
 		p.report(r.Report)
 		p.fellAway(r.Report.Approved, r.FellAway)
+		if r.Report.Done() > 0 {
+			p.Say("", 2, 2, "See what taking it back would do:")
+			p.Command("firesweep undo%s %s", p.given, r.Report.RunID)
+		}
 		p.Line("")
 	}
 	if r.Report != nil && r.Error != "" {

@@ -139,7 +139,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	case run.Report.Done() > 0:
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
-		p.Command("firesweep show --log %s", runID)
+		p.Command("firesweep show --log%s %s", p.given, runID)
 	}
 }
 
@@ -313,5 +313,5 @@ func (p *printer) did(d *done.Log, runID string) {
 	}
 	p.Line("")
 	p.Say("", 2, 2, "See what is still gone or changed, and would come back:")
-	p.Command("firesweep undo %s", runID)
+	p.Command("firesweep undo%s %s", p.given, runID)
 }

@@ -172,11 +172,11 @@ func (p *printer) stopped(st stopped) {
 	}
 	if st.Kept {
 		p.Say("", 2, 2, "See what taking it back would do:")
-		p.Command("firesweep undo %s", st.RunID)
+		p.Command("firesweep undo%s %s", p.given, st.RunID)
 	} else {
 		p.Say("", 2, 2, "There is nothing to take back: the run changed nothing, or the job's UNDO_DAYS is 0 "+
 			"(docs/operations.md, Restoring what was deleted).")
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
-	p.Command("firesweep pause --location REGION %s", st.Job)
+	p.Command("firesweep pause%s --location REGION %s", p.given, st.Job)
 }

@@ -19,11 +19,12 @@ import (
 // printer writes for people.
 type printer struct {
 	screen.Printer
-	here bool // what is advised runs in this process
+	here  bool   // what is advised runs in this process
+	given string // flags that every command about the same runs needs, each with a blank before it
 }
 
 func (a *app) printer() *printer {
-	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here}
+	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here, given: a.given}
 }
 
 // advice says what to do about a failure of a job; "" if its text says it all.

@@ -175,7 +175,7 @@ func (p *printer) taken(t taken, all bool, again string) {
 		p.Say("", 2, 2, "There is nothing to bring back.")
 	case t.Applied:
 		p.Say("", 2, 2, "%s taken back. Every job keeps what came back until you release it:", plural(back, "thing"))
-		p.Command("firesweep release --run %s", t.Run)
+		p.Command("firesweep release%s --run %s", p.given, t.Run)
 	default:
 		p.Say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
 		p.Command("%s", again)
@@ -232,7 +232,7 @@ bills a read for each, and needs the role roles/datastore.viewer.`,
 			return err
 		}
 		return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) {
-			p.found(found, runs, args[0], all, asGiven(c, "project"))
+			p.found(found, runs, args[0], all)
 		}, len(found) == 0)
 	}
 	return c
@@ -302,7 +302,7 @@ func concerns(r undo.Record, what string) bool {
 // under reports whether a name is another, or below it.
 func under(name, other string) bool { return name == other || strings.HasPrefix(name, other+"/") }
 
-func (p *printer) found(found []foundThing, runs int, what string, all bool, project string) {
+func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	if len(found) == 0 {
 		p.Say(screen.Yellow, 0, 2, "Nothing in the undo logs of %s concerns %s. They are kept for UNDO_DAYS, seven unless set, "+
 			"and none are with 0. Of older runs, Cloud Logging has the names, for 30 days unless you keep it longer: "+
@@ -320,6 +320,6 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool, pro
 	if len(found) == 1 {
 		run, target = found[0].Run, shellQuote(found[0].Target)
 	}
-	p.Command("firesweep show --contents%s %s %s", project, run, target)
-	p.Command("firesweep undo%s --only %s %s", project, target, run)
+	p.Command("firesweep show --contents%s %s %s", p.given, run, target)
+	p.Command("firesweep undo%s --only %s %s", p.given, target, run)
 }

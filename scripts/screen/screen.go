@@ -256,7 +256,7 @@ func (p *Printer) cells(indent int, cols []Column, widths []int, cells []string,
 
 // Plan prints the actions of a plan, and how many there are.
 func (p *Printer) Plan(r *report.Report, writes bool) {
-	if len(r.Plan) == 0 {
+	if len(r.Plan) == 0 && r.Status != report.Failed {
 		p.Line("  nothing to do")
 	}
 	unknown := false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -18,8 +19,8 @@ const (
 	leastLooked = 20
 )
 
-// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right: ages of
-// another form, a mark that is the application's field, exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one
+// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right: names of
+// a collection and of fields that are not there, ages of another form, a mark that is the application's field, exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one
 // document of each exception for each of them, and five lists of collections at most.
 func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
 	if !of.OfDocuments() {
@@ -34,6 +35,17 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 		_, ok := of.ItemOf(d)
 		return !ok
 	})
+	if len(found) == 0 {
+		return []string{of.Source() + " holds no document: is that its name?"}, nil
+	}
+	for _, field := range of.Judged()[of.Source()] {
+		field, _, _ = strings.Cut(field, "[]")
+		own := of.Warn != nil && field == of.Warn.Field
+		has := func(d documents.Document) bool { return d.Value(field) != nil }
+		if !own && !slices.ContainsFunc(found, has) {
+			doubts = append(doubts, fmt.Sprintf("%s is missing or null in all of %d: is that its name?", field, len(found)))
+		}
+	}
 	for i, a := range of.Age {
 		if text := doubtfulForm(a, found); text != "" {
 			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))

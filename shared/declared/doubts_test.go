@@ -26,7 +26,10 @@ func TestDoubts(t *testing.T) {
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil},
 		"a mark of the application's": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, []string{"warn.field: 30 of 30 hold author already: it must be a field of its own"}},
-		"everything below": {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
+		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": array{fields{"subcollection": "**"}}},
+			30, []string{"stat is missing or null in all of 30: is that its name?", "att is missing or null in all of 30: is that its name?"}},
+		"another collection": {fields{"collection": "draft", "age": "any"}, 30, []string{"draft holds no document: is that its name?"}},
+		"everything below":   {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := fields{"collection": "drafts"}

@@ -29,7 +29,7 @@ type PlanOptions struct {
 	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
-	Meter    *usage.Meter // counts what is read, for whoever waits; nil: nobody does
+	Meter    *usage.Meter     // counts what is read, for whoever waits; nil: nobody does
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only

@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "functions[5], cleanExpiredComped: name is taken by functions[4], cleanExpiredComped of manifest.json"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
-		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are timeoutSeconds,`},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds": is it "timeoutSeconds"?`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
 		{"timeout twice", `"timeoutSeconds": 300`, `"timeoutSeconds": 300, "timeoutSeconds": 301`, "functions.run.timeoutSeconds is given twice"},
 		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: run.timeoutSeconds: it must be a whole number, not a string"},

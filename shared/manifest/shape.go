@@ -202,5 +202,39 @@ func instead(key string, of, around reflect.Type, path string) string {
 			return fmt.Sprintf(": it belongs into %s", keyOf(field))
 		}
 	}
-	return "; the keys are " + strings.Join(append(names, dataOf(of)...), ", ")
+	names = append(names, dataOf(of)...)
+	if len(key) > leastLike && len(names) > 0 {
+		like := slices.MinFunc(names, func(a, b string) int { return edits(key, a) - edits(key, b) })
+		if edits(key, like) <= mostEdits {
+			return fmt.Sprintf(": is it %q?", like)
+		}
+	}
+	return "; the keys are " + strings.Join(names, ", ")
+}
+
+// A key is taken for another that is misspelt if it is longer than this, and takes no more edits.
+const (
+	leastLike = 3
+	mostEdits = 2
+)
+
+// edits returns how many letters must be added, removed or replaced to make one word of another, whatever their case.
+func edits(from, to string) int {
+	from, to = strings.ToLower(from), strings.ToLower(to)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range from {
+		without := row[0]
+		row[0] = i + 1
+		for j := range to {
+			replaced := without
+			if from[i] != to[j] {
+				replaced++
+			}
+			without, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }

@@ -43,7 +43,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"collection":"/drafts","age":{"field":"at","days":1}}`:                                                                   `"/drafts" is not a collection`,
 		`{"collection":"cleanupRuns","age":{"field":"at","days":1}}`:                                                               "cleanupRuns belongs to Firesweep itself",
 		`{"collection":"a/b/cleanupJobs","age":{"field":"at","days":1}}`:                                                           "cleanupJobs belongs to Firesweep itself",
-		`{` + good + `,"colection":"x"}`:                                                                                           `functions[0], cleanupThings: there is no key "colection"; the keys are name,`,
+		`{` + good + `,"colection":"x"}`:                                                                                           `functions[0], cleanupThings: there is no key "colection": is it "collection"?`,
 		`{` + good + `,"Where":[]}`:                                                                                                `there is no key "Where"`,
 		`{` + good + `,"where":[{"field":"a","equals":1}]}`:                                                                        `functions[0], cleanupThings: where[0]: there is no key "equals"; the keys are field, is, any, ==`,
 		`{` + good + `,"where":[{"field":"a"}]}`:                                                                                   `where[0]: say what must hold: "is", or one of == != < <= > >=`,

@@ -31,6 +31,7 @@ var advices = []struct{ holds, do string }{
 		"which are missing."},
 	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
+	{"no such host", "Is this machine connected to the internet?"},
 	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
 	{"out of time", "The next run continues from there."},
 }
@@ -79,7 +80,7 @@ func Next(r *report.Report) string {
 		if r.Continued {
 			return "It ran out of time and continues at once: see firesweep runs " + r.Job + "."
 		}
-		return "It ran out of time. The next run continues from there. After three in a row, let it run more often " +
+		return "It was out of time, or was interrupted. The next run continues from there. After three in a row, let it run more often " +
 			"(Terraform: schedules) or longer (timeouts)."
 	case report.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."

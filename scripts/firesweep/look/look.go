@@ -199,21 +199,24 @@ var starts = [chunks]string{"", "C", "O", "a", "m"}
 
 // sample reads a part of a collection's documents: all, if there are few.
 func (l *looker) sample(ctx context.Context, c *Collection, q documents.Query) error {
-	read := func(q documents.Query, n int) error {
+	seen := map[string]bool{}
+	read := func(q documents.Query, n int) (found []documents.Document, err error) {
 		if n = min(n, l.Bound.Left()); n == 0 {
-			return nil
+			return nil, nil
 		}
-		found, err := l.db.First(ctx, q, "", n)
+		found, err = l.db.First(ctx, q, "", n)
+		found = slices.DeleteFunc(found, func(d documents.Document) bool { return seen[d.Path] })
 		for _, d := range found {
+			seen[d.Path] = true
 			if _, ok := (rule.Rule{Collection: c.Path}).ItemOf(d); ok {
 				c.docs = append(c.docs, d)
 			}
 		}
 		c.Sampled += len(found)
-		return err
+		return found, err
 	}
 	if c.Count <= Sample {
-		if err := read(q, Sample); err != nil {
+		if _, err := read(q, Sample); err != nil {
 			return err
 		}
 	} else {
@@ -228,6 +231,7 @@ func (l *looker) sample(ctx context.Context, c *Collection, q documents.Query) e
 			}
 			return []any{start}
 		}
+		var rest documents.Query // of a part that has more: ids that begin alike are all in one
 		for i, start := range starts {
 			part := q
 			part.OrderBy = []string{firestore.DocumentID}
@@ -237,7 +241,20 @@ func (l *looker) sample(ctx context.Context, c *Collection, q documents.Query) e
 			if i+1 < chunks {
 				part.Until = at(starts[i+1])
 			}
-			if err := read(part, Sample/chunks); err != nil {
+			found, err := read(part, Sample/chunks)
+			if err != nil {
+				return err
+			}
+			if len(found) == Sample/chunks {
+				last := found[len(found)-1]
+				rest = part
+				if rest.From = []any{last.ID()}; group {
+					rest.From = []any{l.db.Ref(last.Path)}
+				}
+			}
+		}
+		if left := Sample - c.Sampled; left > 0 && rest.From != nil {
+			if _, err := read(rest, left+1); err != nil { // it begins with the last one that was read
 				return err
 			}
 		}
