@@ -145,7 +145,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.refuse(r.Context(), w, log, refusalOf(http.StatusInternalServerError, "unavailable", err))
 		return
 	}
-	defer f.putBack(c)
+	defer f.release(c)
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
 	respond(w, rep.HTTPStatus(), rep)
@@ -303,7 +303,7 @@ func (r *run) labels() []slog.Attr {
 	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 }
 
-// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.putBack].
+// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
 // A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err error) {
 	cfg = cfg.WithoutOwn() // no client depends on them
@@ -384,8 +384,8 @@ func (f *Function) Close() {
 	f.replace()
 }
 
-// putBack gives clients back.
-func (f *Function) putBack(c *clients) {
+// release gives clients back.
+func (f *Function) release(c *clients) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.runs--
