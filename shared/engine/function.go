@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -125,69 +126,90 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if v := recover(); v != nil {
 			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
-			refuse(w, http.StatusInternalServerError, "internal", "the function panicked; see its log")
+			panicked := errors.New("the function panicked; see its log")
+			respond(w, http.StatusInternalServerError, refusalOf(http.StatusInternalServerError, "internal", panicked))
 		}
 	}()
-	// The log says what is wrong with a refused request, but never shows its body, which may hold anything.
-	wrong := func(status int, code, message string) {
-		log.WarnContext(r.Context(), f.Job.Name+" refused a request: "+message, slog.String("code", code), slog.Int("httpStatus", status))
-		refuse(w, status, code, message)
-	}
-	cannot := func(code string, err error) {
-		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Problem(report.Clip(err.Error(), maxProblem)), logging.Reported())
-		refuse(w, http.StatusInternalServerError, code, err.Error())
-	}
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted)))
-		return
-	}
-	earlier, err := continues(r.Header, f.Job)
-	if err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
-	}
-	req, err := parseRequest(w, r, f.Job.Task, earlier != nil)
-	if err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
-	}
-	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
-	if err != nil {
-		cannot("misconfigured", err)
-		return
-	}
-	if cfg.Shards > 1 && f.Job.Split == nil {
-		cannot("misconfigured", fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name))
-		return
-	}
-	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can "+
-			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
-		return
-	}
-	if req.approved, err = f.approved(req.plan, cfg); err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
-		return
-	}
 	wall := f.Clock()
-	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
-	if err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+	req, cfg, now, refused := f.ask(w, r, wall)
+	if refused != nil {
+		f.refuse(r.Context(), w, log, refused)
 		return
 	}
 	c, err := f.open(context.WithoutCancel(r.Context()), cfg)
 	if err != nil {
-		cannot("unavailable", err)
+		f.refuse(r.Context(), w, log, refusalOf(http.StatusInternalServerError, "unavailable", err))
 		return
+	}
+	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
+	rep := run.execute(r.Context())
+	respond(w, rep.HTTPStatus(), rep)
+}
+
+// refusal is the answer to a request for which no run is started.
+type refusal struct {
+	status int
+	Error  errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func refusalOf(status int, code string, err error) *refusal {
+	return &refusal{status, errorDetail{code, err.Error()}}
+}
+
+// ask reads what a request asks for, by which configuration, and the run's now.
+func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
+	req request, cfg config.Config, now time.Time, refused *refusal,
+) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return req, cfg, now, refusalOf(http.StatusMethodNotAllowed, "method_not_allowed",
+			fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted)))
+	}
+	earlier, err := continues(r.Header, f.Job)
+	if err == nil {
+		req, err = parseRequest(w, r, f.Job.Task, earlier != nil)
+	}
+	if err != nil {
+		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", err)
+	}
+	cfg, err = config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
+	if err == nil && cfg.Shards > 1 && f.Job.Split == nil {
+		err = fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name)
+	}
+	if err != nil {
+		return req, cfg, now, refusalOf(http.StatusInternalServerError, "misconfigured", err)
+	}
+	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
+		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name+" only plans, because its DRY_RUN is true, and "+
+			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)"))
+	}
+	if req.approved, err = f.approved(req.plan, cfg); err == nil {
+		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
+	}
+	if err != nil {
+		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", err)
 	}
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
-	req.scheduled, req.continues, req.url = scheduled, earlier, addressOf(r, cfg)
-	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	rep := run.execute(r.Context())
-	respond(w, rep.HTTPStatus(), rep)
+	req.continues, req.url = earlier, addressOf(r, cfg)
+	return req, cfg, now, nil
+}
+
+// refuse answers a request for which no run is started. The log says what is wrong, but never shows the body, which may hold
+// anything.
+func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.Logger, r *refusal) {
+	if r.status == http.StatusInternalServerError {
+		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.Error.Message, logging.Problem(report.Clip(r.Error.Message, maxProblem)), logging.Reported())
+	} else {
+		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.Error.Message, slog.String("code", r.Error.Code), slog.Int("httpStatus", r.status))
+	}
+	respond(w, r.status, r)
 }
 
 // approved returns what a plan restricts a run to; nil: nothing does. The error says why the plan is not for this function.
@@ -349,11 +371,6 @@ func (f *Function) Close() {
 		c.close()
 	}
 	clear(f.opened)
-}
-
-// refuse answers a request for which no run was started.
-func refuse(w http.ResponseWriter, status int, code, message string) {
-	respond(w, status, map[string]any{"error": map[string]string{"code": code, "message": message}})
 }
 
 func respond(w http.ResponseWriter, status int, body any) {

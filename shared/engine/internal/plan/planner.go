@@ -196,30 +196,14 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
 }
 
-// propose adds an action to the plan, unless it is not approved, or its target is pinned or something below that is.
+// propose adds an action to the plan, unless it stays.
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
-	approved := p.ask.Decider.Approved
-	if reason, named := approved.Keeps(a); named && reason != "" {
-		approved.Ended(a, reason)
-		p.KeepNamed(ctx, a.Target, reason)
-		return nil
-	} else if reason != "" {
-		p.Keep(reason, 1)
-		return nil
-	}
-	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil {
-		approved.Ended(a, pinned.Reason)
-		p.KeepNamed(ctx, a.Target, pinned.Reason)
-		return nil //nolint:nilerr // what is pinned is kept, and no failure
-	}
-	if err := decide.Proposes(p.ask.Decider.Job, a.Effect); err != nil {
-		approved.Ended(a, "")
-		p.Fail(ctx, a.Target, a.Kind, err)
+	if p.stays(ctx, a) {
 		return nil
 	}
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
 	if p.Report.DryRun {
-		approved.Ended(a, "")
+		p.ask.Decider.Approved.Ended(a, "")
 		p.list(p.withWrites(a))
 	}
 	if p.section.dropped {
@@ -240,17 +224,48 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 		p.originals += len(d.Original)
 	}
 	if p.ask.Limits.Lifted && len(p.Actions) == window {
-		p.awaitCounts()
-		if err := p.judge(ctx); err != nil || len(p.Actions) < window {
-			return err
-		}
-		if err := p.ask.Apply(ctx, p); err != nil {
-			return err
-		}
-		clear(p.Actions) // they hold documents
-		p.begin, p.Actions, p.checkpoints = p.CheckpointBefore(window), p.Actions[:0], p.checkpoints[:0]
-		p.section.first, p.originals = 0, 0
+		return p.applyWindow(ctx)
 	}
+	return nil
+}
+
+// stays reports whether nothing is to be done to the target of an action, and says why: it is not approved, it or something below it
+// is pinned, or the job does not declare the action.
+func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
+	approved := p.ask.Decider.Approved
+	if reason, named := approved.Keeps(a); named && reason != "" {
+		approved.Ended(a, reason)
+		p.KeepNamed(ctx, a.Target, reason)
+		return true
+	} else if reason != "" {
+		p.Keep(reason, 1)
+		return true
+	}
+	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil {
+		approved.Ended(a, pinned.Reason)
+		p.KeepNamed(ctx, a.Target, pinned.Reason)
+		return true
+	}
+	err := decide.Proposes(p.ask.Decider.Job, a.Effect)
+	if err != nil {
+		approved.Ended(a, "")
+		p.Fail(ctx, a.Target, a.Kind, err)
+	}
+	return err != nil
+}
+
+// applyWindow applies the actions that were proposed since the last window, unless they trip a limit, and forgets them.
+func (p *Planner) applyWindow(ctx context.Context) error {
+	p.awaitCounts()
+	if err := p.judge(ctx); err != nil || len(p.Actions) < window {
+		return err
+	}
+	if err := p.ask.Apply(ctx, p); err != nil {
+		return err
+	}
+	clear(p.Actions) // they hold documents
+	p.begin, p.Actions, p.checkpoints = p.CheckpointBefore(window), p.Actions[:0], p.checkpoints[:0]
+	p.section.first, p.originals = 0, 0
 	return nil
 }
 
