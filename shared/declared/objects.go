@@ -1,10 +1,13 @@
 package declared
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -15,6 +18,22 @@ import (
 // they must have one.
 func objectsOf(r rule.Rule) orphans.Objects {
 	binds := r.Binds()
+	owners := func(name string, fields criteria.Lookup) (all []documents.Ref, ok bool) {
+		for _, reading := range readings(r, name) {
+			bound, ok := binds(reading)
+			if !ok {
+				continue
+			}
+			filled, ok := rule.Item{Bound: bound, Field: fields}.Fill(r.Gone[0].Document)
+			if !ok || len(filled) != 1 {
+				return nil, false
+			}
+			if !slices.Contains(all, filled[0]) {
+				all = append(all, filled[0])
+			}
+		}
+		return all, len(all) > 0
+	}
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
 		v := orphans.Verdict{Uploaded: o.Created, Owner: orphans.Nobody}
 		bound, ok := binds(o.Name)
@@ -30,8 +49,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		if len(r.Gone) == 0 || v.Kind == "" || r.ByReference() {
 			return v
 		}
-		owners, ok := i.Fill(r.Gone[0].Document)
-		if ok && len(owners) == 1 {
+		if owners, ok := owners(o.Name, i.Field); ok {
 			v.Owner = owners[0]
 			return v
 		}
@@ -52,11 +70,36 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return because
 	}
 	pass := orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
-	if r.ByReference() {
+	switch {
+	case r.ByReference():
 		pass.Named = references{r}.names
+	case len(r.Gone) > 0 && metadataOf(r.Gone[0]) == byName:
+		pass.Meant = func(name string) []documents.Ref {
+			all, _ := owners(name, nil)
+			return all[1:]
+		}
 	}
 	return pass
 }
+
+// maxExtensions is how many extensions an object's name may have, as in photo.jpg.webp.
+const maxExtensions = 2
+
+// readings returns what an object's name may be, the likeliest first: the original's of a resized copy, with one extension or more. Any
+// of them may name the owner.
+func readings(r rule.Rule, name string) (all []string) {
+	if metadataOf(r.Gone[0]) != byName {
+		return []string{name}
+	}
+	for range maxExtensions + 1 {
+		all = append(all, resized.ReplaceAllString(name, "$1"), name)
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return all
+}
+
+// byName is the field by which an object's name says whose it is.
+const byName = "name"
 
 // metadataOf returns the field of an object that a relation names its owner by: a key of its metadata, or else its name.
 func metadataOf(r rule.Relation) string {
@@ -64,5 +107,5 @@ func metadataOf(r rule.Relation) string {
 		key, _, _ = strings.Cut(key, "}")
 		return "metadata." + key
 	}
-	return "name"
+	return byName
 }

@@ -22,6 +22,9 @@ type Objects struct {
 	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
 	// objects are not deleted, so a reason is not put together before it is needed.
 	Reason func(why string, uploaded time.Time) string
+	// Meant, if set, returns further documents that may be the owner, where an object's name can be read in several ways: if one of
+	// them exists, the object is kept.
+	Meant func(name string) []documents.Ref
 	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
 	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
 }
@@ -63,6 +66,12 @@ type page struct {
 	forget bool                // forget the owners that were looked up before
 }
 
+// owners are what was found of a page's owners.
+type owners struct {
+	missing map[string][]string // by collection, the ids that name no document
+	meant   map[string]bool     // objects, by name, of which one of [Objects.Meant] exists
+}
+
 // name implements [Pass].
 func (f Objects) name() string { return f.Name }
 
@@ -72,17 +81,15 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) }
-	ask := func(ctx context.Context, page page) (map[string][]string, error) {
-		return lookUp(ctx, p.Documents, page.asked)
-	}
-	return flow.Each(ctx, pagesAhead, list, ask, func(page page, missing map[string][]string) error {
+	ask := func(ctx context.Context, page page) (owners, error) { return f.lookUp(ctx, p.Documents, page) }
+	return flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
 		p.Scanned(len(page.judged))
 		if page.forget {
 			clear(absent)
 		}
 		for collection, ids := range page.asked {
-			p.LookedUp(collection, len(ids), len(missing[collection]))
-			for _, id := range missing[collection] {
+			p.LookedUp(collection, len(ids), len(found.missing[collection]))
+			for _, id := range found.missing[collection] {
 				absent[documents.Ref{Collection: collection, ID: id}] = true
 			}
 		}
@@ -93,7 +100,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 			}
 		}
 		for _, o := range page.judged {
-			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name)
+			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
 			f.count(p, o, exists)
 			if err := f.propose(ctx, p, o, exists); err != nil {
 				return err
@@ -136,6 +143,45 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 		v.Decision = cleanup.Invalid(KeptInvalidOwner)
 	}
 	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
+}
+
+// lookUp looks up the owners of a page's objects, and what may be meant instead of those that do not exist.
+func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (found owners, err error) {
+	if found.missing, err = lookUp(ctx, r, p.asked); err != nil || f.Meant == nil {
+		return found, err
+	}
+	exist := existing(p.asked, found.missing)
+	meant, asked := map[string][]documents.Ref{}, map[string][]string{}
+	for _, o := range p.judged {
+		if o.Kind == "" || o.Owner == Nobody || exist[o.Owner] {
+			continue
+		}
+		for _, ref := range f.Meant(o.Name) {
+			if meant[o.Name] = append(meant[o.Name], ref); !slices.Contains(asked[ref.Collection], ref.ID) {
+				asked[ref.Collection] = append(asked[ref.Collection], ref.ID)
+			}
+		}
+	}
+	missing, err := lookUp(ctx, r, asked)
+	exist, found.meant = existing(asked, missing), map[string]bool{}
+	for name, refs := range meant {
+		found.meant[name] = slices.ContainsFunc(refs, func(ref documents.Ref) bool { return exist[ref] })
+	}
+	return found, err
+}
+
+// existing returns the documents that were asked for and are not missing.
+func existing(asked, missing map[string][]string) map[documents.Ref]bool {
+	exist := map[documents.Ref]bool{}
+	for collection, ids := range asked {
+		for _, id := range ids {
+			exist[documents.Ref{Collection: collection, ID: id}] = true
+		}
+		for _, id := range missing[collection] {
+			delete(exist, documents.Ref{Collection: collection, ID: id})
+		}
+	}
+	return exist
 }
 
 // lookUp returns, by collection, the ids that name no document.

@@ -87,8 +87,10 @@ func (c *checker) source() {
 	if r.Objects != "" {
 		c.pattern("objects", r.Objects)
 		for _, part := range strings.Split(r.Objects, "/") {
-			c.Expect(len(holes(part)) < 2, "objects", "%q has two holes in one part, and nobody knows where one ends", part)
+			several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
+			c.Expect(len(holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
 		}
+		c.Expect(strings.Count(r.Objects, "{") == len(holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
 		c.Expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
 			`%q lies at the top of the bucket: begin with a folder, such as avatars/, or take the whole bucket with "**"`, r.Objects)
 		return

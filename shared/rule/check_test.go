@@ -173,6 +173,9 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"p/**","age":{"days":1},"gone":[{"collection":"c","field":"a.{id}"}]}`:                                         `gone[0].field: "a.{id}" is not a field's name`,
 		`{"objects":"p/**","age":{"days":1},"gone":[{"collection":"c","field":"a","where":[{"field":"live","==":true}]}]}`:         "gone[0].where: an object is in use whatever else",
 		`{` + good + `,"where":[{"field":"a","in":[1,2,3]},{"field":"b","in":[1,2,3]},{"field":"c","in":[1,2]}]}`:                  "where: 108 filters and orders of all 18 combinations of values",
+		`{"objects":"a/{x}*.png","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                              "a hole and a *, and nobody knows where one ends",
+		`{"objects":"a/*-{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                               "a hole and a *, and nobody knows where one ends",
+		`{"objects":"a/{x}/{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                             "has the same hole twice",
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                              "gone: every old object would go; say whose, or \"nobody\"",
 		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:                     "limit: it is for documents",
 	} {

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -314,6 +315,8 @@ func TestForeign(t *testing.T) {
 		"negative lookups": {map[string]any{"ranges": []any{map[string]any{"looked": map[string]any{"x": map[string]any{"Asked": 1, "Missing": 2}}}}},
 			"ranges"},
 		"negative": {map[string]any{"earlier": int64(-1)}, "earlier"},
+		"so many that their sum is less": {map[string]any{"ranges": []any{
+			map[string]any{"done": int64(math.MaxInt64)}, map[string]any{"reserved": int64(math.MaxInt64)}}}, "ranges"},
 	} {
 		_, err := Of(config.Config{Project: "p", Database: "d"}, "job", documents.Document{Data: tt.data})
 		var foreign *ForeignError

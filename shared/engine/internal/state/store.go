@@ -155,8 +155,8 @@ func (s *State) fields() []field {
 	return []field{
 		{"run", &s.Run, true, nil},
 		{"begun", &s.Begun, true, nil},
-		{"earlier", &s.Earlier, true, func() bool { return s.Earlier < 0 }},
-		{"ranges", &s.Ranges, true, func() bool { return len(s.Ranges) == 0 || s.negative() }},
+		{"earlier", &s.Earlier, true, func() bool { return s.Earlier < 0 || s.Earlier > mostCounted }},
+		{"ranges", &s.Ranges, true, func() bool { return len(s.Ranges) == 0 || s.miscounts() }},
 		{"rewound", &s.Rewound, true, nil},
 		{"stop", &s.Stop, false, nil},
 		{"month", &s.Month, false, nil},
@@ -164,16 +164,19 @@ func (s *State) fields() []field {
 	}
 }
 
-// negative reports whether it counts less than nothing, which would leave the limits more room than they have.
-func (s State) negative() bool {
+// mostCounted is more than any run does, and little enough that sums of it are right.
+const mostCounted = 1 << 40
+
+// miscounts reports whether it counts less than nothing, or more than can be, which would leave the limits more room than they have.
+func (s State) miscounts() bool {
 	for _, r := range s.Ranges {
-		least := min(r.Reserved, r.Done)
+		least, most := min(r.Reserved, r.Done), max(r.Reserved, r.Done)
 		for _, looked := range []map[string]cleanup.Lookups{r.Looking, r.Looked} {
 			for _, l := range looked {
-				least = min(least, l.Asked, l.Missing, l.Asked-l.Missing)
+				least, most = min(least, l.Asked, l.Missing, l.Asked-l.Missing), max(most, l.Asked)
 			}
 		}
-		if least < 0 {
+		if least < 0 || most > mostCounted {
 			return true
 		}
 	}
