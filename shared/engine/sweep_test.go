@@ -244,27 +244,6 @@ func TestRunThatLostItsLease(t *testing.T) {
 	}
 }
 
-func TestForeignRecordsAreAnError(t *testing.T) {
-	for name, record := range map[string]map[string]any{
-		"ranges":   {"ranges": "mine"},
-		"expiry":   enginetest.Leased("testJob-x", "later"),
-		"position": {"ranges": []any{map[string]any{"position": 7}}},
-		"begun":    {"begun": 7},
-		"run":      {"run": "testJob-x/y"},
-		"no begun": {"run": "testJob-x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, thingsJob(10))
-			seed(t, f, 1)
-			f.Set(t, "cleanupJobs/testJob", record)
-			got := f.Run(t, "")
-			enginetest.Want(t, "status", report.Failed, got.Status)
-			has(t, onlyFailure(t, got).Error, "delete that field")
-			enginetest.Want(t, "left", 1, len(left(t, f)))
-		})
-	}
-}
-
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
 		f := newFunction(t, thingsJob(10))
