@@ -1,7 +1,6 @@
 package declared_test
 
 import (
-	"flag"
 	"maps"
 	"testing"
 	"time"
@@ -67,21 +66,15 @@ func TestRulesOfThePages(t *testing.T) {
 	}
 }
 
-var full = flag.Bool("full", false, "prove all of each rule that the engine promises of every job")
-
-// TestConform proves what the engine promises of every job for declared rules. Parts of the proof that do not depend on the
-// rule run for a third of the rules each, and for all with -full.
+// TestConform proves what the engine promises of every job for declared rules.
 func TestConform(t *testing.T) {
-	for turn, e := range page(t) {
+	for _, e := range page(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			c := sampletest.Conformance(func() *engine.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
 				return sampledata.Declared(*e.Rule, now)
 			})
 			c.Indexes = e.AllIndexes()
-			if !*full {
-				c.Turn = 1 + turn
-			}
 			c.Prove(t)
 		})
 	}

@@ -461,19 +461,20 @@ func TestDoesNotGoOn(t *testing.T) {
 	}
 }
 
+// TestRefusesWrongContinuations: a header that names no range of a run of the job, and a call of it.
 func TestRefusesWrongContinuations(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	const id = "testJob-20260110T150000Z-00000000"
-	for name, continues := range map[string]string{
-		"no range": id, "no call": id + " 0", "another job's": "otherJob-20260110T150000Z-00000000 0 " + id,
-		"another job's call": id + " 0 otherJob-20260110T150000Z-00000000", "too long": "testJob-" + strings.Repeat("x", 100) + " 0 " + id,
-		"a path": "testJob-x/y 0 " + id,
+	for _, continues := range []string{
+		"1", id, id + " 0", id + " -1 " + id, id + " 01 " + id, id + "  1 " + id, id + " x " + id, id + " 1 " + id + " x",
+		"otherJob-20260110T150000Z-00000000 0 " + id, id + " 0 otherJob-20260110T150000Z-00000000",
+		"testJob-" + strings.Repeat("x", 100) + " 0 " + id, "testJob-x/y 0 " + id, id + " 1 testJob-a/b",
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(""))
 		r.Header.Set("Firesweep-Continues", continues)
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, r)
-		wantAnswer(t, name, w, http.StatusBadRequest, "is not a run of testJob")
+		wantAnswer(t, continues, w, http.StatusBadRequest, "is not a run of testJob")
 	}
 	if len(f.Request.Methods()) != 0 {
 		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())

@@ -77,21 +77,14 @@ func TestCountKept(t *testing.T) {
 			if want := int64(4 + 2 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease, what is pinned
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
-			warnings := 0
-			var named []string
-			for _, line := range f.LogLines(t) {
-				target, _ := line["target"].(string)
-				switch {
-				case line["severity"] != "WARNING":
-				case target == "reports":
-					warnings++
-				case strings.HasPrefix(target, "reports/"):
-					named = append(named, target)
-				}
+			named, said := namedIn(t, f, "reports")
+			want := map[string]bool{}
+			for _, name := range tt.named {
+				want[name] = true
 			}
-			enginetest.Want(t, "named", tt.named, named)
-			if warnings != tt.warnings {
-				t.Errorf("%d warnings, want %d", warnings, tt.warnings)
+			enginetest.Want(t, "named", want, named)
+			if len(said) != tt.warnings {
+				t.Errorf("%d warnings, want %d", len(said), tt.warnings)
 			}
 		})
 	}

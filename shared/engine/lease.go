@@ -18,7 +18,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -231,9 +230,7 @@ func (r *run) reserve(ctx context.Context, p *plan.Planner) error {
 	case r.Report.DryRun, r.limits.Lifted, r.job.Task != nil, p.Size == 0 && (alone || len(all) == 0):
 		return nil
 	case alone:
-		// What is deleted first is saved for undo meanwhile. Whoever deletes it gets the error of that.
-		reserve := func() error { return r.reserveOf(ctx, p.Size, all, nil) }
-		return flow.All(reserve, func() error { return r.applier.SaveAhead(ctx, p.Actions) })[0]
+		return r.reserveOf(ctx, p.Size, all, nil)
 	}
 	for {
 		err := r.reserveOf(ctx, p.Size, all, judged)

@@ -29,18 +29,3 @@ func TestRequestsOfARunsEnds(t *testing.T) {
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }})
 	enginetest.NewGolden(t, "no-items").Run(t, "a run's beginning and end", f, "", "")
 }
-
-// TestMarkedRightBeforeTheLastCommit: an order to stop that comes too late is gone with the run.
-func TestMarkedRightBeforeTheLastCommit(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if n == 2 { // the first took the lease
-			f.Set(t, "cleanupJobs/testJob", enginetest.With(job(t, f), "stop", "testJob-this"))
-		}
-		return send()
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-	if _, marked := job(t, f)["stop"]; marked || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("record %v", job(t, f))
-	}
-}

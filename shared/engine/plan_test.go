@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -166,44 +165,7 @@ func TestPlanThatIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestRecords(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 1)
-	f.Run(t, "")
-	record := stateOf(t, f)
-	if record.Run == "" {
-		t.Error("no run is recorded")
-	}
-	enginetest.Want(t, "holder", "", record.Leased(start))
-	if record.Last == nil || record.Last.Status != report.Completed {
-		t.Errorf("the last report: %+v", record.Last)
-	}
-	for id, data := range f.Documents(t, "cleanupRuns") {
-		rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enginetest.Want(t, "the saved report", record.Last, rep)
-	}
-	cfg := config.Config{Project: "p", Database: "(default)"}
-	tooLong := func(until time.Time) error {
-		s, err := jobstate.Of(cfg, "testJob", documents.Document{Data: enginetest.Leased("testJob-x", until)})
-		if holder, _ := s.Holder(); err != nil || holder != "testJob-x" {
-			t.Errorf("%q holds the lease, %v", holder, err)
-		}
-		return s.TooLongFor(cfg, "testJob", 5*time.Minute, start)
-	}
-	if err := tooLong(start.Add(7 * time.Minute)); err != nil {
-		t.Errorf("a lease that a run may hold: %v", err)
-	}
-	if err := tooLong(start.Add(7*time.Minute + time.Second)); err == nil {
-		t.Error("a lease that no run may hold is none")
-	}
-	for _, foreign := range []map[string]any{{"ranges": "mine"}, {"run": 7}} {
-		if _, err := jobstate.Of(cfg, "testJob", documents.Document{Data: foreign}); err == nil {
-			t.Errorf("%v counts as written by a run", foreign)
-		}
-	}
+func TestWrongReports(t *testing.T) {
 	for _, wrong := range []map[string]any{{}, {"runId": 7}, {"runId": "r", "startedAt": "yesterday"}, {"runId": fmt.Sprint, "x": 1}} {
 		if rep, err := report.Of(documents.Document{Path: "cleanupRuns/r", Data: wrong}); err == nil {
 			t.Errorf("%v is read as %+v", wrong, rep)

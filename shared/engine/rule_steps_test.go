@@ -406,58 +406,6 @@ func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
 	enginetest.Want(t, "why", "it is the first", line["why"])
 }
 
-// painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
-var painted = cleanup.Rule[paint]{
-	Name:  "painted",
-	Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
-	Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]paint, error) {
-		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
-		found, err := src.Get(ctx, []documents.Ref{color})
-		_, allowed := found[color]
-		return []paint{{Subject: subjects[0], allowed: allowed}}, err
-	},
-	Judge: func(p paint, run cleanup.Run) cleanup.Decision {
-		switch {
-		case !p.allowed:
-			return cleanup.Invalid("no such color")
-		case p.Data["color"] == run.Task["color"]:
-			return cleanup.Keep("painted already")
-		}
-		return cleanup.Do("paint thing", run.Task["color"])
-	},
-	Change: func(p paint, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
-		data := map[string]any{"color": run.Task["color"], "at": run.Now}
-		return cleanup.Change{Writes: []documents.Write{{Op: documents.Set, Ref: p.Ref(), Data: data}}}
-	},
-}
-
-type paint struct {
-	cleanup.Subject
-	allowed bool
-}
-
-func painter(t *testing.T) *enginetest.Function {
-	t.Helper()
-	f := ruleFunction(t, touchJob(painted))
-	f.Now = start
-	f.Set(t, "colors/red", map[string]any{})
-	return f
-}
-
-const paintRed = `{"thing":"t1","color":"red"}`
-
-func TestARuleOfAWorker(t *testing.T) {
-	f := painter(t)
-	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("paint thing", 1))
-	enginetest.Want(t, "things", map[string]map[string]any{"t1": {"color": "red", "at": start}}, f.Documents(t, "things"))
-	for _, c := range []struct{ task, reason string }{{paintRed, "painted already"}, {`{"thing":"t1","color":"blue"}`, "no such color"}} {
-		got := f.Run(t, c.task)
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-		enginetest.Want(t, "kept", map[string]int{c.reason: 1}, got.Kept)
-	}
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testWorker/cleanupTodo")))
-}
-
 // TestAnUnusableTodoIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
 // of the run goes on.
 func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {

@@ -550,46 +550,6 @@ func TestLimitHoldsForAllThatIsSplitForOneTime(t *testing.T) {
 	}
 }
 
-// TestRefusesWrongShards: a header that names none.
-func TestRefusesWrongShards(t *testing.T) {
-	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.call(t, "")
-	id := onlyReport(t, s.Function).RunID
-	for _, header := range []string{
-		"1", id, id + " 1", id + " -1 " + id, id + " 01 " + id, id + "  1 " + id, id + " x " + id, "other-run 1 " + id, id + " 1 other-run",
-		"testJob-" + strings.Repeat("x", 100) + " 1 " + id, id + " 1 testJob-a/b", id + " 1 " + id + " x",
-	} {
-		if code := s.call(t, "", "Firesweep-Continues", header); code != http.StatusBadRequest {
-			t.Errorf("%q: %d", header, code)
-		}
-	}
-	for _, header := range []string{"testJob-none 1 " + id, id + " 1 testJob-none", fmt.Sprint(id, " ", shards, " ", id)} {
-		if code := s.call(t, "", "Firesweep-Continues", header); code != http.StatusOK {
-			t.Errorf("%q: %d, want that it is skipped", header, code)
-		}
-	}
-	enginetest.Want(t, "left", 40, len(left(t, s.Function)))
-}
-
-// TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
-func TestShardsOfAForeignRecord(t *testing.T) {
-	t.Parallel()
-	for _, foreign := range []any{
-		"x", map[string]any{}, []any{}, []any{"x"}, []any{map[string]any{"holder": 7}}, []any{map[string]any{"done": -1}},
-		[]any{map[string]any{"reserved": -1}},
-		[]any{map[string]any{"looked": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": -9}}}},
-		[]any{map[string]any{"looking": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": 2}}}},
-	} {
-		s := newSharded(t).seeded(t)
-		s.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": foreign})
-		s.wantCall(t, http.StatusInternalServerError, 40, "")
-		if len(linesWith(t, s.Function, "updateMask.fieldPaths=ranges")) == 0 {
-			t.Errorf("%v: the log does not say how to delete it", foreign)
-		}
-	}
-}
-
 func TestSettingsOfShards(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)

@@ -244,25 +244,15 @@ func TestRunThatLostItsLease(t *testing.T) {
 	}
 }
 
+// TestForeignRecordsAreAnError that changes nothing; which records are, the state's own test says.
 func TestForeignRecordsAreAnError(t *testing.T) {
-	for name, record := range map[string]map[string]any{
-		"ranges":     {"ranges": "mine"},
-		"expiry":     enginetest.Leased("testJob-x", "later"),
-		"checkpoint": {"ranges": []any{map[string]any{"checkpoint": 7}}},
-		"begun":      {"begun": 7},
-		"run":        {"run": "testJob-x/y"},
-		"no begun":   {"run": "testJob-x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, thingsJob(10))
-			seed(t, f, 1)
-			f.Set(t, "cleanupJobs/testJob", record)
-			got := f.Run(t, "")
-			enginetest.Want(t, "status", report.Failed, got.Status)
-			has(t, onlyFailure(t, got).Error, "delete that field")
-			enginetest.Want(t, "left", 1, len(left(t, f)))
-		})
-	}
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": "mine"})
+	got := f.Run(t, "")
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	has(t, onlyFailure(t, got).Error, "delete that field")
+	enginetest.Want(t, "left", 1, len(left(t, f)))
 }
 
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {

@@ -53,6 +53,8 @@ func touchJob(rule cleanup.AnyRule) cleanup.Job {
 	}
 }
 
+const paintRed = `{"thing":"t1","color":"red"}`
+
 func TestWorker(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	f.Env["MAX_ACTIONS"] = "1"

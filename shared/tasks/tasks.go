@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"time"
 
@@ -131,9 +132,7 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 		return nil, fmt.Errorf("write its body: %w", err)
 	}
 	headers := map[string]string{"Content-Type": "application/json"}
-	for name, value := range t.Headers {
-		headers[name] = value
-	}
+	maps.Copy(headers, t.Headers)
 	target := cmp.Or(t.TargetURL, c.queue.TargetURL)
 	audience, err := originOf(target)
 	if err != nil {

@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,29 +23,22 @@ type Conformance struct {
 	Now      time.Time               // of every run
 	Indexes  []manifest.Index        // indexes besides those of the functions' lists
 	Body     string                  // of every call: a worker's task
-	// Turn, if not 0, leaves out two of three of the checks that depend on the engine alone. Each turn leaves out others.
-	Turn int
 	// Load fills the project of a function, with the same data each time.
 	Load func(t testing.TB, f *Function)
 }
 
-// checks are what Prove checks, each in a project of its own.
+// checks are what Prove checks, each in a project of its own. What depends on the engine alone, the engine's own tests prove.
 var checks = []struct {
-	name    string
-	prove   func(*trial)
-	engines bool // it depends on the engine alone, not on the job
+	name  string
+	prove func(*trial)
 }{
-	{name: "a preview changes nothing and foretells the writes", prove: (*trial).checkPreview},
-	{name: "answers that are lost", prove: (*trial).checkLostAnswers},
-	{name: "contention", prove: (*trial).checkContention},
-	{name: "commits that are too large", prove: (*trial).checkRefusal},
-	{name: "runs with time for one write each", prove: (*trial).checkTime},
-	{name: "an empty project", prove: (*trial).checkEmpty},
-	{name: "taking a run back", prove: (*trial).checkUndo},
-	{name: "a limit on actions", prove: (*trial).checkLimit, engines: true},
-	{name: "writes that are denied", prove: (*trial).checkDenial, engines: true},
-	{name: "two runs at once", prove: (*trial).checkTwoAtOnce, engines: true},
-	{name: "a panic", prove: (*trial).checkPanic, engines: true},
+	{"a preview changes nothing and foretells the writes", (*trial).checkPreview},
+	{"answers that are lost", (*trial).checkLostAnswers},
+	{"contention", (*trial).checkContention},
+	{"commits that are too large", (*trial).checkRefusal},
+	{"runs with time for one write each", (*trial).checkTime},
+	{"an empty project", (*trial).checkEmpty},
+	{"taking a run back", (*trial).checkUndo},
 }
 
 // Prove compares the results of disturbed runs with those of undisturbed ones. It first runs the job undisturbed, and then
@@ -61,10 +53,7 @@ func (c Conformance) Prove(t *testing.T) {
 	}
 	once := undisturbed.state()
 	want := expected{report: rep, changed: Changes(before, once), state: undisturbed.end(maxRuns)}
-	for i, check := range checks {
-		if c.Turn > 0 && check.engines && (c.Turn+i)%3 > 0 {
-			continue
-		}
+	for _, check := range checks {
 		t.Run(check.name, func(t *testing.T) {
 			t.Parallel()
 			check.prove(c.begin(t, &want))
@@ -193,17 +182,6 @@ func (tr *trial) wantEnd(most int) {
 	}
 }
 
-// wantUnchanged compares the project, or only its documents, with an earlier state.
-func (tr *trial) wantUnchanged(before map[string]any, documentsOnly bool) {
-	tr.Helper()
-	for _, name := range slices.Sorted(maps.Keys(Changes(before, tr.state()))) {
-		isDocument := !strings.HasPrefix(name, "gs://") && !strings.HasPrefix(name, "account ") && !strings.HasPrefix(name, "task ")
-		if isDocument || !documentsOnly {
-			tr.Errorf("%s is not as it was", name)
-		}
-	}
-}
-
 func (tr *trial) checkPreview() {
 	all, before := tr.f.Everything(tr), tr.state()
 	report := tr.f.RunQuery(tr, "?dryRun=true", tr.Body)
@@ -261,29 +239,6 @@ func within(told map[string]bool, name string) bool {
 	return false
 }
 
-func (tr *trial) checkLimit() {
-	planned := 0
-	for _, c := range tr.want.report.Actions {
-		planned += c.Planned
-	}
-	if planned == 1 { // 1 is the lowest limit, so a worker with one thing to do never exceeds it
-		tr.f.Env["MAX_ACTIONS"] = "1"
-		tr.wantEnd(maxRuns)
-		return
-	}
-	before := tr.state()
-	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned - 1)
-	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Aborted {
-		tr.Errorf("%d actions where %d are allowed: %s", planned, planned-1, rep.Status)
-	}
-	tr.wantUnchanged(before, false)
-	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned)
-	tr.f.Now = tr.f.Now.Add(-time.Second) // another schedule time: a retry of the same would not be planned again
-	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Completed {
-		tr.Errorf("%d actions where as many are allowed: %s, failures %v", planned, rep.Status, rep.Failures)
-	}
-}
-
 func (tr *trial) checkEmpty() {
 	bare := tr.Conformance
 	bare.Load = func(testing.TB, *Function) {}
@@ -296,23 +251,4 @@ func (tr *trial) checkEmpty() {
 	if left := tr.state(); len(left) > 0 {
 		tr.Errorf("it holds %v", left)
 	}
-}
-
-func (tr *trial) checkTwoAtOnce() {
-	var other *report.Report
-	second := On(tr, tr.Function(), tr.f.Project)
-	second.Now, second.Clock, second.Indexes = tr.f.Now, tr.f.Clock, tr.f.Indexes
-	second.Env["TASKS_TARGET_URL"] = tr.f.Env["TASKS_TARGET_URL"]
-	tr.f.Hooks.BeforeApply = func() {
-		if other == nil {
-			other = second.Run(tr, tr.Body)
-		}
-	}
-	if rep := tr.f.Run(tr, tr.Body); rep.Status != report.Completed {
-		tr.Errorf("the first: %s, failures %v", rep.Status, rep.Failures)
-	}
-	if worker := tr.Body != ""; worker && other.Status != report.Completed || !worker && other.Status != report.Skipped {
-		tr.Errorf("the second: %s, failures %v", other.Status, other.Failures)
-	}
-	tr.wantEnd(maxRuns)
 }

@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -40,15 +38,6 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 			first := !sent[kind]
 			sent[kind] = true
 			mu.Unlock()
-			if commit, ok := req.(*firestorepb.CommitRequest); ok {
-				defer func() {
-					if v := recover(); v != nil { // nobody else ends the transaction, and the emulator would wait a minute for its end
-						rollback := &firestorepb.RollbackRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}
-						_ = invoke(ctx, strings.Replace(method, "Commit", "Rollback", 1), rollback, &emptypb.Empty{}, cc, opts...)
-						panic(v)
-					}
-				}()
-			}
 			return disturb(first, r, r.GetWrites(), send)
 		}))
 }
@@ -128,7 +117,7 @@ func (tr *trial) checkRefusal() {
 
 func (tr *trial) checkTime() {
 	if tr.Body != "" {
-		return // a worker that is out of time fails, and its task is sent again: see checkDenial
+		return // a worker that is out of time fails, and its task is sent again
 	}
 	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
 		err := send()
@@ -136,40 +125,4 @@ func (tr *trial) checkTime() {
 		return err
 	})
 	tr.wantEnd(200)
-}
-
-func (tr *trial) checkDenial() {
-	before := tr.state()
-	var writes atomic.Bool
-	denied := true
-	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
-		if writes.Store(true); denied {
-			return status.Error(codes.PermissionDenied, "the caller does not have permission")
-		}
-		return send()
-	})
-	rep := tr.f.Run(tr, tr.Body)
-	if writes.Load() && (rep.Status != report.Failed || len(rep.Failures) == 0) {
-		tr.Errorf("%s, failures %v, want failed ones", rep.Status, rep.Failures)
-	}
-	tr.wantUnchanged(before, true)
-	denied = false
-	tr.wantEnd(maxRuns + 1)
-}
-
-func (tr *trial) checkPanic() {
-	var once sync.Once
-	panicked := false
-	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
-		once.Do(func() {
-			panicked = true
-			panic("of the client library")
-		})
-		return send()
-	})
-	rep := tr.f.Run(tr, tr.Body)
-	if panicked && rep.Status != report.Failed {
-		tr.Errorf("%s, want failed", rep.Status)
-	}
-	tr.wantEnd(maxRuns + 1)
 }

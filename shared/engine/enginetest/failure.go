@@ -1,65 +1,38 @@
 package enginetest
 
 import (
-	"encoding/json"
-	"flag"
+	"errors"
 	"os"
 	"strings"
 	"testing"
 )
 
-// maxShown is how many lines of a log a failed test shows.
-const maxShown = 20
+// How many warnings and errors of a log a failed test shows, and how many bytes of each: a report may name a thousand documents.
+const (
+	maxShown    = 20
+	longestLine = 600
+)
 
-// tellLog says where the log of a failed test's function is, and shows the lines that are warnings or errors.
+// tellLog says where the log of a failed test's function is, which go test keeps with -artifacts, and shows its last warnings and
+// errors.
 func tellLog(t testing.TB, job, text string) {
 	t.Helper()
 	var grave []string
-	n := 0
 	for line := range strings.Lines(text) {
-		n++
-		var parsed struct{ Severity string }
-		if json.Unmarshal([]byte(line), &parsed) != nil || parsed.Severity != "INFO" && parsed.Severity != "DEBUG" {
-			grave = append(grave, shortened(line))
+		if line = strings.TrimSpace(line); strings.Contains(line, `"severity":"INFO"`) || strings.Contains(line, `"severity":"DEBUG"`) {
+			continue
 		}
+		grave = append(grave, "  "+strings.ToValidUTF8(line[:min(len(line), longestLine)], ""))
 	}
-	path, err := keepLog(t, job, text)
+	file, err := os.CreateTemp(t.ArtifactDir(), job+"-*.log")
+	if err == nil {
+		_, err = file.WriteString(text)
+		err = errors.Join(err, file.Close())
+	}
 	if err != nil {
 		t.Errorf("keep the log of %s: %v", job, err)
+		return
 	}
-	more := ""
-	if len(grave) > maxShown {
-		more = "  …\n"
-		grave = grave[len(grave)-maxShown:]
-	}
-	t.Logf("the log of %s, %d lines: %s; its last warnings and errors:\n%s%s", job, n, path, more, strings.Join(grave, ""))
-}
-
-// longestLine is how many bytes of a line are shown: a report may name a thousand documents.
-const longestLine = 600
-
-func shortened(line string) string {
-	line = strings.TrimSuffix(line, "\n")
-	if len(line) > longestLine {
-		line = strings.ToValidUTF8(line[:longestLine], "") + "…"
-	}
-	return "  " + line + "\n"
-}
-
-// keepLog writes the log to a file that stays when the test has ended. With go test's -artifacts it is in the test's
-// artifacts, otherwise in the folder for temporary files.
-func keepLog(t testing.TB, job, text string) (string, error) {
-	folder := ""
-	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
-		folder = t.ArtifactDir()
-	}
-	file, err := os.CreateTemp(folder, "firesweep-"+job+"-*.log")
-	if err != nil {
-		return "", err
-	}
-	_, err = file.WriteString(text)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return file.Name(), err
+	grave = grave[max(0, len(grave)-maxShown):]
+	t.Logf("the log of %s: %s (kept with go test -artifacts); its last warnings and errors:\n%s", job, file.Name(), strings.Join(grave, "\n"))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/clip"
 )
@@ -32,22 +31,16 @@ func Compared(before, after Fields) []Field {
 		names = Fields{}
 	}
 	maps.Copy(names, after)
-	fields := []Field{}
+	differ, same := []Field{}, []Field(nil)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b, a := before[name], after[name]
-		changed := (b == nil) != (a == nil) || !proto.Equal(b, a)
-		fields = append(fields, Field{Name: name, Before: Shown(b), After: Shown(a), Changed: changed})
-	}
-	slices.SortStableFunc(fields, func(x, y Field) int {
-		switch {
-		case x.Changed == y.Changed:
-			return 0
-		case x.Changed:
-			return -1
+		f := Field{Name: name, Before: Shown(before[name]), After: Shown(after[name]), Changed: !equalValue(before[name], after[name])}
+		if f.Changed {
+			differ = append(differ, f)
+		} else {
+			same = append(same, f)
 		}
-		return 1
-	})
-	return fields
+	}
+	return append(differ, same...)
 }
 
 // Shown returns a value as text for people; nil for a missing one.

@@ -52,7 +52,6 @@ type Applier struct {
 
 	gathered gathered
 	named    namedByDocuments
-	ahead    ahead // what the window deletes first, if that was saved for undo already
 
 	mu     sync.Mutex            // guards what follows
 	sizes  map[string]*groupSize // by rule
@@ -78,10 +77,9 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		wg       sync.WaitGroup
 		mu       sync.Mutex // guards unfinished
 		underWay = semaphore.NewWeighted(maxWeight)
+		saved    ahead
 	)
 	unfinished = len(actions)
-	saved := a.ahead
-	a.ahead = ahead{}
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()

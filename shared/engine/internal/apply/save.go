@@ -101,12 +101,6 @@ func (a *Applier) aheadFrom(ctx context.Context, actions []decide.Action, begin 
 	return ahead{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
 }
 
-// SaveAhead saves what the first deletions will delete.
-func (a *Applier) SaveAhead(ctx context.Context, actions []decide.Action) error {
-	a.ahead = a.aheadFrom(ctx, actions, 0)
-	return a.ahead.save()
-}
-
 // saveDocuments saves whole documents that are to be deleted, and reads those that the plan does not hold. What has changed since
 // it was judged is not deleted; it is left out where that shows by then, and else noted after the deletion has failed.
 func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) error {

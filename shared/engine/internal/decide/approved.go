@@ -2,9 +2,9 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -147,7 +147,7 @@ func VersionOf(effect Effect) string {
 	case DeleteDocument:
 		return versionAt(e.LastUpdateTime)
 	case cleanup.DeleteObject:
-		return strconv.FormatInt(e.Generation, 10) + "/" + strconv.FormatInt(e.Metageneration, 10)
+		return fmt.Sprintf("%d/%d", e.Generation, e.Metageneration)
 	case DeleteAccount:
 		return e.Version
 	case Ruled:
@@ -170,6 +170,5 @@ func versionAt(updated time.Time) string {
 
 // AccountVersion is that of an account: when it was made and used.
 func AccountVersion(a accounts.Account) string {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return digest.Of(number(a.Created), number(a.LastLogin), number(a.LastRefresh), strconv.FormatBool(a.Disabled))
+	return digest.Of(fmt.Sprint(a.Created, a.LastLogin, a.LastRefresh, a.Disabled))
 }

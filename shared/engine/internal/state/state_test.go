@@ -299,6 +299,7 @@ func TestTooLong(t *testing.T) {
 // TestForeign: what the program did not write, and what it did.
 func TestForeign(t *testing.T) {
 	own := map[string]any{"runId": first, "job": "job"}
+	ranges := func(one any) map[string]any { return map[string]any{"ranges": []any{one}} }
 	for name, tt := range map[string]struct {
 		data  map[string]any
 		field string // empty: it is read
@@ -312,9 +313,21 @@ func TestForeign(t *testing.T) {
 		"odd last report":   {map[string]any{"lastReport": map[string]any{"runId": 7}}, ""},
 		"odd stop":          {map[string]any{"stop": 7}, ""},
 		"odd rewind":        {map[string]any{"rewound": "x"}, "rewound"},
-		"negative lookups": {map[string]any{"ranges": []any{map[string]any{"looked": map[string]any{"x": map[string]any{"Asked": 1, "Missing": 2}}}}},
+		"odd beginning":     {map[string]any{"begun": 7}, "begun"},
+		"no run's id":       {map[string]any{"run": "job-x/y", "begun": map[string]any{"runId": "job-x/y"}}, "run"},
+		"negative":          {map[string]any{"earlier": int64(-1)}, "earlier"},
+		"a text":            {map[string]any{"ranges": "x"}, "ranges"},
+		"a map":             {map[string]any{"ranges": map[string]any{}}, "ranges"},
+		"no range":          {map[string]any{"ranges": []any{}}, "ranges"},
+		"an odd range":      {ranges("x"), "ranges"},
+		"odd holder":        {ranges(map[string]any{"holder": 7}), "ranges"},
+		"odd end":           {ranges(map[string]any{"until": "later"}), "ranges"},
+		"negative done":     {ranges(map[string]any{"done": -1}), "ranges"},
+		"negative reserved": {ranges(map[string]any{"reserved": -1}), "ranges"},
+		"negative lookups":  {ranges(map[string]any{"looked": map[string]any{"x": map[string]any{"Asked": 1, "Missing": -9}}}), "ranges"},
+		"more missing than asked": {ranges(map[string]any{"looking": map[string]any{"x": map[string]any{"Asked": 1, "Missing": 2}}}),
 			"ranges"},
-		"negative": {map[string]any{"earlier": int64(-1)}, "earlier"},
+		"odd checkpoint": {ranges(map[string]any{"checkpoint": 7}), "ranges"},
 		"so many that their sum is less": {map[string]any{"ranges": []any{
 			map[string]any{"done": int64(math.MaxInt64)}, map[string]any{"reserved": int64(math.MaxInt64)}}}, "ranges"},
 	} {

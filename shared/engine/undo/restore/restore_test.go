@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -302,24 +301,6 @@ func wantPinned(t *testing.T, w world, want ...string) {
 	slices.Sort(want)
 	slices.Sort(got)
 	enginetest.Want(t, "pinned", want, slices.Compact(got))
-}
-
-// TestRunMeanwhile: a run that begins while another is being taken back is skipped.
-func TestRunMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
-	var once sync.Once
-	err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
-		once.Do(func() {
-			if got := w.Run(t, ""); got.Status != report.Skipped {
-				t.Errorf("%s, want skipped: %v", got.Status, got.Failures)
-			}
-		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
