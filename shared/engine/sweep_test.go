@@ -283,26 +283,6 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, f)))
 }
 
-func TestOutOfTimeWhileApplying(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 5)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	f.Hooks.BeforeApply = func() { wall = start.Add(f.Timeout) }
-	got := f.Run(t, "")
-	want := map[string]report.Counts{"delete thing": {Planned: 5}}
-	if diff := cmp.Diff(want, got.Actions); got.Status != report.Partial || diff != "" {
-		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
-	}
-	if checkpoint := enginetest.Checkpoint(job(t, f)); checkpoint != "" {
-		t.Errorf("position %v: what was not applied must be planned again", checkpoint)
-	}
-	f.Hooks.BeforeApply = nil
-	wall = start.Add(24 * time.Hour)
-	enginetest.Want(t, "next run", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
 	Name: "filed", Group: 1, Load: cleanup.Itself,
