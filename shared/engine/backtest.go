@@ -54,7 +54,7 @@ func (f *Function) Backtest(ctx context.Context, o BacktestOptions) (*backtest.R
 		}
 		return ctx.Err()
 	}
-	b := backtest.Backtest{Today: today.decider, Result: backtest.Result{Kept: []backtest.Kept{}}}
+	b := backtest.Backtest{Today: today.decider, Since: o.At, Result: backtest.Result{Kept: []backtest.Kept{}}}
 	if o.Preview != nil {
 		err = b.AddPreview(o.Preview)
 	} else {

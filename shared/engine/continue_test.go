@@ -221,24 +221,6 @@ func TestContinuesOnce(t *testing.T) {
 	enginetest.Want(t, "tasks that came too late", 5, len(linesWith(t, s.Function, "testJob skipped: it was to continue run testJob-")))
 }
 
-// TestContinuesAfterAFailure: a run that answers 500 has its task delivered again, and that continues where it ended.
-func TestContinuesAfterAFailure(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 5)
-	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(1))
-	s.wantCall(t, http.StatusInternalServerError, 3, "")
-	lines := s.Summaries(t)
-	if line := lines[len(lines)-1]; line["severity"] != "ERROR" || !strings.Contains(line["problem"].(string), "hand over what is left testJob: ") {
-		t.Errorf("summary %v", line)
-	}
-	if s.deliver(t) != 0 {
-		t.Error("something was handed over")
-	}
-	enginetest.Want(t, "answer", http.StatusOK, s.call(t, ""))
-	enginetest.Want(t, "tasks", 2, s.deliver(t))
-	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
-}
-
 // TestAFailureThatContinuesIsNotTriedAgain: where something failed and the run is continued at once, a retry would only meet the run that
 // continues it, so the answer is 200. The log tells of the failure all the same.
 func TestAFailureThatContinuesIsNotTriedAgain(t *testing.T) {
@@ -269,8 +251,13 @@ func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 7)
 	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(2))
+	s.wantCall(t, http.StatusInternalServerError, 5, "") // cannot
+	lines := s.Summaries(t)
+	if line := lines[len(lines)-1]; line["severity"] != "ERROR" || !strings.Contains(line["problem"].(string), "hand over what is left testJob: ") {
+		t.Errorf("summary %v", line)
+	}
 	s.call(t, "") // cannot
-	s.call(t, "") // cannot
+	enginetest.Want(t, "tasks", 0, len(s.Tasks().Pending("")))
 	if n := len(left(t, s.Function)); n != 3 {
 		t.Fatalf("%d left", n)
 	}

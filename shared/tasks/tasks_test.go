@@ -2,10 +2,6 @@ package tasks_test
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -103,30 +99,6 @@ func TestEnqueueElsewhere(t *testing.T) {
 		if want != 0 {
 			t.Errorf("%s: no such task", deadline)
 		}
-	}
-}
-
-func TestDelivered(t *testing.T) {
-	var got atomic.Value
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a short body is a wrong one, below
-		got.Store([]string{r.Method, r.Header.Get("Content-Type"), r.Header.Get("X-CloudTasks-QueueName"), string(body)})
-	}))
-	defer server.Close()
-	p, w := open(t, server.URL)
-	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: []int{1}}); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := p.Tasks().Deliver(t.Context(), now); n != 1 || err != nil {
-		t.Fatalf("delivered %d, %v", n, err)
-	}
-	text, _ := json.Marshal(got.Load())
-	if string(text) != `["POST","application/json","warnings","[1]"]` {
-		t.Errorf("delivered %s", text)
-	}
-	// Its name stays taken: the work is not done again.
-	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: []int{1}}); err != nil || len(p.Tasks().Pending("")) != 0 {
-		t.Errorf("again: %v, %d pending", err, len(p.Tasks().Pending("")))
 	}
 }
 

@@ -72,9 +72,9 @@ const (
 type Backtest struct {
 	Result
 	Then, Today *decide.Decider // both with the earlier time as now; Then is nil where nobody knows what was there
+	Since       time.Time       // what is written after it was written since
 
-	due   map[string]map[documents.Ref]due // by the rule's name
-	since time.Time                        // what is written after it was written since; zero: after now
+	due map[string]map[documents.Ref]due // by the rule's name
 }
 
 // due is an item that was due.
@@ -112,7 +112,7 @@ func (b *Backtest) Add(a decide.Action) {
 // AddPreview adds what a preview planned, as far as its report holds it. The error names an item that no rule, or more than one,
 // may have planned, or is [ErrNoHistory].
 func (b *Backtest) AddPreview(r *report.Report) error {
-	b.Preview, b.since = r.RunID, r.StartedAt
+	b.Preview, b.Since = r.RunID, r.StartedAt
 	for _, p := range r.Plan {
 		if p.Action == decide.FinishKind { // no rule judged it
 			continue
@@ -187,10 +187,6 @@ func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []d
 	if err != nil {
 		return err
 	}
-	since := b.since
-	if since.IsZero() {
-		since = d.Run.Now
-	}
 	for i, s := range subjects {
 		was := of[s.Ref()]
 		now, err := loaded.Judge(i, d.Run)
@@ -209,7 +205,7 @@ func (b *Backtest) judge(ctx context.Context, of map[documents.Ref]due, refs []d
 			kept = cmp.Or(now.Reason, keptNow)
 		case now.Kind != was.kind:
 			kept = keptForElse + now.Kind
-		case s.UpdateTime.After(since):
+		case s.UpdateTime.After(b.Since):
 			b.Written++
 		}
 		if kept == "" {

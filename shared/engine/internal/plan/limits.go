@@ -7,19 +7,16 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 )
 
 // Limits are the safety limits. They stop what is more likely a mistake than a cleanup: a wrong or empty database must
 // never empty a bucket. MAX_ACTIONS holds for the run; the others judge each [Section] of a plan by itself.
 type Limits struct {
-	MaxActions        int      // planned actions a run may have, including those done by the runs that it continues
-	Done              int      // by the runs that it continues
-	MaxMissingPercent int      // of the ids looked up, per kind
-	MaxDuePercent     int      // of the items looked at
-	MaxPerOwner       int      // items that are due because of one and the same missing id
-	MinLookups        int      // ids or items of a kind from which on a percentage counts, or a field that none of them has
-	Lifted            bool     // force: true lifts the limits on numbers and shares
-	Lift              []string // protections that are lifted by name, such as "empty:tasks"
+	config.Config
+	Done   int      // actions that the runs that it continues have done
+	Lifted bool     // force: true lifts the limits on numbers and shares
+	Lift   []string // protections that are lifted by name, such as "empty:tasks"
 }
 
 // What a request's field lift may begin with. What it names follows a colon.

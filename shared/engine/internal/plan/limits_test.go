@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 )
 
 func TestSafetyLimits(t *testing.T) {
-	limits := Limits{MaxActions: 100, MaxMissingPercent: 50, MinLookups: 20}
+	limits := Limits{Config: config.Config{MaxActions: 100, MaxMissingPercent: 50, MinLookups: 20}}
 	tests := []struct {
 		name    string
 		limits  Limits
@@ -28,13 +29,13 @@ func TestSafetyLimits(t *testing.T) {
 		{name: "each kind on its own", limits: limits, lookups: map[string]cleanup.Lookups{
 			"circles": {Asked: 1000, Missing: 0}, "posts": {Asked: 20, Missing: 20}, "tasks": {Asked: 40, Missing: 40}},
 			tripped: []string{"20 of 20 posts", "40 of 40 tasks"}},
-		{name: "none may be missing", limits: Limits{MaxActions: 1, MaxMissingPercent: 0, MinLookups: 1},
+		{name: "none may be missing", limits: Limits{Config: config.Config{MaxActions: 1, MinLookups: 1}},
 			lookups: map[string]cleanup.Lookups{"posts": {Asked: 1000, Missing: 1}}, tripped: []string{"1 of 1000 posts"}},
-		{name: "all may be missing", limits: Limits{MaxActions: 1, MaxMissingPercent: 100, MinLookups: 1},
+		{name: "all may be missing", limits: Limits{Config: config.Config{MaxActions: 1, MaxMissingPercent: 100, MinLookups: 1}},
 			lookups: map[string]cleanup.Lookups{"posts": {Asked: 1000, Missing: 1000}}},
 		{name: "both at once", limits: limits, actions: 101, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 20}},
 			tripped: []string{"MAX_ACTIONS", "MAX_MISSING_PERCENT"}},
-		{name: "lifted", limits: Limits{MaxActions: 100, MaxMissingPercent: 50, MinLookups: 20, Lifted: true},
+		{name: "lifted", limits: Limits{Config: limits.Config, Lifted: true},
 			actions: 1_000_000, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 20}}},
 	}
 	for _, tt := range tests {
