@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -166,20 +164,6 @@ func TestStopIsInterrupted(t *testing.T) {
 	}
 	want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "under way", "was told to")
-}
-
-// TestStopOfARunThatIsQuicker has ended before it could be told.
-func TestStopOfARunThatIsQuicker(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	runID := o.underWayRun(t)
-	o.ended(t, runID, "completed")
-	a, _ := o.loaded(t)
-	job, _ := a.jobsNamed([]string{"cleanupReports"})
-	err := a.tellToStop(t.Context(), job[0], runID)
-	if !errors.Is(err, jobstate.ErrNotUnderWay) {
-		t.Error(err)
-	}
 }
 
 // onQueues has Cloud Tasks hold queues, and returns their states, which pausing and resuming change.
