@@ -282,7 +282,8 @@ func printSummary(out *screen.Printer, reports []*report.Report) {
 		rows = append(rows, row)
 	}
 	out.Line("")
-	out.Table(append([]screen.Column{{Name: "JOB"}}, screen.Numbers("DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES")...), rows)
+	columns := screen.Numbers("DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES")
+	out.Table(append([]screen.Column{{Name: "JOB"}}, columns...), rows)
 }
 
 func printLeft(out *screen.Printer, before, after sampledata.State) {

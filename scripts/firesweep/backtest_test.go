@@ -74,21 +74,6 @@ func TestBacktestOfAllJobs(t *testing.T) {
 	want(t, "documents", "", skipped["cleanupReports"])
 }
 
-func TestBacktestWrongUse(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	for why, args := range map[string][]string{
-		"--days must be 1 or more":                   {"--days", "0"},
-		"not in the past":                            {"--at", "+1h"},
-		`--at is "soon"`:                             {"--at", "soon"},
-		"--max-reads not negative":                   {"--max-reads", "-1"},
-		"--days and --at contradict":                 {"--days", "2", "--at", "-1h"},
-		"cleanupOrphanedMedia has no backtest: it g": {"cleanupOrphanedMedia"},
-	} {
-		o.refuses(t, exitWrongUse, why, append([]string{"backtest"}, args...)...)
-	}
-}
-
 // TestBacktestTime: Firestore takes whole minutes of what is older than an hour.
 func TestBacktestTime(t *testing.T) {
 	t.Parallel()

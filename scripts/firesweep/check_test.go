@@ -213,15 +213,6 @@ func TestCheckOfAWrongList(t *testing.T) {
 			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
 			"functions[1], cleanupMore: age: how old?",
 		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","collection":"things","age":{"field":"a b","days":9}},{"name":"cleanupReports","schedule":"0 4 * * *"}]}`, []string{
-			`functions[0], cleanupThings: age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
-			"functions[1], cleanupReports: rule: say what it goes through: give exactly one",
-			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
-		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","collection":"things","age":{"field":"at","days":9}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","collection":"others","age":{"field":"at","days":9}}]}`, []string{
-			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
-		}},
-		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`, []string{"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json"}},
 		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {
 		rules := rulesFile(t, tt.text)

@@ -142,8 +142,6 @@ func TestForgetRefuses(t *testing.T) {
 	o.forgetful(t)
 	before := o.everything(t)
 	for args, says := range map[string]string{
-		"":                         "name one user by the uid",
-		"hana ken":                 "name one user by the uid",
 		"users/hana":               `"users/hana" is no uid`,
 		"--apply hana":             "standard input is not a terminal: use --yes",
 		"--yes hana":               "--yes needs --apply",

@@ -40,10 +40,6 @@ type fileOverride struct {
 	TTL *bool `json:"ttl,omitempty"` // nil: the CLI leaves it as it is
 }
 
-// expiring are the bundle's own collections with a TTL policy on expireAt, which no query asks for. terraform/firestore.tf makes
-// the same policies.
-var expiring = []string{"cleanupRuns", "cleanupUndo"}
-
 // needed returns what functions need of their database, sorted and without duplicates. The error names needs that contradict
 // each other.
 func needed(entries []manifest.Entry) (indexFile, error) {
@@ -74,10 +70,10 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 			add(fileOverride{FieldOverride: o})
 		}
 	}
-	for _, collection := range expiring {
+	for _, r := range retentions {
 		yes := true
 		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{
-			CollectionGroup: collection, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}})
+			CollectionGroup: r.group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}})
 	}
 	slices.SortFunc(file.Indexes, func(a, b fileIndex) int { return cmp.Compare(a.words(), b.words()) })
 	slices.SortFunc(file.FieldOverrides, func(a, b fileOverride) int { return cmp.Compare(a.field(), b.field()) })

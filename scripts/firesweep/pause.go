@@ -34,12 +34,6 @@ type switched struct {
 	Error string `json:"error,omitempty"` // why it failed
 }
 
-type pauseFlags struct {
-	all      bool
-	location *string
-	tasks    string // the queues' region, if it is another one
-}
-
 func (a *app) pauseCommand() *cobra.Command {
 	return a.switchCommand(&cobra.Command{
 		Use:   "pause [JOB...]",
@@ -76,31 +70,29 @@ It needs roles/cloudscheduler.admin and roles/cloudtasks.queueAdmin.`,
 
 // switchCommand completes pause, or resume.
 func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
-	var f pauseFlags
-	f.location = locationFlag(c)
-	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
-	c.Flags().BoolVar(&f.all, "all", false, "all jobs and all queues of Firesweep")
+	s := switching{app: a, pause: pause}
+	location := locationFlag(c)
+	c.Flags().StringVar(&s.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
+	c.Flags().BoolVar(&s.all, "all", false, "all jobs and all queues of Firesweep")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		project, err := a.project()
 		switch {
-		case f.all == (len(names) > 0):
+		case s.all == (len(names) > 0):
 			return wrongUse("name the jobs, or give --all")
-		case *f.location == "" || strings.Contains(*f.location+f.tasks, "/"):
+		case *location == "" || strings.Contains(*location+s.tasks, "/"):
 			return wrongUse("say where it is deployed: --location REGION, such as asia-northeast1")
 		case err != nil:
 			return err
 		case a.getenv("FIRESTORE_EMULATOR_HOST") != "":
 			return wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler: unset it")
 		}
-		jobs, err := a.jobsNamed(names)
-		if f.all { // also what this application does not use
-			jobs = a.scheduled()
-		}
-		if err != nil {
+		if s.jobs, err = a.jobsNamed(names); err != nil {
 			return err
 		}
-		s := switching{app: a, pause: pause, all: f.all, jobs: jobs,
-			project: project, location: *f.location, tasks: cmp.Or(f.tasks, *f.location)}
+		if s.all { // also what this application does not use
+			s.jobs = a.scheduled()
+		}
+		s.project, s.location, s.tasks = project, *location, cmp.Or(s.tasks, *location)
 		s.do(c.Context())
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())

@@ -41,6 +41,7 @@ func TestPreviewOfDeployedJobs(t *testing.T) {
 	t.Parallel()
 	o, g := onGoogle(t)
 	o.reports(t)
+	g.behind = 10 * time.Minute // what is logged right after the call is found, although it is of an earlier time here
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
 	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
@@ -48,6 +49,10 @@ func TestPreviewOfDeployedJobs(t *testing.T) {
 	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
 	want(t, "the project", before, o.everything(t))
 
+	o.now = o.now.Add(time.Minute)
+	o.other["MAX_ACTIONS"] = "none"
+	out, _ = o.ends(t, exitFailed, deployedRun("cleanupReports")...)
+	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 	g.jobs = nil
 	o.refuses(t, exitFailed, "no job is deployed in projects/", deployedRun("--dry-run")...)
 }
@@ -152,14 +157,6 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
 }
 
-// TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
-func TestRunWithAClockThatIsAhead(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	g.behind = 10 * time.Minute
-	o.ends(t, exitFine, deployedRun("cleanupReports")...)
-}
-
 func TestRunThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	o, g := onGoogle(t)
@@ -171,14 +168,6 @@ func TestRunThatIsInterrupted(t *testing.T) {
 	}
 	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which keeps running: see firesweep runs cleanupReports")
 	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
-}
-
-func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t, "MAX_ACTIONS=none")
-	o.onGoogle(t)
-	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
-	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
 
 func TestFilter(t *testing.T) {

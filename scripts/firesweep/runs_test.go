@@ -73,6 +73,7 @@ func TestRuns(t *testing.T) {
 		o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
 }
 
+// TestHowAJobStands: runs and the doctor say so by its record, on emulators where the doctor sees nothing else.
 func TestHowAJobStands(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -82,6 +83,7 @@ func TestHowAJobStands(t *testing.T) {
 	o.called(t, "cleanupReports", "")
 	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
 	late := now.Add(25*time.Hour + 300*time.Second) // a day, an hour's grace, and the timeout
+	minute := enginetest.Leased("cleanupReports-1", now.Add(time.Minute))
 	undoing := enginetest.Leased("undo-r-1", now.Add(time.Minute))
 	undoing["run"] = ""
 	for _, tt := range []struct {
@@ -89,13 +91,20 @@ func TestHowAJobStands(t *testing.T) {
 		lease         map[string]any // what the record says instead
 		now           time.Time
 		state, detail string
+		level, text   string // what the doctor says
 	}{
-		{"has run", nil, late, stateFine, ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
-		{"runs", enginetest.Leased("cleanupReports-1", now.Add(time.Minute)), now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way."},
-		{"was killed", enginetest.Leased("cleanupReports-1", now.Add(time.Minute)), now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report"},
-		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted"},
-		{"cannot run", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote"},
+		{"has run", nil, late, stateFine, "", levelFine, "The last success was 2026-01-10 15:00 UTC"},
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m.",
+			levelProblem, "It did not run in time."},
+		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", levelFine, "The last success was"},
+		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",
+			levelProblem, "Its last run was killed: Run cleanupReports-1 ended without a report"},
+		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted", levelProblem, "Its last run was killed: "},
+		{"is held for too long", enginetest.Leased("cleanupReports-1", now.AddDate(100, 0, 0)), now, stateUnderWay, "Run cleanupReports-1 is under way.",
+			levelProblem, "longer than any run may"},
+		{"foreign ranges", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote",
+			levelProblem, "No run can begin: the field ranges"},
+		{"foreign run", map[string]any{"run": 7}, now, stateBroken, "is not one that this program wrote", levelProblem, "No run can begin: the field run"},
 	} {
 		changed := maps.Clone(record)
 		maps.Copy(changed, tt.lease)
@@ -114,6 +123,18 @@ func TestHowAJobStands(t *testing.T) {
 		}
 		out, _ := o.ends(t, code, "runs", "cleanupReports")
 		wantParts(t, out, said)
+
+		code = exitFine
+		if tt.level == levelProblem {
+			code = exitFailed
+		}
+		out, _ = o.ends(t, code, "doctor", "--json", "cleanupReports")
+		found := parsed[struct{ Findings []finding }](t, out).Findings
+		if !slices.ContainsFunc(found, func(f finding) bool {
+			return f.About == "cleanupReports" && f.Level == tt.level && strings.Contains(f.Text, tt.text) && (f.Do != "") == (code == exitFailed)
+		}) || !slices.ContainsFunc(found, func(f finding) bool { return f.About == "emulators" && f.Level == levelUnseen }) {
+			t.Errorf("%s: no %s that says %q in %+v", tt.name, tt.level, tt.text, found)
+		}
 	}
 }
 

@@ -19,29 +19,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-type undoFlags struct {
-	apply, all, claims, withoutReport bool
-
-	only  []string
-	where string // FIELD=VALUE
-}
-
-// options returns what is to be taken back.
-func (f undoFlags) options() (restore.Options, error) {
-	o := restore.Options{Apply: f.apply, Only: f.only, Claims: f.claims, WithoutReport: f.withoutReport, By: who()}
-	if f.where == "" {
-		return o, nil
-	}
-	field, value, found := strings.Cut(f.where, "=")
-	if !found || field == "" || value == "" {
-		return o, wrongUse("--where is %q: it must be like userId=abc", f.where)
-	}
-	o.Where = &restore.Where{Field: field, Value: value}
-	return o, nil
-}
-
 func (a *app) undoCommand() *cobra.Command {
-	var f undoFlags
+	var o restore.Options
+	var where string // FIELD=VALUE
+	var all bool
 	c := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Take back what a run deleted or changed",
@@ -63,35 +44,34 @@ job deletes some.`,
   firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01
   firesweep undo --where userId=abc 5f3a9c01`,
 	}
-	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
-	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
-	c.Flags().StringVar(&f.where, "where", "", "only documents that had `FIELD=VALUE`, and theirs")
-	c.Flags().BoolVar(&f.claims, "claims", false, "give accounts their custom claims back")
-	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has no report")
-	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first of each kind")
+	c.Flags().BoolVar(&o.Apply, "apply", false, "do it; without this flag it is only shown")
+	c.Flags().StringArrayVar(&o.Only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
+	c.Flags().StringVar(&where, "where", "", "only documents that had `FIELD=VALUE`, and theirs")
+	c.Flags().BoolVar(&o.Claims, "claims", false, "give accounts their custom claims back")
+	c.Flags().BoolVar(&o.WithoutReport, "without-report", false, "take back a run that has no report")
+	c.Flags().BoolVar(&all, "all", false, "list everything, not only the first of each kind")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
 			return wrongUse("name one run by its id, as firesweep runs and firesweep show print it")
 		}
-		runID, err := a.wholeID(c.Context(), args[0])
-		if err != nil {
-			return err
+		runID := args[0]
+		if shortIDPattern.MatchString(runID) {
+			report, err := a.sought(c.Context(), runID)
+			if err != nil {
+				return err
+			}
+			runID = report.RunID
 		}
-		return a.undo(c, f, runID)
+		if where != "" {
+			field, value, _ := strings.Cut(where, "=")
+			if field == "" || value == "" {
+				return wrongUse("--where is %q: it must be like userId=abc", where)
+			}
+			o.Where = &restore.Where{Field: field, Value: value}
+		}
+		return a.undo(c, o, runID, all)
 	}
 	return c
-}
-
-// wholeID returns the id of a run that is given by its id or by the last part of that.
-func (a *app) wholeID(ctx context.Context, name string) (string, error) {
-	if runIDPattern.MatchString(name) {
-		return name, nil
-	}
-	report, err := a.sought(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	return report.RunID, nil
 }
 
 // taken is the result of taking a run back. docs/command.md documents it as JSON.
@@ -102,26 +82,23 @@ type taken struct {
 	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
 }
 
-func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
-	o, err := f.options()
-	if err != nil {
-		return err
-	}
+func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) error {
 	job, known := a.entryOfRun(runID)
 	if !known {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
-	t := taken{Run: runID, Applied: f.apply, Outcomes: []restore.Outcome{}}
-	what := map[bool]string{false: "looking at things", true: "taking back things"}[f.apply]
+	t := taken{Run: runID, Applied: o.Apply, Outcomes: []restore.Outcome{}}
+	what := map[bool]string{false: "looking at things", true: "taking back things"}[o.Apply]
 	var at far
+	o.By = who()
 	o.Progress = func(done, total int) { at.set(what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
 	if advice.Forgets(job.Name) {
 		o.Warn("the run forgot a user, and undoing it brings that user back")
 	}
 	stop := a.progress(c.Context(), at.now)
-	err = a.on(c.Context(), job, func(p restore.Project) error {
+	err := a.on(c.Context(), job, func(p restore.Project) error {
 		return p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
 			return nil
@@ -137,7 +114,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	again := "firesweep undo --apply" + asGiven(c, "project", "only", "where", "claims", "without-report") + " " + runID
 	said := a.show(t, func(p *printer) {
 		if err == nil || len(t.Outcomes) > 0 {
-			p.taken(t, f.all, again)
+			p.taken(t, all, again)
 		}
 	}, slices.ContainsFunc(t.Outcomes, func(o restore.Outcome) bool { return o.Step == undo.Conflict || o.Step == undo.Lost }))
 	return cmp.Or(err, said)

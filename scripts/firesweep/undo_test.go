@@ -55,34 +55,6 @@ func TestUndo(t *testing.T) {
 	want(t, "left", []string{"c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 }
 
-// TestUndoRefuses: wrong use begins nothing, and what cannot be taken back says why.
-func TestUndoRefuses(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	for _, tt := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"undo"}, exitWrongUse, "name one run"},
-		{[]string{"undo", "cleanupReports"}, exitWrongUse, "by its id"},
-		{[]string{"undo", "noSuchJob-20260101T000000Z-0123abcd"}, exitWrongUse, "no job or worker"},
-		{[]string{"undo", "cleanupReports-20260101T000000Z-0123abcd"}, exitFailed, "the undo log has nothing of it"},
-		{[]string{"undo", "--where", "userId", "cleanupReports-20260101T000000Z-0123abcd"}, exitWrongUse, "like userId=abc"},
-		{[]string{"release"}, exitWrongUse, "give targets"},
-		{[]string{"release", "--all", "reports/a"}, exitWrongUse, "or --all"},
-		{[]string{"release", "--run", "5f3a9c01"}, exitWrongUse, "whole id"},
-		{[]string{"pin", "reports/a"}, exitWrongUse, "--because"},
-		{[]string{"pin", "--because", "x", "reports"}, exitWrongUse, "no document's path"},
-		{[]string{"find"}, exitWrongUse, "name one"},
-	} {
-		o.refuses(t, tt.code, tt.want, tt.args...)
-	}
-	if left := o.Documents(t, "cleanupJobs"); len(left) != 0 {
-		t.Errorf("something was written: %v", left)
-	}
-}
-
 // TestUndoOfAPart: the preview proposes to do what it has shown, and what the log does not have is wrong use.
 func TestUndoOfAPart(t *testing.T) {
 	t.Parallel()
@@ -102,6 +74,7 @@ func TestUndoOfAPart(t *testing.T) {
 	if all := o.well(t, "undo", "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
 	}
+	o.refuses(t, exitFailed, "the undo log has nothing of it", "undo", "cleanupReports-20260101T000000Z-0123abcd")
 	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--apply", "--only", "reports/r01", "--only", "reports/typo", run)
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
 	o.well(t, "undo", "--apply", "--where", "reporter=u1", run)

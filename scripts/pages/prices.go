@@ -98,8 +98,13 @@ func pricesOf(runs []measured) ([]byte, error) {
 		prices.Dollars(prices.Million), dear.Name, cheap.Name)
 	both := func(u usage.Usage) string { return prices.Dollars(dear.Of(u)) + " | " + prices.Dollars(cheap.Of(u)) }
 	for _, job := range functions.All() {
-		idle, found := find(runs, func(r measured) bool { return r.Job == job.Name && r.Items == 0 })
-		if !found || job.Schedule == "" {
+		var idle *measured // the last one
+		for i, r := range runs {
+			if r.Job == job.Name && r.Items == 0 {
+				idle = &runs[i]
+			}
+		}
+		if idle == nil || job.Schedule == "" {
 			continue
 		}
 		n, err := schedule.Monthly(job)
@@ -126,16 +131,6 @@ func pricesOf(runs []measured) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
-}
-
-// find returns the last run of which something holds.
-func find(runs []measured, holds func(measured) bool) (last measured, found bool) {
-	for _, r := range runs {
-		if holds(r) {
-			last, found = r, true
-		}
-	}
-	return last, found
 }
 
 // largest returns of each case the run with the most items, in the order of the cases.

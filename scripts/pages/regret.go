@@ -64,8 +64,8 @@ type item struct {
 	deleted bool
 }
 
-// A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the median,
-// and with a sigma of 1.5 one of seven is more than four times as long.
+// A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the
+// median, and with a sigma of 1.5 one of seven is more than four times as long.
 type kind struct {
 	name, rule string // as the page calls it, and the rule without its age
 	why        string // what people do
