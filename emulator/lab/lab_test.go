@@ -84,7 +84,7 @@ func TestOriginals(t *testing.T) {
 }
 
 // measures fails the test if nothing was measured of a process.
-func measures(t *testing.T, memory int64, elapsed time.Duration) {
+func measures(t *testing.T, memory int, elapsed time.Duration) {
 	t.Helper()
 	if memory == 0 {
 		t.Error("no memory was measured")
@@ -163,7 +163,7 @@ func TestPoints(t *testing.T) {
 
 // TestMedians: of runs that measured the same, the median time counts, and the most memory.
 func TestMedians(t *testing.T) {
-	at := func(items int, answer, took time.Duration, memory int64) run {
+	at := func(items int, answer, took time.Duration, memory int) run {
 		return run{Case: "live", Items: items, Answer: answer, Elapsed: took, Memory: memory}
 	}
 	var got []string
