@@ -19,6 +19,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -138,7 +139,7 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 		t.Errorf("usage %+v in %d ms", u, rep.DurationMs)
 	}
 	if runtime.GOOS == "linux" { // elsewhere there is no such file
-		if _, peak, err := p.Memory(); err != nil || peak > 128<<20 {
+		if _, peak, err := process.Memory(p.PID); err != nil || peak > 128<<20 {
 			t.Errorf("the process held %d MiB, want at most 128; %v", peak>>20, err)
 		} else {
 			t.Logf("peak memory %d MiB", peak>>20)
@@ -182,7 +183,7 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		answered <- answer{body, err}
 	}()
 	awaitBegun(t, db)
-	if err := p.Signal(syscall.SIGTERM); err != nil {
+	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	got := <-answered
@@ -190,8 +191,8 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 	if err := json.Unmarshal(got.body, &rep); err != nil || rep.Status != report.Partial {
 		t.Fatalf("answered %v %s, want a partial report", got.err, got.body)
 	}
-	if err := p.Wait(); err == nil || err.Error() != "signal: terminated" {
-		t.Errorf("the process ended with %v", err)
+	if <-p.Done; p.Err.Error() != "signal: terminated" {
+		t.Errorf("the process ended with %v", p.Err)
 	}
 	left := reportCounts(t, db)["due"]
 	if done := rep.Actions["delete report"].Done; left == 0 || done+left != 2000 {
@@ -216,7 +217,7 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 	}()
 	// At Firestore's rate 2000 deletions take some four seconds: kill it when it has begun.
 	awaitBegun(t, db)
-	first.Kill()
+	first.Stop()
 	if err := <-ended; err == nil {
 		t.Fatal("the run had ended before it was killed")
 	}

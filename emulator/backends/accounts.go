@@ -8,10 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/api/identitytoolkit/v1"
 	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
@@ -151,12 +149,8 @@ func (p *accounts) create(given account) (any, *apiError) {
 		return nil, invalid("EMAIL_EXISTS")
 	}
 	user := maps.Clone(given)
-	hasPassword := user["password"] != nil
-	delete(user, "password")
 	user["localId"] = uid
-	user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
-	user["providerUserInfo"] = providersOf(user, hasPassword)
-	p.byID[uid] = user
+	p.byID[uid] = recorded(user)
 	return account{"localId": uid}, nil
 }
 

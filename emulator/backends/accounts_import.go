@@ -45,16 +45,16 @@ func (p *accounts) batchCreate(request struct {
 			errors = append(errors, account{"index": i, "message": why})
 			continue
 		}
-		p.byID[uid] = imported(given)
+		p.byID[uid] = recorded(given)
 	}
 	return account{"error": errors}, nil
 }
 
-// imported returns the record of a user.
-func imported(given account) account {
+// recorded returns the record of a user who is created or imported.
+func recorded(given account) account {
 	user := maps.Clone(given)
-	hasPassword := user["passwordHash"] != nil
-	for _, secret := range []string{"passwordHash", "salt"} {
+	hasPassword := user["password"] != nil || user["passwordHash"] != nil
+	for _, secret := range []string{"password", "passwordHash", "salt"} {
 		delete(user, secret) // a caller needs another permission to read it
 	}
 	user["providerUserInfo"] = providersOf(user, hasPassword)

@@ -85,7 +85,7 @@ func (s *AuthServer) Put(project string, users ...map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, user := range users {
-		s.project(project).byID[textOf(user, "localId")] = imported(user)
+		s.project(project).byID[textOf(user, "localId")] = recorded(user)
 	}
 }
 

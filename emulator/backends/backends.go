@@ -18,6 +18,8 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 // The environment variables with the backends' addresses. Google's Go libraries read the first three. The fourth is the Firebase
@@ -137,8 +139,8 @@ func listen(ctx context.Context, port int) (net.Listener, error) {
 func (b *Backends) startFirestore(ctx context.Context, o Options, on net.Listener) (err error) {
 	if command, ok := findGoTest(); ok && o.ShareFirestore {
 		b.firestore, err = sharedFirestore(ctx, command, o.Log, on)
-	} else if b.firestore, err = startFirestore(ctx, startProcess, o.FirestorePort, on, o.Log); err == nil {
-		b.stops = append(b.stops, b.firestore.process.stop)
+	} else if b.firestore, err = startFirestore(ctx, process.Start, o.FirestorePort, on, o.Log); err == nil {
+		b.stops = append(b.stops, b.firestore.process.Stop)
 	}
 	if err != nil {
 		return err
@@ -146,8 +148,8 @@ func (b *Backends) startFirestore(ctx context.Context, o Options, on net.Listene
 	b.environment[FirestoreHost] = b.firestore.address
 	p := b.firestore.process
 	go func() {
-		<-p.done
-		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, p.output.lastLines(25)))
+		<-p.Done
+		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.Err, p.Output.LastLines(25)))
 	}()
 	return nil
 }

@@ -43,7 +43,7 @@ func TestStartAndClose(t *testing.T) {
 		t.Errorf("done at once: %v", b.Err())
 	default:
 	}
-	pid := b.firestore.process.pid
+	pid := b.firestore.process.PID
 	connections := map[string]net.Conn{}
 	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
 		if connections[key], err = net.Dial("tcp", environment[key]); err != nil {
@@ -82,7 +82,7 @@ func TestDeathOfJavaIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(b.firestore.process.pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(b.firestore.process.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-b.Done()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 const (
@@ -32,12 +34,12 @@ var firestoreFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 
 // firestoreEmulator is Google's emulator, running.
 type firestoreEmulator struct {
-	process *process
+	process *process.Process
 	address string // host:port
 }
 
-// starter starts a program, as startProcess does.
-type starter func(program string, arguments ...string) (*process, error)
+// starter starts a program, as process.Start does.
+type starter func(program string, arguments ...string) (*process.Process, error)
 
 // startFirestore starts the emulator on the port that a listener holds, and returns when it answers. Somebody else may take that
 // port before Java listens. So if the program ends and any port will do, which is what port 0 says, it tries another one.
@@ -77,15 +79,15 @@ func runFirestore(ctx context.Context, start starter, java, jar string, on net.L
 		return nil, err
 	}
 	if err := awaitFirestore(ctx, p, address); err != nil {
-		p.stop()
+		p.Stop()
 		return nil, fmt.Errorf("%w (%w): unless %s is a Java of version 17 or later, %s; the end of what it printed:\n%s",
-			err, p.err, java, installJava, p.output.lastLines(25))
+			err, p.Err, java, installJava, p.Output.LastLines(25))
 	}
 	return &firestoreEmulator{process: p, address: address}, nil
 }
 
 // awaitFirestore returns when the emulator answers a read.
-func awaitFirestore(ctx context.Context, p *process, address string) error {
+func awaitFirestore(ctx context.Context, p *process.Process, address string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, firestoreStartTimeout,
 		fmt.Errorf("it does not answer after %v", firestoreStartTimeout))
 	defer cancel()
@@ -93,17 +95,17 @@ func awaitFirestore(ctx context.Context, p *process, address string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		listens := strings.Contains(p.output.String(), firestoreStarted) || time.Since(began) > firestorePatience
+		listens := strings.Contains(p.Output.String(), firestoreStarted) || time.Since(began) > firestorePatience
 		if listens && answers(ctx, address) {
 			select {
-			case <-p.done: // another program answered
+			case <-p.Done: // another program answered
 				return errEnded
 			default:
 				return nil
 			}
 		}
 		select {
-		case <-p.done:
+		case <-p.Done:
 			return errEnded
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 // goTest is the "go test" that runs this process.
@@ -71,18 +73,19 @@ func sharedFirestore(ctx context.Context, command goTest, log io.Writer, on net.
 		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
 	}
 	var there shared
-	if err := json.Unmarshal(text, &there); err == nil && alive(there.PID) { // else there is none, or its starter was killed writing
-		other, err := otherProcess(there.PID, there.Output)
+	// If it is no JSON, there is none, or its starter was killed writing.
+	if err := json.Unmarshal(text, &there); err == nil && process.Alive(there.PID) {
+		other, err := process.Other(there.PID, there.Output)
 		return &firestoreEmulator{process: other, address: there.Address}, err
 	}
-	start := func(program string, arguments ...string) (*process, error) {
-		return startProcessFor(command.pid, command.folder, program, arguments...)
+	start := func(program string, arguments ...string) (*process.Process, error) {
+		return process.StartFor(command.pid, command.folder, nil, program, arguments...)
 	}
 	e, err := startFirestore(ctx, start, 0, on, log)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = json.Marshal(shared{PID: e.process.pid, Address: e.address, Output: e.process.output.Name()}); err != nil {
+	if text, err = json.Marshal(shared{PID: e.process.PID, Address: e.address, Output: e.process.Output.Name()}); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(file.Name(), text, 0o600); err != nil {

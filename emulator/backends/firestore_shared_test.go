@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 // The helpers of these tests. Each runs this test binary as another program.
@@ -68,12 +70,12 @@ func started(t *testing.T, starts string) []int {
 // aGoTest is a process in the place of "go test", which ends with the test at the latest.
 func aGoTest(t *testing.T) goTest {
 	t.Helper()
-	p, err := startProcess("sleep", "600")
+	p, err := process.Start("sleep", "600")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.stop)
-	return goTest{pid: p.pid, folder: t.TempDir()}
+	t.Cleanup(p.Stop)
+	return goTest{pid: p.PID, folder: t.TempDir()}
 }
 
 // share is what a test process does for its emulator.
@@ -124,8 +126,8 @@ func TestSharedFirestoreIsStartedOnce(t *testing.T) {
 		return
 	}
 	for _, e := range got {
-		if e.address != got[0].address || e.process.pid != got[0].process.pid {
-			t.Errorf("%s of process %d and %s of %d", e.address, e.process.pid, got[0].address, got[0].process.pid)
+		if e.address != got[0].address || e.process.PID != got[0].process.PID {
+			t.Errorf("%s of process %d and %s of %d", e.address, e.process.PID, got[0].address, got[0].process.PID)
 		}
 	}
 	if all := started(t, starts); len(all) != 1 {
@@ -135,8 +137,8 @@ func TestSharedFirestoreIsStartedOnce(t *testing.T) {
 	if other.address == got[0].address {
 		t.Error("two go tests share an emulator")
 	}
-	endsWith(t, command, got[0].process.pid)
-	if gone(other.process.pid) {
+	endsWith(t, command, got[0].process.PID)
+	if gone(other.process.PID) {
 		t.Error("the other go test's emulator has ended as well")
 	}
 }
@@ -145,20 +147,20 @@ func TestSharedFirestoreThatDied(t *testing.T) {
 	javaAnswersAsFirestore(t, "echo the last words")
 	command := aGoTest(t)
 	starter, other := mustShare(t, command), mustShare(t, command)
-	if err := syscall.Kill(starter.process.pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(starter.process.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*process{"starter": starter.process, "other": other.process} {
-		<-p.done
-		if p.err == nil || !strings.Contains(p.output.String(), "the last words") {
-			t.Errorf("%s: %v, printed %q", name, p.err, p.output)
+	for name, p := range map[string]*process.Process{"starter": starter.process, "other": other.process} {
+		<-p.Done
+		if p.Err == nil || !strings.Contains(p.Output.String(), "the last words") {
+			t.Errorf("%s: %v, printed %q", name, p.Err, p.Output)
 		}
 	}
 	next := mustShare(t, command)
-	if next.process.pid == starter.process.pid {
+	if next.process.PID == starter.process.PID {
 		t.Error("the dead one is used")
 	}
-	endsWith(t, command, next.process.pid)
+	endsWith(t, command, next.process.PID)
 }
 
 func TestSharedFirestoreThatDoesNotStart(t *testing.T) {

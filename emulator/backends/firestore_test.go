@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 // touch makes an empty file and its folder.
@@ -110,7 +112,7 @@ func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startFirestore(ctx, startProcess, port, on, io.Discard)
+	return startFirestore(ctx, process.Start, port, on, io.Discard)
 }
 
 // TestFirestoreFailures: whoever asks is told what Java said, and that it may be too old.
@@ -131,7 +133,7 @@ func TestFirestoreTriesAnotherPort(t *testing.T) {
 		starts := javaAnswersAsFirestore(t, fmt.Sprintf("if [ ! -e '%s' ]; then : >'%s'; exit 1; fi", mark, mark))
 		e, err := startOn(context.Background(), t, port)
 		if err == nil {
-			e.process.stop()
+			e.process.Stop()
 		}
 		if all := started(t, starts); len(all) != want || (err == nil) != (port == 0) {
 			t.Errorf("port %d: programs %v were started, want %d; error %v", port, all, want, err)
@@ -152,13 +154,13 @@ func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	defer other.Close()
-	p, err := startProcess("sh", "-c", "echo '"+firestoreStarted+"'; exec sleep 600")
+	p, err := process.Start("sh", "-c", "echo '"+firestoreStarted+"'; exec sleep 600")
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		<-asked
-		p.stop()
+		p.Stop()
 		close(ended)
 	}()
 	if err := awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")); !errors.Is(err, errEnded) {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/process"
 )
 
 // helperVariable makes the test binary run as a process that has backends, which a test then ends.
@@ -25,7 +27,7 @@ func TestHelper(t *testing.T) {
 	if how == "" {
 		t.Skip("only run by other tests")
 	}
-	var child *process
+	var child *process.Process
 	switch how {
 	case asFirestore:
 		t.Fatal(serveAsFirestore())
@@ -37,11 +39,11 @@ func TestHelper(t *testing.T) {
 		child = b.firestore.process
 	default:
 		var err error
-		if child, err = startProcess("sleep", "600"); err != nil {
+		if child, err = process.Start("sleep", "600"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fmt.Printf("child %d\n", child.pid)
+	fmt.Printf("child %d\n", child.PID)
 	switch how {
 	case "exit":
 		os.Exit(3)
@@ -154,32 +156,13 @@ func TestChildEndsWithItsParent(t *testing.T) {
 }
 
 func TestStopWaitsForTheEndAndMayBeRepeated(t *testing.T) {
-	p, err := startProcess("sleep", "600")
+	p, err := process.Start("sleep", "600")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.stop()
-	if !gone(p.pid) {
+	p.Stop()
+	if !gone(p.PID) {
 		t.Error("the process is still there")
 	}
-	p.stop()
-}
-
-func TestProcessOutputAndEnd(t *testing.T) {
-	p, err := startProcess("sh", "-c", "seq 10000; echo out; echo err >&2; exit 7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.stop()
-	<-p.done
-	if got := p.output.lastLines(2); got != "out\nerr" {
-		t.Errorf("output %q", got)
-	}
-	if got := len(p.output.String()); got != tailBytes {
-		t.Errorf("%d bytes of more are shown", got)
-	}
-	var exit *exec.ExitError
-	if !errors.As(p.err, &exit) || exit.ExitCode() != 7 {
-		t.Errorf("ended with %v", p.err)
-	}
+	p.Stop()
 }

@@ -3,27 +3,22 @@ package bundletest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Process is a process of the bundle, with one FUNCTION_TARGET.
 type Process struct {
-	command *exec.Cmd
-	url     string
-	log     printed
-	ended   chan struct{}
-	err     error // how it ended; valid after ended
+	*process.Process
+	url string
 }
 
 // Starting a program takes long on a busy machine.
@@ -44,8 +39,8 @@ func Start(t testing.TB, target string, environment map[string]string) *Process 
 		if p.listens(t) {
 			return p
 		}
-		if !strings.Contains(p.log.String(), "address already in use") {
-			t.Fatalf("the bundle ended before it listened: %v", p.err)
+		if !strings.Contains(p.Output.String(), "address already in use") {
+			t.Fatalf("the bundle ended before it listened: %v", p.Err)
 		}
 	}
 	t.Fatalf("no port stayed free in %d attempts", attempts)
@@ -62,32 +57,21 @@ func start(t testing.TB, path, target string, environment map[string]string) *Pr
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(free.Addr().String())
-	log, err := os.CreateTemp(t.TempDir(), "log")
+	variables := []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
+	for name, value := range environment {
+		variables = append(variables, name+"="+value)
+	}
+	run, err := process.StartFor(os.Getpid(), t.TempDir(), variables, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }() // the process has its own
-	p := &Process{url: "http://" + free.Addr().String(), log: printed(log.Name()), ended: make(chan struct{})}
-	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
-	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
-	for name, value := range environment {
-		p.command.Env = append(p.command.Env, name+"="+value)
-	}
-	p.command.Stdout, p.command.Stderr = log, log
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		p.err = p.command.Wait()
-		close(p.ended)
-	}()
 	t.Cleanup(func() {
-		p.Kill()
+		run.Stop()
 		if t.Failed() {
-			t.Logf("the end of the function's log:\n%s", p.log)
+			t.Logf("the end of the function's log:\n%s", run.Output)
 		}
 	})
-	return p
+	return &Process{Process: run, url: "http://" + free.Addr().String()}
 }
 
 // listens returns true when the process listens, and false if it ends before.
@@ -100,7 +84,7 @@ func (p *Process) listens(t testing.TB) bool {
 			_ = connection.Close() // it matters only that it opened
 		}
 		select {
-		case <-p.ended: // another program answered
+		case <-p.Done: // another program answered
 			return false
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -116,29 +100,14 @@ func (p *Process) listens(t testing.TB) bool {
 // URL is where the process listens.
 func (p *Process) URL() string { return p.url }
 
-// Signal sends the process a signal.
-func (p *Process) Signal(signal os.Signal) error { return p.command.Process.Signal(signal) }
-
-// Wait waits for the end of the process and returns how it ended.
-func (p *Process) Wait() error {
-	<-p.ended
-	return p.err
-}
-
 // Lives reports whether the process has not ended.
 func (p *Process) Lives() bool {
 	select {
-	case <-p.ended:
+	case <-p.Done:
 		return false
 	default:
 		return true
 	}
-}
-
-// Kill ends the process with SIGKILL and waits for its end. It may be called more than once.
-func (p *Process) Kill() {
-	_ = p.command.Process.Kill() // it may have ended already
-	<-p.ended
 }
 
 // Post calls the function as Cloud Scheduler does and returns the answer's status and body.
@@ -169,44 +138,4 @@ func (p *Process) Run(t testing.TB, body string, now time.Time) *report.Report {
 		t.Fatalf("%d %s: not a report", code, answer)
 	}
 	return &rep
-}
-
-// Memory returns the process's resident memory, and its peak, in bytes. It works on Linux only, and while the process is
-// alive.
-func (p *Process) Memory() (now, peak int, err error) { return Memory(p.command.Process.Pid) }
-
-// Memory is [Process.Memory] of any process.
-func Memory(pid int) (now, peak int, err error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	found := map[string]int{}
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) == 3 && (fields[0] == "VmRSS:" || fields[0] == "VmHWM:") {
-			kilobytes, err := strconv.Atoi(fields[1])
-			if err != nil {
-				return 0, 0, err
-			}
-			found[fields[0]] = kilobytes << 10
-		}
-	}
-	if len(found) != 2 {
-		return 0, 0, fmt.Errorf("process %d has no memory: it has ended", pid)
-	}
-	return found["VmRSS:"], found["VmHWM:"], nil
-}
-
-// printed is the file that a process prints to.
-type printed string
-
-const tailBytes = 8 << 10
-
-// String returns the end of what was printed: a run on 100,000 objects prints megabytes. If it cannot be read, it says why.
-func (name printed) String() string {
-	text, err := os.ReadFile(string(name))
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(0, len(text)-tailBytes):])
 }

@@ -9,8 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +20,7 @@ import (
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -45,7 +46,7 @@ type outcome struct {
 	Report  *report.Report // of a worker's tasks together
 	Elapsed time.Duration  // of the requests
 	CPU     time.Duration  // of the process, from the request to its answer
-	Memory  int64          // bytes, the most that the process held; 0 where the system does not tell
+	Memory  int            // bytes, the most that the process held; 0 where the system does not tell
 }
 
 // runOne reads an order, runs the job by its function's HTTP handler, and writes the outcome.
@@ -90,7 +91,10 @@ func runOne(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	result.Elapsed, result.CPU, result.Memory = time.Since(began), cpu()-before, peak()
+	result.Elapsed, result.CPU = time.Since(began), cpu()-before
+	if _, result.Memory, err = process.Memory(os.Getpid()); err != nil && runtime.GOOS == "linux" {
+		return err
+	}
 	return json.NewEncoder(out).Encode(result)
 }
 
@@ -173,18 +177,4 @@ func cpu() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// peak returns the most memory that the process has held, as Linux tells it.
-func peak() int64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kib << 10
 }

@@ -30,7 +30,7 @@ type run struct {
 	Done    int // actions
 	Elapsed time.Duration
 	CPU     time.Duration
-	Memory  int64 // bytes
+	Memory  int // bytes
 
 	failures []report.Failure
 }

@@ -87,33 +87,21 @@ func (all results) ratio(r run) (times float64, ok bool) {
 	return r.Elapsed.Seconds() / without.Elapsed.Seconds(), ok && r.Answer > 0
 }
 
-// originally returns how long the algorithm of the original takes over the long link: it sends one request after the other. ok is
-// false if another case of the job says it.
-func (m measured) originally(items int) (took time.Duration, ok bool) {
-	if m.original == nil {
-		return 0, false
-	}
-	return time.Duration(m.original(items)) * longLink, true
-}
-
 func (all results) writeJobs(b *strings.Builder) {
 	for _, m := range cases {
 		r, ok := all.find(run{Case: m.name, Items: m.usual, Answer: longLink})
 		if !ok {
 			continue
 		}
-		without, times, least, original := "", "", "", ""
+		without, times, least := "", "", ""
 		if by, ok := all.ratio(r); ok {
 			without, times = lasting(time.Duration(float64(r.Elapsed)/by)), fmt.Sprintf("%.2f", by)
 		}
 		if m.least != nil {
 			least = lasting(m.least(r.Items))
 		}
-		if took, ok := m.originally(r.Items); ok {
-			original = lasting(took)
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
-			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original,
+		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
+			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least,
 			thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
 	}
 	for _, r := range all.runsOf("busy", "") {
@@ -183,11 +171,5 @@ func (all results) add(p *plot.Plot, m measured, items int) {
 		if r, ok := all.find(run{Case: m.name, Items: items, Answer: answer}); ok {
 			p.Set("answers after "+answer.String(), row, r.Elapsed.Seconds())
 		}
-	}
-	if m.name == "live" {
-		m = caseOf("missing") // whose original asks for the post of each object as well
-	}
-	if took, ok := m.originally(items); ok {
-		p.Set("the original's algorithm, "+longLink.String(), row, took.Seconds())
 	}
 }

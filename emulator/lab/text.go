@@ -30,9 +30,6 @@ what it asks at once, not how fast Google's services are.
   there is: look at a small run's time, not at this ratio.
 - **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without
   what a run writes to its undo log and its todos.
-- **The original** is the algorithm of the document that a job comes from: for each item one request after the other,
-  nothing kept to take back, no second look, no limits. Its time is computed: the number of its requests, which
-  ` + "`emulator/lab/cases.go`" + ` counts, times 40ms; a page of a listing counts as three.
 - **Round trips** is the longest chain of requests of which each was sent after the answer to the one before.
   **Reads** and pages are what Google bills, from the run's own report; the read every five seconds that sees whether
   to stop is left out.
@@ -44,8 +41,8 @@ Each case with its usual items; the last columns are of the run over the link, w
 
 ![time of each case](performance/jobs.svg)
 
-| job | case | items | no link | 40ms | times | at least | the original | round trips | requests | reads | memory |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| job | case | items | no link | 40ms | times | at least | round trips | requests | reads | memory |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 `
 
 const busyText = `

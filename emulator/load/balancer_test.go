@@ -96,10 +96,10 @@ func (b *balancer) doom(r *http.Request, p *bundletest.Process) (spared func() b
 		return p.Lives
 	}
 	b.kills--
-	kill := time.AfterFunc(time.Duration(b.moments.Float64()*float64(b.took)/float64(b.requests)), p.Kill)
+	kill := time.AfterFunc(time.Duration(b.moments.Float64()*float64(b.took)/float64(b.requests)), p.Stop)
 	return func() bool {
 		if !kill.Stop() {
-			p.Kill() // or wait for the end of it
+			p.Stop() // or wait for the end of it
 		}
 		return p.Lives()
 	}
@@ -111,6 +111,6 @@ func (b *balancer) killAlone() {
 	p := b.alone
 	b.mu.Unlock()
 	if p != nil {
-		p.Kill()
+		p.Stop()
 	}
 }

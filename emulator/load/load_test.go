@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -74,10 +75,10 @@ func (w world) finish(t *testing.T, what string, now time.Time, body string) (su
 	sum = map[string]report.Counts{}
 	for range 20 {
 		p := bundletest.Start(t, job, w.Environment)
-		samples := sample(p.Memory)
+		samples := sample(p.PID)
 		rep := p.Run(t, body, now)
 		memory := samples()
-		p.Kill()
+		p.Stop()
 		logRun(t, what, rep)
 		logMemory(t, memory)
 		if took == 0 {
@@ -127,7 +128,7 @@ func (w world) killAt(t *testing.T, n int, now time.Time, took time.Duration, mo
 		}()
 		moment := time.Duration((0.02 + 0.93*moments.Float64()) * float64(took))
 		time.Sleep(moment) // how far the run gets in it does not matter: every moment must do
-		p.Kill()
+		p.Stop()
 		if err := <-ended; err == nil {
 			t.Logf("kill %d: the run had ended before %s, again", n, moment.Round(time.Millisecond))
 			took = moment // the machine has become faster
@@ -151,7 +152,7 @@ func (w world) expireLease(t *testing.T, now time.Time) {
 		return
 	}
 	p := bundletest.Start(t, job, w.Environment)
-	defer p.Kill()
+	defer p.Stop()
 	if got := p.Run(t, "", now); got.Status != report.Skipped {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
@@ -161,14 +162,14 @@ func (w world) expireLease(t *testing.T, now time.Time) {
 }
 
 // sample samples a process's memory until the function it returns is called. The last sample is the most that was held.
-func sample(memory func() (now, peak int, err error)) func() []int {
+func sample(pid int) func() []int {
 	if runtime.GOOS != "linux" {
 		return func() []int { return nil }
 	}
 	var samples []int
 	most := 0
 	look := func() {
-		if now, peak, err := memory(); err == nil { // without, the process has ended
+		if now, peak, err := process.Memory(pid); err == nil { // without, the process has ended
 			samples, most = append(samples, now), max(most, peak)
 		}
 	}

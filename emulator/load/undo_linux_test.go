@@ -32,8 +32,8 @@ func TestUndo(t *testing.T) {
 	environment["TIMEOUT_SECONDS"] = "1740" // the emulator is slower than Google's service
 	run := func(what string, now time.Time) *report.Report {
 		p := bundletest.Start(t, reports, environment)
-		defer p.Kill()
-		samples := sample(p.Memory)
+		defer p.Stop()
+		samples := sample(p.PID)
 		rep := p.Run(t, "", now)
 		memory := samples()
 		logRun(t, what, rep)
@@ -85,7 +85,7 @@ func execute(t *testing.T, path string, environment map[string]string, arguments
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	samples := sample(func() (now, peak int, err error) { return bundletest.Memory(command.Process.Pid) })
+	samples := sample(command.Process.Pid)
 	err = command.Wait()
 	t.Logf("firesweep %s: %s", strings.Join(arguments[:len(arguments)-1], " "), time.Since(begun).Round(100*time.Millisecond))
 	logMemory(t, samples())

@@ -12,7 +12,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -53,7 +53,7 @@ func TestUndoOverABadLink(t *testing.T) {
 	const run = reports + "-20260110T150000Z-0123abcd"
 	w.deletedReports(t, run, n)
 	var link badLink
-	p := enginetest.OpenRestorer(t, restore.Hooks{Dial: link.dial(), Pace: &link},
+	p := enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.DialOptions(link.begin), Pace: &link},
 		func(name string) string { return w.Environment[name] }, nil,
 		config.Firestore)
 	p.Jobs = functions.Registered()
@@ -135,50 +135,41 @@ func (l *badLink) loses() (request, answer bool) {
 
 var errLink = status.Error(codes.Unavailable, "the link lost it")
 
-func (l *badLink) dial() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(l.unary), grpc.WithChainStreamInterceptor(l.stream)}
+// begin loses a request or its answer.
+func (l *badLink) begin(_ context.Context, method string) (wire.Request, error) {
+	request, answer := l.loses()
+	if request {
+		return nil, errLink
+	}
+	return sent{l, answer, strings.Contains(method, "/Run") || strings.Contains(method, "/BatchGet")}, nil
 }
 
-func (l *badLink) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	if batch, ok := req.(*firestorepb.BatchWriteRequest); ok && l.sent.Add(int64(len(batch.GetWrites()))) > l.allowed.Load() {
-		l.early.Store(true)
+// sent is a request that the link carries.
+type sent struct {
+	*badLink
+	lost     bool // its answer is
+	streamed bool // its answer comes in several messages
+}
+
+// Send implements wire.Request.
+func (s sent) Send(m any) error {
+	if batch, ok := m.(*firestorepb.BatchWriteRequest); ok && s.sent.Add(int64(len(batch.GetWrites()))) > s.allowed.Load() {
+		s.early.Store(true)
 	}
-	requestLost, answerLost := l.loses()
-	if requestLost {
+	return nil
+}
+
+// Receive implements wire.Request. Of a lost answer with several messages the end is lost: to break off would break the
+// emulator's connection.
+func (s sent) Receive(m any, err error) error {
+	answer, ofWrites := m.(*firestorepb.BatchWriteResponse)
+	switch {
+	case s.lost && (!s.streamed || err != nil):
 		return errLink
-	}
-	err := invoke(ctx, method, req, reply, cc, opts...)
-	if answerLost {
-		return errLink
-	}
-	if answer, ok := reply.(*firestorepb.BatchWriteResponse); ok && err == nil && l.requests.Load()%10 == 0 {
+	case ofWrites && err == nil && s.requests.Load()%10 == 0:
 		answer.Status[0].Code = int32(codes.Aborted) // of one write only, which took effect all the same
 	}
 	return err
-}
-
-func (l *badLink) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	requestLost, answerLost := l.loses()
-	if requestLost {
-		return nil, errLink
-	}
-	s, err := open(ctx, desc, cc, method, opts...)
-	if err == nil && answerLost {
-		s = cutOff{s}
-	}
-	return s, err
-}
-
-// cutOff loses an answer.
-type cutOff struct{ grpc.ClientStream }
-
-// RecvMsg implements grpc.ClientStream. It takes all of the answer: to break off would break the emulator's connection.
-func (c cutOff) RecvMsg(m any) error {
-	for c.ClientStream.RecvMsg(m) == nil { // until its end
-	}
-	return errLink
 }
 
 // wantReports compares each report with what it was.

@@ -24,6 +24,8 @@ type condition struct {
 	field string
 	op    pb.StructuredQuery_FieldFilter_Operator
 	key   string // of its value; of a name, the id
+
+	low, high string // it compares with the values whose keys are from low until before high
 }
 
 // Operators of filters.
@@ -123,7 +125,7 @@ func normal(f *pb.StructuredQuery_Filter) ([][]condition, error) {
 		default:
 			return nil, unknown("the filter %v", f.UnaryFilter.GetOp())
 		}
-		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), op, string(null)}}}, nil
+		return [][]condition{{conditionOf(f.UnaryFilter.GetField().GetFieldPath(), op, string(null))}}, nil
 	}
 	if f.GetCompositeFilter() == nil {
 		return nil, unknown("the filter %v", f)
@@ -170,16 +172,35 @@ func normalField(f *pb.StructuredQuery_FieldFilter) (all [][]condition, err erro
 		}
 		switch key := keyOf(field, v); {
 		case op == in:
-			all = append(all, []condition{{field, equal, key}})
+			all = append(all, []condition{conditionOf(field, equal, key)})
 		case op == notIn && len(all) > 0:
-			all[0] = append(all[0], condition{field, notEqual, key})
+			all[0] = append(all[0], conditionOf(field, notEqual, key))
 		case op == notIn:
-			all = append(all, []condition{{field, notEqual, key}})
+			all = append(all, []condition{conditionOf(field, notEqual, key)})
 		default:
-			all = append(all, []condition{{field, op, key}})
+			all = append(all, []condition{conditionOf(field, op, key)})
 		}
 	}
 	return all, nil
+}
+
+func conditionOf(field string, op pb.StructuredQuery_FieldFilter_Operator, key string) condition {
+	c := condition{field: field, op: op, key: key, low: key, high: key + behind(field)}
+	first, last := "", "\xff"
+	if field != nameField { // of its type
+		first, last = key[:1], string(key[0]+1)
+	}
+	switch op {
+	case less:
+		c.low, c.high = first, key
+	case most:
+		c.low = first
+	case more:
+		c.low, c.high = c.high, last
+	case least:
+		c.high = last
+	}
+	return c
 }
 
 // keyOf returns a field's part of a document's key in an index; of the name it is the id.
@@ -204,34 +225,20 @@ func (c condition) ranges() bool {
 }
 
 func (c condition) holds(d *doc) bool {
-	v := d.field(c.field)
-	if c.field != nameField && v == nil {
-		return false
-	}
-	if c.op == contains {
-		return slices.ContainsFunc(v.GetArrayValue().GetValues(), func(e *pb.Value) bool { return keyOf(c.field, e) == c.key })
-	}
-	key := d.id
+	key, v := d.id, d.field(c.field)
 	if c.field != nameField {
 		key = keyOf(c.field, v)
 	}
-	if c.ranges() && c.field != nameField && key[0] != c.key[0] {
+	in := c.low <= key && key < c.high
+	switch {
+	case c.field != nameField && v == nil:
 		return false
+	case c.op == contains:
+		return slices.ContainsFunc(v.GetArrayValue().GetValues(), func(e *pb.Value) bool { return keyOf(c.field, e) == c.key })
+	case c.op == notEqual:
+		return !in && key != string(null)
 	}
-	switch order := cmp.Compare(key, c.key); c.op {
-	case notEqual:
-		return order != 0 && key != string(null)
-	case less:
-		return order < 0
-	case most:
-		return order <= 0
-	case more:
-		return order > 0
-	case least:
-		return order >= 0
-	default:
-		return order == 0
-	}
+	return in
 }
 
 // search returns the part of an index in which the documents lie that meet conditions, and those conditions that must be looked
@@ -265,19 +272,7 @@ func (q *query) search(conditions []condition) (found []entry, rest []condition)
 			rest = append(rest, c)
 			continue
 		}
-		if first != nameField { // of its type
-			low, high = max(low, prefix+c.key[:1]), min(high, prefix+string(c.key[0]+1))
-		}
-		switch c.op {
-		case less:
-			high = min(high, prefix+c.key)
-		case most:
-			high = min(high, prefix+c.key+behind(first))
-		case more:
-			low = max(low, prefix+c.key+behind(first))
-		default:
-			low = max(low, prefix+c.key)
-		}
+		low, high = max(low, prefix+c.low), min(high, prefix+c.high)
 	}
 	for n, cursor := range []*pb.Cursor{q.start, q.end} {
 		if cursor == nil {
