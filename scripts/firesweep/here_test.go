@@ -40,6 +40,8 @@ func TestRunHere(t *testing.T) {
 	before := o.everything(t)
 	out := o.well(t, "run", "--here", "--project", o.ID)
 	wantParts(t, out, "planned: 2 delete document", "Nothing was changed. Do it:", "firesweep run --here --apply --project "+o.ID+"\n")
+	o.env["npm_command"] = "exec" // as npx sets it
+	wantParts(t, o.well(t, "plan"), "\n    npx firesweep run --here --apply\n")
 	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", and standard input is not a terminal: give the project's id: --confirm "+
 		o.ID, "run", "--here", "--apply")
 	o.refuses(t, exitWrongUse, `--confirm is "other", and the project is `+o.ID, "run", "--here", "--apply", "--confirm", "other")

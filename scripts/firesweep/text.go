@@ -21,10 +21,21 @@ type printer struct {
 	screen.Printer
 	here  bool   // what is advised runs in this process
 	given string // flags that every command about the same runs needs, each with a blank before it
+	npx   bool   // npx started the command: it is on nobody's PATH
 }
 
 func (a *app) printer() *printer {
-	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here, given: a.given}
+	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here, given: a.given,
+		npx: a.getenv("npm_command") == "exec"}
+}
+
+// Command prints a command to type.
+func (p *printer) Command(format string, args ...any) {
+	command := fmt.Sprintf(format, args...)
+	if p.npx && strings.HasPrefix(command, "firesweep ") {
+		command = "npx " + command
+	}
+	p.Printer.Command("%s", command)
 }
 
 // advice says what to do about a failure of a job; "" if its text says it all.
