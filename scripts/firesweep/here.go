@@ -20,7 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// runHere runs jobs in this process, or without --apply plans them and says how to run it.
+// runHere runs jobs in this process, or plans them without --apply.
 func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 	ctx := c.Context()
 	if f.local || f.dryRun || *f.location != "" {
@@ -40,19 +40,7 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 		}
 	}
 	if !f.apply {
-		if f.confirm != "" {
-			return wrongUse("--confirm needs --apply: without it nothing is changed")
-		}
-		err := a.planAll(ctx, planFlags{}, jobs, func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
-		})
-		if err == nil && !a.json {
-			p := a.printer()
-			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			again := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift")
-			p.Command("%s", strings.Join(append([]string{again}, names...), " "))
-		}
-		return err
+		return a.previewHere(ctx, c, f, jobs, names)
 	}
 	if err := f.checkLifted(jobs, a.screen); err != nil {
 		return err
@@ -64,6 +52,27 @@ func (a *app) runHere(c *cobra.Command, f runFlags, names []string) error {
 		return err
 	}
 	return a.runAll(ctx, f, jobs, here{a, f.log})
+}
+
+// previewHere plans, and says how to run it.
+func (a *app) previewHere(
+	ctx context.Context, c *cobra.Command, f runFlags, jobs []manifest.Entry, names []string,
+) error {
+	if f.confirm != "" {
+		return wrongUse("--confirm needs --apply: without it nothing is changed")
+	}
+	plan := func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
+		return a.planHere(ctx, job, engine.PlanOptions{Force: f.force, Lift: f.lift, Meter: meter})
+	}
+	err := a.planAll(ctx, planFlags{force: f.force, lift: f.lift}, jobs, plan)
+	if err != nil || a.json {
+		return err
+	}
+	p := a.printer()
+	p.Say("", 0, 2, "Nothing was changed. Do it:")
+	again := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift")
+	p.Command("%s", strings.Join(append([]string{again}, names...), " "))
+	return nil
 }
 
 // here runs jobs in this process.
