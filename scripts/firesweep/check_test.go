@@ -233,11 +233,13 @@ func TestCheckOfAWrongList(t *testing.T) {
 	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
 }
 
-// TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java.
+// TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java, for want of which no plan is made.
 func TestCheckWrite(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("no Java")
+	o.refuses(t, exitFailed, "no Java. Or leave the plan out: --no-plan", "check", "cleanupReports")
+	o.well(t, "check", "--no-plan", "cleanupReports")
 	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
 	rules := rulesFile(t, text)
 	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
@@ -267,16 +269,6 @@ func TestCheckWrite(t *testing.T) {
 	o.refuses(t, exitWrongUse, "--rules: open "+rules+"x", "check", "--write", "--rules", rules+"x")
 	ok(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)))
 	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
-}
-
-// TestCheckWithoutBackends: what is missing is said, with the way around it.
-func TestCheckWithoutBackends(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
-	o.refuses(t, exitFailed, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan", "check",
-		"cleanupReports")
-	o.well(t, "check", "--no-plan", "cleanupReports")
 }
 
 // TestCheckThatFails: a plan that cannot be made is shown, the others are too, and the exit code tells.

@@ -95,7 +95,7 @@ func TestRunHereGoesOn(t *testing.T) {
 			passed.Add(260)
 		}
 		return nil
-	}).dial()
+	})
 	o.running.BeforeApply = func() { late.Store(false) }
 	a, out, errs := o.app()
 	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }

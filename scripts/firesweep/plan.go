@@ -47,7 +47,8 @@ var errFound = errors.New("something would be done")
 type planFlags struct {
 	served
 	force, writes bool
-	exitCode      bool   // exit with 3 if something is due
+	exitCode      bool // exit with 3 if something is due
+	lift          []string
 	at            string // --now
 	out           string // the plan file to write
 	next          string // the command that does what was planned; empty: none is named
@@ -78,6 +79,7 @@ something would be done.`,
 	}
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
+	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
@@ -88,6 +90,9 @@ something would be done.`,
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err := f.check(c); err != nil {
+		return err
+	}
+	if err := checkLift(f.lift); err != nil {
 		return err
 	}
 	if f.out != "" && f.local {

@@ -254,7 +254,7 @@ func TestPlanWithoutIndexes(t *testing.T) {
 			return status.Error(codes.FailedPrecondition, says[collection])
 		}
 		return nil
-	}).dial()
+	})
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
@@ -274,13 +274,13 @@ func TestPlanWithoutIndexes(t *testing.T) {
 }
 
 // queried calls a function before each query of a collection, which fails with its error.
-type queried func(collection string) error
-
-func (f queried) dial() []grpc.DialOption {
-	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return f, nil })
+func queried(before func(collection string) error) []grpc.DialOption {
+	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return beforeQuery(before), nil })
 }
 
-func (f queried) Send(message any) error {
+type beforeQuery func(collection string) error
+
+func (f beforeQuery) Send(message any) error {
 	if q, ok := message.(*firestorepb.RunQueryRequest); ok {
 		for _, from := range q.GetStructuredQuery().GetFrom() {
 			if err := f(from.GetCollectionId()); err != nil {
@@ -291,4 +291,4 @@ func (f queried) Send(message any) error {
 	return nil
 }
 
-func (f queried) Receive(_ any, err error) error { return err }
+func (f beforeQuery) Receive(_ any, err error) error { return err }

@@ -32,6 +32,7 @@ type caller interface {
 type runFlags struct {
 	served
 	force, dryRun, yes bool
+	lift               []string
 	here, apply, log   bool
 	confirm            string // the project's id
 	location           *string
@@ -78,6 +79,7 @@ it runs the jobs that are in the file.`,
 	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
+	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.here, "here", false, "run in this process, with your credentials")
 	c.Flags().BoolVar(&f.apply, "apply", false, "with --here: do it, not only plan it")
@@ -86,7 +88,7 @@ it runs the jobs that are in the file.`,
 	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
 	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		if err := f.check(c); err != nil {
+		if err := cmp.Or(f.check(c), checkLift(f.lift)); err != nil {
 			return err
 		}
 		names, err := a.approve(&f, names)
@@ -262,7 +264,6 @@ type served struct {
 	local bool
 	url   string
 	now   time.Time // of the runs, which functions on emulators accept; zero: the clock's
-	lift  []string  // of all functions
 }
 
 // urlVariable holds the URL, as the emulator exports it.
@@ -271,7 +272,6 @@ const urlVariable = "FIRESWEEP_URL"
 func (s *served) flags(c *cobra.Command, getenv func(string) string) {
 	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
 	c.Flags().StringVar(&s.url, "url", cmp.Or(getenv(urlVariable), defaultURL), "their `URL`")
-	liftFlag(c, &s.lift)
 }
 
 // liftFlag adds the flag for what is lifted by name.
@@ -289,7 +289,7 @@ func checkLift(lift []string) error {
 	return nil
 }
 
-// check refuses flags that contradict each other, and what cannot be lifted.
+// check refuses flags that contradict each other.
 func (s *served) check(c *cobra.Command) error {
 	if c.Flags().Changed("url") && !s.local {
 		return wrongUse("--url needs --local")
@@ -301,7 +301,7 @@ func (s *served) check(c *cobra.Command) error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 		return wrongUse("--url, or %s, is %q: it must be like %s", urlVariable, s.url, defaultURL)
 	}
-	return checkLift(s.lift)
+	return nil
 }
 
 // answers returns an error where nobody serves the functions: one for all jobs.

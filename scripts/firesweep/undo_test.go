@@ -138,13 +138,10 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 // TestUndoWarns: what things will lack that come back is said before they do.
 func TestUndoWarns(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
+	o := withSample(t)
 	if !o.EmbeddedStorage() {
 		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
 	}
-	o.env["UNDO_DAYS"] = "7"
-	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
-	o.sample(t)
 	o.SetObjectAccess(t, false)
 	run := o.called(t, "checkGhostCircles", "").RunID
 	wantParts(t, o.well(t, "undo", run), "Warning: uniform access is off in bucket", "storage.objects.setIamPolicy")
