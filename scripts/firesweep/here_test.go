@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -155,6 +157,10 @@ func TestRunHereKeepsLimits(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, args...)
 	wantParts(t, out, "aborted", "A safety limit tripped: nothing was deleted or changed")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
+	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
+	out, _ = o.ends(t, exitFailed, args...)
+	wantParts(t, oneLine(out), "A retry is safe: firesweep run --here --apply cleanupReports.")
+	o.running.Dial = nil
 	o.refuses(t, exitWrongUse, "use --yes", append(args, "--force")...)
 	out = o.well(t, append(args, "--force", "--yes")...)
 	wantParts(t, out, "completed, plan only, forced", "completed, forced")

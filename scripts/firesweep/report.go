@@ -104,7 +104,11 @@ func (p *printer) report(r *report.Report) {
 	}
 	p.Line("")
 	p.undone(r.Undone)
-	p.Say("", 2, 2, "%s", advice.Next(r))
+	next := advice.Next(r)
+	if p.here {
+		next = advice.Here(next)
+	}
+	p.Say("", 2, 2, "%s", next)
 }
 
 // undone prints when a run was taken back.

@@ -234,7 +234,7 @@ func (a Age) Words() string {
 // since returns how long ago something must be, e.g. "more than 90 days ago".
 func (a Age) since() string {
 	if n, _ := a.length(); n == 0 {
-		return "past"
+		return "in the past"
 	}
 	return "more than " + a.Words() + " ago"
 }
