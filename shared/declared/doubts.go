@@ -30,10 +30,7 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(d documents.Document) bool {
-		_, ok := of.ItemOf(d)
-		return !ok
-	})
+	found = among(of, found)
 	for i, a := range of.Age {
 		if text := doubtfulForm(a, found); text != "" {
 			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))
