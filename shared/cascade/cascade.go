@@ -404,8 +404,8 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 	return change
 }
 
-// losses returns what is written to the documents that lose something: one write for each, as several relations may name it. One that
-// goes as well loses nothing.
+// losses returns what is written to the documents that lose something: one write for each, as several relations may name it.
+// One that goes as well loses nothing.
 func losses(children []child) (writes []documents.Write) {
 	left := map[documents.Ref]map[string]any{}
 	for _, c := range children {

@@ -77,11 +77,7 @@ func (g *planning) sweep(ctx context.Context) error {
 			return err
 		}
 		g.seen += len(found)
-		for _, d := range found {
-			if _, ok := g.ItemOf(d); ok {
-				g.mine++
-			}
-		}
+		g.mine += len(among(g.Rule, found))
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
@@ -122,6 +118,14 @@ func (g *planning) sweep(ctx context.Context) error {
 	return nil
 }
 
+// among returns those of some documents that are a rule's, and not of another collection of the same name.
+func among(r rule.Rule, found []documents.Document) []documents.Document {
+	return slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool {
+		_, ok := r.ItemOf(d)
+		return !ok
+	})
+}
+
 // clears reports whether a document holds the mark of a warning, and is no longer due by its own fields.
 func (g *planning) clears(d documents.Document) bool { return g.judgeItself(d, g.Run).Kind == toClear }
 
@@ -132,10 +136,7 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 		if err != nil {
 			return err
 		}
-		mine := slices.DeleteFunc(page.Documents, func(d documents.Document) bool {
-			_, ok := g.ItemOf(d)
-			return !ok
-		})
+		mine := among(g.Rule, page.Documents)
 		marked := len(mine)
 		of := slices.DeleteFunc(mine, func(d documents.Document) bool { return !g.clears(d) })
 		g.Scanned(len(of))

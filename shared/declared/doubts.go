@@ -31,10 +31,7 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(d documents.Document) bool {
-		_, ok := of.ItemOf(d)
-		return !ok
-	})
+	found = among(of, found)
 	if len(found) == 0 {
 		return []string{of.Source() + " holds no document: is that its name?"}, nil
 	}

@@ -82,16 +82,13 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	return pass
 }
 
-// maxExtensions is how many extensions an object's name may have, as in photo.jpg.webp.
-const maxExtensions = 2
-
 // readings returns what an object's name may be, the likeliest first: the original's of a resized copy, with one extension or more. Any
 // of them may name the owner.
 func readings(r rule.Rule, name string) (all []string) {
 	if metadataOf(r.Gone[0]) != byName {
 		return []string{name}
 	}
-	for range maxExtensions + 1 {
+	for range 3 { // photo.jpg.webp has two extensions
 		all = append(all, resized.ReplaceAllString(name, "$1"), name)
 		name = strings.TrimSuffix(name, path.Ext(name))
 	}
