@@ -407,29 +407,22 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 // losses returns what is written to the documents that lose something: one write for each, as several relations may name it.
 // One that goes as well loses nothing.
 func losses(children []child) (writes []documents.Write) {
-	left := map[documents.Ref]map[string]any{}
+	gone := map[documents.Ref]bool{}
 	for _, c := range children {
-		if c.loses == nil {
-			left[c.Ref()] = nil
-		}
+		gone[c.Ref()] = gone[c.Ref()] || c.loses == nil
 	}
+	left, written := map[documents.Ref]map[string]any{}, map[documents.Ref]map[string]any{}
 	for _, c := range children {
-		if c.loses == nil {
+		ref := c.Ref()
+		if gone[ref] {
 			continue
 		}
-		data, known := left[c.Ref()]
-		if known && data == nil {
-			continue
+		if left[ref] == nil {
+			left[ref], written[ref] = maps.Clone(c.Data), map[string]any{}
+			writes = append(writes, documents.Write{Op: documents.Update, Ref: ref, Data: written[ref]})
 		}
-		i := slices.IndexFunc(writes, func(w documents.Write) bool { return w.Ref == c.Ref() })
-		if i < 0 {
-			data, i = maps.Clone(c.Data), len(writes)
-			writes = append(writes, documents.Write{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{}})
-		}
-		field, whole := c.loses(data)
-		lost := writes[i].Data
-		data[field], lost[field] = whole, whole
-		left[c.Ref()] = data
+		field, whole := c.loses(left[ref])
+		left[ref][field], written[ref][field] = whole, whole
 	}
 	return writes
 }
