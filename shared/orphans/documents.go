@@ -80,8 +80,8 @@ type firstOf struct {
 	missing []string // owners
 }
 
-// planAllGaps finds the orphans without reading a document whose owner exists. It reads the ids of all owners in order: a document
-// whose field lies between two neighbours in the field's index has no owner.
+// planAllGaps finds the orphans without reading a document whose owner exists. It reads the ids of all owners in order: a
+// document whose field lies between two neighbours in the field's index has no owner.
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
 func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch) error {
