@@ -100,8 +100,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		jobs = a.Own
 	}
 	if len(jobs) == 0 && !a.json {
-		a.printer().Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start from. "+
-			"The nine jobs: firesweep check --all", cmp.Or(a.rules, rulesName), rulesPage)
+		a.printer().Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start "+
+			"from. The nine jobs: firesweep check --all", cmp.Or(a.rules, rulesName), rulesPage)
 		return nil
 	}
 	checks := make([]checked, len(jobs))

@@ -130,7 +130,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
 	if !f.local && f.at == "" && !a.nine && !slices.ContainsFunc(jobs, needsTasks) {
-		f.next = doHere(c, names)
+		f.next, a.here = doHere(c, names), true // so is what is advised
 	}
 	return a.planAll(c.Context(), f, jobs, plan)
 }

@@ -214,6 +214,11 @@ func TestPlanOfTheApplication(t *testing.T) {
 		wantParts(t, out, "Nothing was changed. Do it:\n    firesweep run --here --apply "+next+"\n")
 	}
 	wantNone(t, o.well(t, "plan", "cleanupReports", "--now", "+48h"), "Do it:")
+	o.env["MAX_ACTIONS"] = "1"
+	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
+	wantParts(t, oneLine(out), "If it is right: firesweep run --here --apply cleanupReports --force.")
+	wantNone(t, out, "Do it:")
+	delete(o.env, "MAX_ACTIONS")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
 	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts;", "plan", "cleanupDraft")
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
