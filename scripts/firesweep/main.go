@@ -239,6 +239,9 @@ func (a *app) findEmulators(ctx context.Context) error {
 			continue // none, or a wrong setting
 		}
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			return wrongUse("%s names an emulator that does not answer: %w: start it, or unset the variable", name, err)
 		}
