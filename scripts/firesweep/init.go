@@ -63,7 +63,7 @@ is left out, except for documents.`,
 	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
 	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
 	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
-	c.Flags().StringVar(&f.at, "now", "", "look as of `TIME`, as in 'firesweep plan': on emulators all is new")
+	c.Flags().StringVar(&f.at, "now", "", "look as of `TIME`: +8d on emulators, where all is new")
 	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, names) }
 	return c

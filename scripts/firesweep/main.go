@@ -15,7 +15,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -232,8 +231,7 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// findEmulators fails if an emulator that the environment names does not answer, which clients try for long. Without any, it says
-// that a project may have been meant that only emulators have.
+// findEmulators fails if an emulator that the environment names does not answer, which clients try for long.
 func (a *app) findEmulators(ctx context.Context) error {
 	for _, name := range []string{"FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
 		host := a.getenv(name)
@@ -241,14 +239,13 @@ func (a *app) findEmulators(ctx context.Context) error {
 			continue // none, or a wrong setting
 		}
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			return wrongUse("%s names an emulator that does not answer: %w: start it, or unset the variable", name, err)
 		}
 		_ = connection.Close() // nothing was said
-	}
-	if id := a.getenv("GOOGLE_CLOUD_PROJECT"); strings.HasPrefix(id, "demo-") && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
-		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
-			version.Page("docs/emulator-suite.md"))
 	}
 	return nil
 }

@@ -44,9 +44,10 @@ func TestEmulators(t *testing.T) {
 	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
 	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
 	delete(o.env, "FIRESTORE_EMULATOR_HOST")
-	o.refuses(t, exitWrongUse, "this asks Google about "+o.ID, "run", "cleanupReports")
-	o.env["GOOGLE_CLOUD_PROJECT"] = "my-app"
 	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports"), "asks Google")
+	delete(o.env, "GOOGLE_CLOUD_PROJECT")
+	o.refuses(t, exitWrongUse, "this asks Google about "+o.ID, "run", "cleanupReports", "--project", o.ID)
+	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports", "--project", "my-app"), "asks Google")
 }
 
 func TestRulesBesideTheApplication(t *testing.T) {
