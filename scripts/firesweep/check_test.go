@@ -233,7 +233,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
 }
 
-// TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java, for want of which no plan is made.
+// TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java, which only a plan needs.
 func TestCheckWrite(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

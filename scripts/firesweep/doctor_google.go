@@ -88,7 +88,8 @@ func enablePITR(project, database string) string {
 // retention is a TTL policy on one of the bundle's own groups of records.
 type retention struct{ group, what, after, level string }
 
-// retentions are the policies that each database needs; terraform/firestore.tf makes the same. No query asks for expireAt. Undo logs hold whole documents of the application, people's data.
+// retentions are the policies that each database needs; terraform/firestore.tf makes the same. No query asks for expireAt. Undo
+// logs hold whole documents of the application, people's data.
 var retentions = []retention{
 	{"cleanupRuns", "reports of runs", "90 days", levelWarning},
 	{collections.Undo, "undo logs, which hold the documents that were deleted,", "UNDO_DAYS", levelProblem},

@@ -286,8 +286,8 @@ func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*
 	return a.unsaved(ctx, job, func(id string) bool { return id == runID })
 }
 
-// unsaved returns what a job's record says of a run whose report is not saved yet: the report of one that was killed a moment ago, a
-// [*noReportError] of one that is under way, and nothing of others.
+// unsaved returns what a job's record says of a run whose report is not saved yet: the report of one that was killed a moment
+// ago, a [*noReportError] of one that is under way, and nothing of others.
 func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (*report.Report, error) {
 	now := a.clock()
 	record, err := a.record(ctx, job)

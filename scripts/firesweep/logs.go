@@ -188,7 +188,8 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 	all, err := ofEach(ctx, a, "reading the log", jobs, func(job manifest.Entry) (loggedJob, error) {
 		logged := loggedJob{Job: job.Name, Runs: []*report.Report{}}
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%[1]q OR (labels.job=%[1]q AND (jsonPayload.alert:* OR `+
-			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, job.Name), a.clock().Add(-f.log.back), true, f.limit)
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, job.Name),
+			a.clock().Add(-f.log.back), true, f.limit)
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)

@@ -267,7 +267,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	want(t, "last run", string(report.Completed), string(short.Status))
 }
 
-// TestShowOfHalfARun: without its report, what it did is known nevertheless, and without its log it is said where else it is named.
+// TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log it is said where else that is named.
 func TestShowOfHalfARun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
