@@ -178,11 +178,8 @@ func TestUndoneAccounts(t *testing.T) {
 		o := newOperator(t, "UNDO_DAYS=7")
 		ctx := t.Context()
 		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
-		o.SignUp(t, "u1")
-		if _, err := o.Auth(t).UpdateUser(ctx, "u1", new(auth.UserToUpdate).Email("a@example.com").EmailVerified(true).
-			CustomClaims(map[string]any{"admin": true})); err != nil {
-			t.Fatal(err)
-		}
+		o.Import(t, new(auth.UserToImport).UID("u1").Email("a@example.com").EmailVerified(true).
+			CustomClaims(map[string]any{"admin": true}))
 		run := o.called(t, "cleanupBannedUsers", "").RunID
 		args := []string{run}
 		if claims {
