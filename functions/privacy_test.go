@@ -16,7 +16,6 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -27,6 +26,7 @@ import (
 	"github.com/firesweep/firesweep/functions/inactiveprojects"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -313,23 +313,22 @@ func doneOf(t *testing.T, answer string) (done int) {
 
 // refuseWrites has every write fail but those of the run's own records.
 func refuseWrites(f *enginetest.Function) {
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			var writes []*firestorepb.Write
-			switch req := req.(type) {
-			case *firestorepb.CommitRequest:
-				writes = req.GetWrites()
-			case *firestorepb.BatchWriteRequest:
-				writes = req.GetWrites()
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, req any) error {
+		var writes []*firestorepb.Write
+		switch req := req.(type) {
+		case *firestorepb.CommitRequest:
+			writes = req.GetWrites()
+		case *firestorepb.BatchWriteRequest:
+			writes = req.GetWrites()
+		}
+		for _, w := range writes {
+			name := w.GetDelete() + w.GetUpdate().GetName()
+			if !strings.Contains(name, "/documents/cleanup") {
+				return status.Errorf(codes.PermissionDenied, "%s refused by the test", path.Base(method))
 			}
-			for _, w := range writes {
-				name := w.GetDelete() + w.GetUpdate().GetName()
-				if !strings.Contains(name, "/documents/cleanup") {
-					return status.Errorf(codes.PermissionDenied, "%s refused by the test", path.Base(method))
-				}
-			}
-			return invoke(ctx, method, req, reply, cc, opts...)
-		}))
+		}
+		return nil
+	})...)
 	f.Hooks.Accounts = func(next accounts.API) accounts.API {
 		return accounts.Wrap(next, func(method string, _ []string, send func() error) error {
 			if method == "DeleteUsers" {

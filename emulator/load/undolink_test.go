@@ -136,23 +136,24 @@ func (l *badLink) loses() (request, answer bool) {
 var errLink = status.Error(codes.Unavailable, "the link lost it")
 
 // begin loses a request or its answer.
-func (l *badLink) begin(_ context.Context, method string) (wire.Request, error) {
+func (l *badLink) begin(_ context.Context, method string) wire.Request {
 	request, answer := l.loses()
-	if request {
-		return nil, errLink
-	}
-	return sent{l, answer, strings.Contains(method, "/Run") || strings.Contains(method, "/BatchGet")}, nil
+	return sent{l, request, answer, strings.Contains(method, "/Run") || strings.Contains(method, "/BatchGet")}
 }
 
-// sent is a request that the link carries.
+// sent is a request that somebody sends.
 type sent struct {
 	*badLink
+	dropped  bool // it never arrives
 	lost     bool // its answer is
 	streamed bool // its answer comes in several messages
 }
 
 // Send implements wire.Request.
 func (s sent) Send(m any) error {
+	if s.dropped {
+		return errLink
+	}
 	if batch, ok := m.(*firestorepb.BatchWriteRequest); ok && s.sent.Add(int64(len(batch.GetWrites()))) > s.allowed.Load() {
 		s.early.Store(true)
 	}

@@ -17,7 +17,7 @@ import (
 
 // Dial connects to the emulator at an address. Many clients may share a connection.
 func Dial(address string) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("passthrough:///"+address, append(wire.DialOptions(ofEveryKind),
+	conn, err := grpc.NewClient("passthrough:///"+address, append(wire.Before(ofEveryKind),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(owner{}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))...)
 	if err != nil {
@@ -47,25 +47,14 @@ func All(ctx context.Context, db *firestore.Client) ([]*firestore.DocumentSnapsh
 // every stands for all collections. Firestore queries them all if the request names no collection; Go's client always names one.
 const every = "__every__"
 
-func ofEveryKind(context.Context, string) (wire.Request, error) {
-	return before(func(m any) error {
-		if r, isQuery := m.(*firestorepb.RunQueryRequest); isQuery {
-			if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
-				from[0].CollectionId = ""
-			}
+func ofEveryKind(_ context.Context, _ string, message any) error {
+	if r, isQuery := message.(*firestorepb.RunQueryRequest); isQuery {
+		if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
+			from[0].CollectionId = ""
 		}
-		return nil
-	}), nil
+	}
+	return nil
 }
-
-// before looks at a request before it is sent, and may change or refuse it.
-type before func(m any) error
-
-// Send implements wire.Request.
-func (b before) Send(m any) error { return b(m) }
-
-// Receive implements wire.Request.
-func (before) Receive(_ any, err error) error { return err }
 
 // owner is an administrator, to whom security rules do not apply.
 type owner struct{}

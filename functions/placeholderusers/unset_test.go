@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -74,13 +72,7 @@ func TestUnset(t *testing.T) {
 			reads := 5 + tt.reads
 			if tt.uncountable {
 				reads -= 3
-				f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-					func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-						if path.Base(method) == "RunAggregationQuery" {
-							return nil, status.Error(codes.DeadlineExceeded, "it took too long")
-						}
-						return stream(ctx, desc, cc, method, opts...)
-					}))
+				f.RefuseCounts(status.Error(codes.DeadlineExceeded, "it took too long"))
 			}
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})

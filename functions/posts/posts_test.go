@@ -23,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -194,13 +195,13 @@ func TestKeptBetweenTwoCommits(t *testing.T) {
 // afterLosing has the first commit that deletes lose, and calls once its transaction is rolled back.
 func afterLosing(do func()) grpc.DialOption {
 	var lost, called atomic.Bool
-	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
 		commit, _ := req.(*firestorepb.CommitRequest)
 		deletes := slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return w.GetDelete() != "" })
 		if deletes && !lost.Swap(true) {
 			return status.Error(codes.Aborted, "somebody else wrote")
 		}
-		err := invoke(ctx, method, req, reply, cc, opts...)
+		err := send()
 		if _, ends := req.(*firestorepb.RollbackRequest); ends && lost.Load() && !called.Swap(true) {
 			do()
 		}

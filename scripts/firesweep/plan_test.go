@@ -280,20 +280,13 @@ func TestPlanWithoutIndexes(t *testing.T) {
 
 // queried calls a function before each query of a collection, which fails with its error.
 func queried(before func(collection string) error) []grpc.DialOption {
-	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return beforeQuery(before), nil })
-}
-
-type beforeQuery func(collection string) error
-
-func (f beforeQuery) Send(message any) error {
-	if q, ok := message.(*firestorepb.RunQueryRequest); ok {
+	return wire.Before(func(_ context.Context, _ string, message any) error {
+		q, _ := message.(*firestorepb.RunQueryRequest)
 		for _, from := range q.GetStructuredQuery().GetFrom() {
-			if err := f(from.GetCollectionId()); err != nil {
+			if err := before(from.GetCollectionId()); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
-
-func (f beforeQuery) Receive(_ any, err error) error { return err }

@@ -106,37 +106,38 @@ func (c *Client) Writer() Writer { return Writer{Reader: Reader{c}} }
 // A single account goes by the same call, which fires no onDelete trigger: the call for one account does, so that what an
 // application does in it would depend on how many were due.
 func (w Writer) Delete(ctx context.Context, uids []string) []error {
-	results := make([]error, len(uids))
-	possible := make([]int, 0, len(uids)) // the indexes of the uids to send
-	for i, uid := range uids {
+	failed := map[string]error{} // by uid
+	var possible []string
+	for _, uid := range uids {
 		switch {
 		case !ValidUID(uid):
 		case len(uid) > maxUID:
-			results[i] = fmt.Errorf("delete account %s: %w", uid, errLongUID)
+			failed[uid] = errLongUID
 		default:
-			possible = append(possible, i)
+			possible = append(possible, uid)
 		}
 	}
 	for chunk := range slices.Chunk(possible, maxUsers) {
-		w.deleteChunk(ctx, uids, chunk, results)
+		w.deleteChunk(ctx, chunk, failed)
 	}
-	gone := make([]string, 0, len(possible))
-	for _, i := range possible {
-		if results[i] == nil {
-			gone = append(gone, uids[i])
-		}
-	}
+	gone := slices.DeleteFunc(slices.Clone(possible), func(uid string) bool { return failed[uid] != nil })
 	if w.Written != nil && len(gone) > 0 {
 		w.Written(ctx, gone)
+	}
+	results := make([]error, len(uids))
+	for i, uid := range uids {
+		if failed[uid] != nil {
+			results[i] = fmt.Errorf("delete account %s: %w", uid, failed[uid])
+		}
 	}
 	return results
 }
 
 // deleteChunk deletes at most [maxUsers] accounts, again as long as the project's quota is what stands in the way.
-func (w Writer) deleteChunk(ctx context.Context, uids []string, chunk []int, results []error) {
+func (w Writer) deleteChunk(ctx context.Context, chunk []string, failed map[string]error) {
 	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
 	for attempt := 1; ; attempt++ {
-		chunk = w.call(ctx, uids, chunk, results)
+		chunk = w.call(ctx, chunk, failed)
 		if len(chunk) == 0 || attempt == maxAttempts || w.c.sleep(ctx, backoff.Pause()) != nil {
 			return
 		}
@@ -144,23 +145,19 @@ func (w Writer) deleteChunk(ctx context.Context, uids []string, chunk []int, res
 }
 
 // call makes one call and returns those of the accounts that a quota kept from being deleted.
-func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []error) (early []int) {
+func (w Writer) call(ctx context.Context, chunk []string, failed map[string]error) (early []string) {
 	fail := func(err error) {
-		for _, i := range chunk {
-			results[i] = fmt.Errorf("delete account %s: %w", uids[i], err)
+		for _, uid := range chunk {
+			failed[uid] = err
 		}
 	}
 	if err := w.c.batches.Wait(ctx); err != nil {
 		fail(err)
 		return nil
 	}
-	asked := make([]string, len(chunk))
-	for n, i := range chunk {
-		asked[n] = uids[i]
-		results[i] = nil
-	}
+	fail(nil)
 	usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-	refused, err := w.c.api.DeleteUsers(ctx, asked)
+	refused, err := w.c.api.DeleteUsers(ctx, chunk)
 	if err != nil {
 		fail(readable(err))
 		if isQuota(err) {
@@ -169,16 +166,14 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 		return nil
 	}
 	for _, index := range slices.Sorted(maps.Keys(refused)) {
-		reason := refused[index]
 		if index < 0 || index >= len(chunk) {
 			// Whose error it is cannot be told, so no account counts as deleted.
-			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), reason))
+			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), refused[index]))
 			return nil
 		}
-		i, why := chunk[index], errors.New(reason)
-		results[i] = fmt.Errorf("delete account %s: %w", uids[i], why)
-		if isQuota(why) {
-			early = append(early, i)
+		failed[chunk[index]] = errors.New(refused[index])
+		if isQuota(failed[chunk[index]]) {
+			early = append(early, chunk[index])
 		}
 	}
 	return early

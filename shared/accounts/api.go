@@ -178,8 +178,8 @@ func broken(err error) bool {
 	return refused.Code >= http.StatusInternalServerError
 }
 
-// Around is put around each call of Authentication, by the call's name in [API]. uids are those that the call is given. send makes
-// the call, and what Around returns is its answer.
+// Around is put around each call of Authentication, by the call's name in [API]. uids are those that the call is given. send
+// makes the call, and what Around returns is its answer.
 type Around func(method string, uids []string, send func() error) error
 
 // Wrap puts something around calls of Authentication.

@@ -20,11 +20,7 @@ import (
 
 // guests is a rule about anonymous accounts.
 func guests(more fields) fields {
-	rule := fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30}, "maxDuePercent": 100}
-	for key, value := range more {
-		rule[key] = value
-	}
-	return rule
+	return with(fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30}, "maxDuePercent": 100}, more)
 }
 
 var keptByUser = fields{"unless": array{fields{"document": "users/{uid}"}}}

@@ -259,9 +259,7 @@ func TestApplications(t *testing.T) {
 				t.Fatalf("%s %+v", rep.Status, rep)
 			}
 			want := maps.Clone(tt.documents)
-			for path, data := range tt.changed {
-				want[path] = data
-			}
+			maps.Copy(want, tt.changed)
 			for _, path := range tt.gone {
 				delete(want, path)
 			}

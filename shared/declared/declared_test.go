@@ -34,6 +34,13 @@ func entry(t testing.TB, rule any) manifest.Entry {
 	return entries[0]
 }
 
+// with returns a rule with more keys.
+func with(rule, more fields) fields {
+	rule = maps.Clone(rule)
+	maps.Copy(rule, more)
+	return rule
+}
+
 // newFunction returns the function of an entry.
 func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 	t.Helper()

@@ -32,10 +32,7 @@ func TestDoubts(t *testing.T) {
 		"everything below":   {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := fields{"collection": "drafts"}
-			for key, value := range tt.more {
-				rule[key] = value
-			}
+			rule := with(fields{"collection": "drafts"}, tt.more)
 			f := start(t, rule)
 			f.SetMany(t, 30, func(i int) (string, fields) {
 				at := any(old.UnixMilli())

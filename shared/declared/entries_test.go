@@ -41,11 +41,7 @@ func TestNewest(t *testing.T) {
 			map[string]fields{"builds/1": {"at": at(1)}, "builds/now": {"at": now}}, []string{"builds/1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := fields{"age": fields{"field": "at", "days": 30}, "maxDuePercent": 100}
-			for key, value := range tt.rule {
-				rule[key] = value
-			}
-			f := start(t, rule)
+			f := start(t, with(fields{"age": fields{"field": "at", "days": 30}, "maxDuePercent": 100}, tt.rule))
 			want := map[string]any{}
 			for path, data := range tt.documents {
 				f.Set(t, path, data)
@@ -106,11 +102,7 @@ func TestEntries(t *testing.T) {
 		"of nothing":                  {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}}, fields{"n": int64(1)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := fields{"collection": "users", "maxDuePercent": 100}
-			for key, value := range tt.rule {
-				rule[key] = value
-			}
-			f := start(t, rule)
+			f := start(t, with(fields{"collection": "users", "maxDuePercent": 100}, tt.rule))
 			f.Set(t, "users/u", tt.before)
 			want, done := tt.after, map[string]report.Counts{"change document": {Planned: 1, Done: 1}}
 			if want == nil {

@@ -19,11 +19,7 @@ import (
 var old = now.AddDate(0, 0, -100)
 
 func drafts(more fields) fields {
-	rule := fields{"collection": "drafts", "age": fields{"field": "updatedAt", "days": 90}}
-	for key, value := range more {
-		rule[key] = value
-	}
-	return rule
+	return with(fields{"collection": "drafts", "age": fields{"field": "updatedAt", "days": 90}}, more)
 }
 
 // TestTooMuchIsDue: half of a collection may be due; one more aborts the run. If the index does not decide alone, the share

@@ -49,13 +49,7 @@ func TestDoubtfulReferences(t *testing.T) {
 			refuse: "more than 1 documents may name objects p/**"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := fields{}
-			for _, all := range []fields{pictures, tt.more} {
-				for key, value := range all {
-					rule[key] = value
-				}
-			}
-			f := withPictures(t, rule)
+			f := withPictures(t, with(pictures, tt.more))
 			if tt.data == nil {
 				f.Delete(t, tt.path)
 			} else {

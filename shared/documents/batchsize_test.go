@@ -10,9 +10,10 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // atOnce is a pace that waits for nothing.
@@ -27,8 +28,7 @@ func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
 	var sizes []int
 	each := 4 * time.Millisecond // a deletion
 	failing := 0                 // requests
-	answer := grpc.WithChainUnaryInterceptor(func(_ context.Context, _ string, req, reply any, _ *grpc.ClientConn,
-		_ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+	answer := wire.Around(func(_ context.Context, _ string, req, reply any, _ func() error) error {
 		mu.Lock()
 		defer mu.Unlock()
 		writes := req.(*firestorepb.BatchWriteRequest).GetWrites()

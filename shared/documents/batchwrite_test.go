@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // TestBatchWrite makes each write on its own condition, at the pace and in requests that begin small, and sends none twice.
@@ -24,14 +24,13 @@ func TestBatchWrite(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	var sent []int
-	ctx, c, meter := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
-		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, c, meter := open(t, p, wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
 		batch, ok := req.(*firestorepb.BatchWriteRequest)
 		if !ok {
-			return invoke(ctx, method, req, reply, cc, opts...)
+			return send()
 		}
 		sent = append(sent, len(batch.GetWrites()))
-		err := invoke(ctx, method, req, reply, cc, opts...)
+		err := send()
 		if len(sent) == 2 { // the answer to the second is lost
 			return status.Error(codes.Unavailable, "the connection broke")
 		}

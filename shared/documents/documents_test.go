@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -211,13 +212,12 @@ func TestCountThatFails(t *testing.T) {
 		t.Run(tt.code.String(), func(t *testing.T) {
 			t.Parallel()
 			sent := 0
-			ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
-				method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			ctx, c, _ := open(t, p, wire.Before(func(context.Context, string, any) error {
 				if sent++; sent == 1 {
-					return nil, status.Error(tt.code, "not yet")
+					return status.Error(tt.code, "not yet")
 				}
-				return stream(ctx, desc, cc, method, opts...)
-			}))
+				return nil
+			})...)
 			for name, call := range map[string]struct {
 				count func(context.Context, documents.Query) (int, error)
 				want  int
@@ -268,10 +268,12 @@ func TestGet(t *testing.T) {
 // TestGetOfNoDatabase: a database that does not exist is no document that does not exist. Firestore answers both alike.
 func TestGetOfNoDatabase(t *testing.T) {
 	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(context.Context, *grpc.StreamDesc, *grpc.ClientConn,
-		string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
-		return nil, status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
-	}))
+	ctx, c, _ := open(t, p, wire.Before(func(_ context.Context, method string, _ any) error {
+		if strings.HasSuffix(method, "Transaction") || strings.HasSuffix(method, "Rollback") {
+			return nil
+		}
+		return status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
+	})...)
 	if _, found, err := c.Reader().Get(ctx, "things/a"); found || !strings.Contains(fmt.Sprint(err), "does not exist") {
 		t.Errorf("Get = %v, %v, want an error", found, err)
 	}
@@ -376,9 +378,8 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 			p := backendstest.Start(t)
 			p.Set(t, "things/a", map[string]any{"n": 1})
 			sent := 0
-			ctx, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
-				cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-				err := invoke(ctx, method, req, reply, cc, opts...)
+			ctx, c, _ := open(t, p, wire.Around(func(_ context.Context, _ string, _, _ any, send func() error) error {
+				err := send()
 				if sent++; err == nil && sent == 1 {
 					return status.Error(code, "the answer is lost")
 				}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // things returns those of the n ids from t000 on for whose number all is true.
@@ -84,12 +84,10 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 	}
 	p.Set(t, "things/a/things/b", map[string]any{"n": 1})
 	var sent []string
-	spy := grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
-		stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	_, c, _ := open(t, p, wire.Before(func(_ context.Context, method string, _ any) error {
 		sent = append(sent, method)
-		return stream(ctx, desc, cc, method, opts...)
-	})
-	_, c, _ := open(t, p, spy)
+		return nil
+	})...)
 	got, err := c.Reader().Missing(t.Context(), "things", []string{"a", "b", "日本 語", "c%20", "c "})
 	if err != nil || !slices.Equal(got, []string{"b", "c "}) {
 		t.Errorf("Missing = %v, %v; want b and c with a space", got, err)

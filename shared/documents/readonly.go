@@ -16,13 +16,17 @@ import (
 
 // ReadOnly returns dial options for [Open] that allow only requests that read, and refuse all others before they are sent.
 // The error's code is PermissionDenied, as with credentials that may not write.
-func ReadOnly() []grpc.DialOption { return wire.DialOptions(reading{}.begin) }
+func ReadOnly() []grpc.DialOption { return wire.Before(onlyReads) }
 
 // ReadOnlyAt is [ReadOnly] for the database as it was at t. Firestore answers FailedPrecondition where t is older than what it
 // keeps: an hour, or seven days where point-in-time recovery is on. In the latter case t must be a whole minute if it is older
 // than an hour.
 func ReadOnlyAt(t time.Time) []grpc.DialOption {
-	return wire.DialOptions(reading{at: timestamppb.New(t)}.begin)
+	at := timestamppb.New(t)
+	return wire.Before(func(ctx context.Context, method string, message any) error {
+		readAt(at, message)
+		return onlyReads(ctx, method, message)
+	})
 }
 
 // readMethods are Firestore's requests that only read. Any other counts as a write.
@@ -31,37 +35,27 @@ var readMethods = map[string]bool{
 	"RunQuery": true, "RunAggregationQuery": true,
 }
 
-// reading is a request that only reads, of the past if it has a time.
-type reading struct{ at *timestamppb.Timestamp }
-
-func (r reading) begin(_ context.Context, method string) (wire.Request, error) {
+func onlyReads(_ context.Context, method string, _ any) error {
 	if name := path.Base(method); !readMethods[name] {
-		return nil, status.Errorf(codes.PermissionDenied, "the request %s was not sent: this connection only reads", name)
-	}
-	return r, nil
-}
-
-// Send implements [wire.Request].
-func (r reading) Send(message any) error {
-	if r.at == nil {
-		return nil
-	}
-	switch m := message.(type) {
-	case *firestorepb.GetDocumentRequest:
-		m.ConsistencySelector = &firestorepb.GetDocumentRequest_ReadTime{ReadTime: r.at}
-	case *firestorepb.BatchGetDocumentsRequest:
-		m.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_ReadTime{ReadTime: r.at}
-	case *firestorepb.ListDocumentsRequest:
-		m.ConsistencySelector = &firestorepb.ListDocumentsRequest_ReadTime{ReadTime: r.at}
-	case *firestorepb.ListCollectionIdsRequest:
-		m.ConsistencySelector = &firestorepb.ListCollectionIdsRequest_ReadTime{ReadTime: r.at}
-	case *firestorepb.RunQueryRequest:
-		m.ConsistencySelector = &firestorepb.RunQueryRequest_ReadTime{ReadTime: r.at}
-	case *firestorepb.RunAggregationQueryRequest:
-		m.ConsistencySelector = &firestorepb.RunAggregationQueryRequest_ReadTime{ReadTime: r.at}
+		return status.Errorf(codes.PermissionDenied, "the request %s was not sent: this connection only reads", name)
 	}
 	return nil
 }
 
-// Receive implements [wire.Request].
-func (reading) Receive(_ any, err error) error { return err }
+// readAt makes a request read what was there at a time.
+func readAt(at *timestamppb.Timestamp, message any) {
+	switch m := message.(type) {
+	case *firestorepb.GetDocumentRequest:
+		m.ConsistencySelector = &firestorepb.GetDocumentRequest_ReadTime{ReadTime: at}
+	case *firestorepb.BatchGetDocumentsRequest:
+		m.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_ReadTime{ReadTime: at}
+	case *firestorepb.ListDocumentsRequest:
+		m.ConsistencySelector = &firestorepb.ListDocumentsRequest_ReadTime{ReadTime: at}
+	case *firestorepb.ListCollectionIdsRequest:
+		m.ConsistencySelector = &firestorepb.ListCollectionIdsRequest_ReadTime{ReadTime: at}
+	case *firestorepb.RunQueryRequest:
+		m.ConsistencySelector = &firestorepb.RunQueryRequest_ReadTime{ReadTime: at}
+	case *firestorepb.RunAggregationQueryRequest:
+		m.ConsistencySelector = &firestorepb.RunAggregationQueryRequest_ReadTime{ReadTime: at}
+	}
+}

@@ -1,7 +1,6 @@
 package documents_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,12 +8,12 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // TestFirstWhole: what a query with Select returns, at the same reads, with the whole of as many documents as there is room for.
@@ -87,10 +86,7 @@ func TestFirstWhole(t *testing.T) {
 }
 
 // spoiled puts a value that the client library cannot decode into each document that has another field than n.
-type spoiled struct{ grpc.ClientStream }
-
-func (s spoiled) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
+func spoiled(_ string, m any, err error) error {
 	if r, ok := m.(*firestorepb.RunQueryResponse); ok && len(r.GetDocument().GetFields()) > 1 {
 		text := func(v string) *firestorepb.Value {
 			return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v}}
@@ -106,11 +102,7 @@ func (s spoiled) RecvMsg(m any) error {
 func TestFirstWholeOfWhatCannotBeDecoded(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/t", map[string]any{"n": 1, "other": "x"})
-	ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
-		stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		s, err := stream(ctx, desc, cc, method, opts...)
-		return spoiled{s}, err
-	}))
+	ctx, c, _ := open(t, p, wire.After(spoiled)...)
 	found, err := c.Reader().FirstWhole(ctx, documents.Query{Collection: "things", Select: []string{"n"}}, "", 5, 1<<20)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)

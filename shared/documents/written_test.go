@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // telling returns a writer of a project, and the writes that it reported. disturb may answer the method's n-th request
@@ -22,9 +22,7 @@ func telling(t *testing.T, p *backendstest.Project, method string,
 	disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
 	t.Helper()
 	var n atomic.Int32
-	_, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn,
-		invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+	_, c, _ := open(t, p, wire.Around(func(_ context.Context, full string, _, _ any, send func() error) error {
 		if path.Base(full) != method {
 			return send()
 		}

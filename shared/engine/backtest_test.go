@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -198,8 +199,5 @@ func TestBacktestModel(t *testing.T) {
 // tooOld answers as Firestore does where it does not keep what is asked for.
 func tooOld() []grpc.DialOption {
 	refuse := status.Error(codes.FailedPrecondition, "The requested 'read_time' is too old")
-	return []grpc.DialOption{grpc.WithChainStreamInterceptor(
-		func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
-			return nil, refuse
-		})}
+	return wire.Before(func(context.Context, string, any) error { return refuse })
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -275,13 +276,12 @@ func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 // refuseFirst refuses the first n tasks.
 func refuseFirst(n int) grpc.DialOption {
 	var calls atomic.Int64
-	return grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if calls.Add(1) <= int64(n) {
-				return status.Error(codes.PermissionDenied, "no")
-			}
-			return invoke(ctx, method, req, reply, cc, opts...)
-		})
+	return wire.Around(func(_ context.Context, _ string, _, _ any, send func() error) error {
+		if calls.Add(1) <= int64(n) {
+			return status.Error(codes.PermissionDenied, "no")
+		}
+		return send()
+	})
 }
 
 func TestContinuesAsLongAsItIsTold(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -24,8 +25,7 @@ import (
 // unary disturbs the unary requests of one method; n counts them from 1.
 func unary(method string, f func(n int, send func() error) error) grpc.DialOption {
 	var n atomic.Int32
-	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+	return wire.Around(func(_ context.Context, full string, _, _ any, send func() error) error {
 		if path.Base(full) != method {
 			return send()
 		}

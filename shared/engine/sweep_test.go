@@ -15,12 +15,12 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -698,14 +698,14 @@ func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
 	var mu sync.Mutex
 	var sizes []int
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, req any) error {
 		if batch, ok := req.(*firestorepb.BatchWriteRequest); ok {
 			mu.Lock()
 			sizes = append(sizes, len(batch.GetWrites()))
 			mu.Unlock()
 		}
-		return invoke(ctx, method, req, reply, cc, opts...)
-	}))
+		return nil
+	})...)
 	got := f.Run(t, "")
 	if got.Status != report.Completed || got.Actions["delete thing"] != (report.Counts{Planned: n, Done: n}) {
 		t.Errorf("report %+v", got)

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -150,7 +150,7 @@ func TestOwnerMadeDuringTheRun(t *testing.T) {
 // onQuery lets a test see and refuse queries for a collection's documents, and counts of them.
 func onQuery(f *enginetest.Function, collection string, handle func(counts bool) error) {
 	var mu sync.Mutex
-	send := func(m any) error {
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, m any) error {
 		var q *firestorepb.StructuredQuery
 		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
 		if q = count.GetStructuredAggregationQuery().GetStructuredQuery(); !counts {
@@ -163,26 +163,7 @@ func onQuery(f *enginetest.Function, collection string, handle func(counts bool)
 			return handle(counts)
 		}
 		return nil
-	}
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
-			opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: send}, err
-		}))
-}
-
-// onSend calls send with each request of a stream, and returns its error instead of sending.
-type onSend struct {
-	grpc.ClientStream
-	send func(m any) error
-}
-
-func (s *onSend) SendMsg(m any) error {
-	if err := s.send(m); err != nil {
-		return err
-	}
-	return s.ClientStream.SendMsg(m)
+	})...)
 }
 
 // TestQueriesThatFail: Firestore refuses the count of odd documents, which are more than are named and on which nothing depends, or

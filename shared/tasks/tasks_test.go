@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -104,20 +105,19 @@ func TestEnqueueElsewhere(t *testing.T) {
 
 func TestLostAnswerAndTransientFailure(t *testing.T) {
 	var sent atomic.Int32
-	p, w := open(t, "https://worker.example/f", grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			switch sent.Add(1) {
-			case 1:
-				return status.Error(codes.Unavailable, "try again")
-			case 2:
-				if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
-					return err
-				}
-				return status.Error(codes.Unavailable, "the answer was lost")
-			default:
-				return invoke(ctx, method, req, reply, cc, opts...)
+	p, w := open(t, "https://worker.example/f", wire.Around(func(_ context.Context, _ string, _, _ any, send func() error) error {
+		switch sent.Add(1) {
+		case 1:
+			return status.Error(codes.Unavailable, "try again")
+		case 2:
+			if err := send(); err != nil {
+				return err
 			}
-		}))
+			return status.Error(codes.Unavailable, "the answer was lost")
+		default:
+			return send()
+		}
+	}))
 	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (b *Bound) Left() int { return b.most - b.Used() }
 
 // DialOptions let a connection keep to the bound.
 func (b *Bound) DialOptions() []grpc.DialOption {
-	return wire.DialOptions(func(context.Context, string) (wire.Request, error) { return b, nil })
+	return wire.DialOptions(func(context.Context, string) wire.Request { return b })
 }
 
 // entriesPerRead is how many entries of an index a count reads for the price of a document.

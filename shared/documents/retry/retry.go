@@ -75,19 +75,10 @@ func Code(err error) codes.Code {
 
 // DialOptions make a connection leave all repetition to this package.
 func DialOptions() []grpc.DialOption {
-	return wire.DialOptions(func(_ context.Context, method string) (wire.Request, error) { return request(method), nil })
-}
-
-// request is a request by its method.
-type request string
-
-// Send implements [wire.Request].
-func (request) Send(any) error { return nil }
-
-// Receive implements [wire.Request].
-func (r request) Receive(_ any, err error) error {
-	if err == nil || !Transient(err) || Code(err) == codes.Aborted && r != firestorepb.Firestore_BatchWrite_FullMethodName {
-		return err
-	}
-	return ownRetryError{err}
+	return wire.After(func(method string, _ any, err error) error {
+		if err == nil || !Transient(err) || Code(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
+			return err
+		}
+		return ownRetryError{err}
+	})
 }

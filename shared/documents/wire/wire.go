@@ -15,50 +15,85 @@ type Request interface {
 	Receive(answer any, err error) error
 }
 
-// DialOptions make a connection show each request to what begin returns for it. An error of begin refuses the request.
-func DialOptions(begin func(ctx context.Context, method string) (Request, error)) []grpc.DialOption {
+// DialOptions make a connection show each request to what begin returns for it.
+func DialOptions(begin func(ctx context.Context, method string) Request) []grpc.DialOption {
 	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, sent, answer any, cc *grpc.ClientConn,
-			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			r, err := begin(ctx, method)
-			if err == nil {
-				err = r.Send(sent)
-			}
-			if err != nil {
+		Around(func(ctx context.Context, method string, sent, answer any, send func() error) error {
+			r := begin(ctx, method)
+			if err := r.Send(sent); err != nil {
 				return err
 			}
-			return r.Receive(answer, invoke(ctx, method, sent, answer, cc, opts...))
+			return r.Receive(answer, send())
 		}),
 		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
 			open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			r, err := begin(ctx, method)
-			if err != nil {
-				return nil, err
-			}
-			s, err := open(ctx, desc, cc, method, opts...)
-			if err != nil {
-				return nil, r.Receive(nil, err)
-			}
-			return stream{s, r}, nil
+			return &stream{request: begin(ctx, method), open: func() (grpc.ClientStream, error) {
+				return open(ctx, desc, cc, method, opts...)
+			}}, nil
 		}),
 	}
 }
 
-// stream is a stream of answers to a request.
+// Before makes a connection show each request to look before it is sent. An error of look refuses the request.
+func Before(look func(ctx context.Context, method string, message any) error) []grpc.DialOption {
+	return DialOptions(func(ctx context.Context, method string) Request {
+		return before(func(message any) error { return look(ctx, method, message) })
+	})
+}
+
+type before func(message any) error
+
+// Send implements [Request].
+func (b before) Send(message any) error { return b(message) }
+
+// Receive implements [Request].
+func (before) Receive(_ any, err error) error { return err }
+
+// After makes a connection show look each answer, or the error that came instead. What look returns is the caller's error.
+func After(look func(method string, answer any, err error) error) []grpc.DialOption {
+	return DialOptions(func(_ context.Context, method string) Request {
+		return after(func(answer any, err error) error { return look(method, answer, err) })
+	})
+}
+
+type after func(answer any, err error) error
+
+// Send implements [Request].
+func (after) Send(any) error { return nil }
+
+// Receive implements [Request].
+func (a after) Receive(answer any, err error) error { return a(answer, err) }
+
+// Around puts around between a connection and each request with one answer, which send sends and receives into answer.
+func Around(around func(ctx context.Context, method string, sent, answer any, send func() error) error) grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, sent, answer any, cc *grpc.ClientConn,
+		invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		return around(ctx, method, sent, answer, func() error { return invoke(ctx, method, sent, answer, cc, opts...) })
+	})
+}
+
+// stream is a stream of answers to a request. It is opened when the request is sent, so that one that is refused opens none.
 type stream struct {
-	grpc.ClientStream
-	request Request
+	grpc.ClientStream // nil before that
+	request           Request
+	open              func() (grpc.ClientStream, error)
 }
 
 // SendMsg implements [grpc.ClientStream].
-func (s stream) SendMsg(message any) error {
+func (s *stream) SendMsg(message any) (err error) {
 	if err := s.request.Send(message); err != nil {
 		return err
 	}
-	return s.ClientStream.SendMsg(message)
+	if s.ClientStream, err = s.open(); err == nil {
+		err = s.ClientStream.SendMsg(message)
+	}
+	if err != nil {
+		return s.request.Receive(nil, err)
+	}
+	return nil
 }
 
 // RecvMsg implements [grpc.ClientStream].
-func (s stream) RecvMsg(answer any) error {
+func (s *stream) RecvMsg(answer any) error {
 	return s.request.Receive(answer, s.ClientStream.RecvMsg(answer))
 }

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,8 +10,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -43,16 +42,12 @@ func Done(kind string, n int) map[string]report.Counts {
 // commit's result.
 func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitRequest, send func() error) error) {
 	var n atomic.Int32
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-			opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
-			commit, ok := req.(*firestorepb.CommitRequest)
-			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {
-				return send()
-			}
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Around(func(_ context.Context, _ string, sent, _ any, send func() error) error {
+		if commit, ok := sent.(*firestorepb.CommitRequest); ok && len(commit.GetWrites()) > 0 {
 			return disturb(int(n.Add(1)), commit, send)
-		}))
+		}
+		return send()
+	}))
 }
 
 // WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the parts.
@@ -81,12 +76,10 @@ func (f *Function) Warnings(t testing.TB) map[string][]map[string]any {
 
 // RefuseCounts has each of the function's counts of documents fail with an error, as Firestore does if an index is missing.
 func (f *Function) RefuseCounts(err error) {
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
-			opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if strings.HasSuffix(method, "/RunAggregationQuery") {
-				return nil, err
-			}
-			return stream(ctx, desc, cc, method, opts...)
-		}))
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		if _, counts := message.(*firestorepb.RunAggregationQueryRequest); counts {
+			return err
+		}
+		return nil
+	})...)
 }

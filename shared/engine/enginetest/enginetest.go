@@ -17,10 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -53,8 +52,7 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	f.Log = tf.log
 	f.Hooks.Pace = func(int) documents.Pace { return unpaced{} }
 	f.Hooks.DeafToStop = true
-	f.Hooks.Dial = append(f.Hooks.Dial,
-		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(tf.Request.record)...)
 	t.Cleanup(func() {
 		f.Close()
 		for _, problem := range tf.Request.problems(t, tf.Indexes) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/localdb"
 )
@@ -49,14 +48,12 @@ func (r *Recorder) Clear() {
 	r.methods = nil
 }
 
-// record records a request, or the opening of a stream if req is nil.
-func (r *Recorder) record(ctx context.Context, method string, req any) {
+// record records a request.
+func (r *Recorder) record(ctx context.Context, method string, req any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if method != "" {
-		r.methods = append(r.methods, path.Base(method))
-	}
-	if req != nil && localdb.CheckRouted(ctx, req) != nil {
+	r.methods = append(r.methods, path.Base(method))
+	if localdb.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
 	}
 	switch req := req.(type) {
@@ -65,34 +62,7 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 	case *firestorepb.RunAggregationQueryRequest:
 		r.queries = append(r.queries, req.GetStructuredAggregationQuery().GetStructuredQuery())
 	}
-}
-
-func (r *Recorder) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	r.record(ctx, method, req)
-	return invoke(ctx, method, req, reply, cc, opts...)
-}
-
-func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	r.record(ctx, method, nil)
-	s, err := streamer(ctx, desc, cc, method, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return recordedStream{s, ctx, r}, nil
-}
-
-type recordedStream struct {
-	grpc.ClientStream
-	ctx      context.Context // the stream was opened with it
-	recorder *Recorder
-}
-
-// SendMsg records the request of a streamed read.
-func (s recordedStream) SendMsg(m any) error {
-	s.recorder.record(s.ctx, "", m)
-	return s.ClientStream.SendMsg(m)
+	return nil
 }
 
 // problems says what Google's service would refuse of what was sent: a request whose header does not name the database, a query that is

@@ -37,8 +37,9 @@ func TestRouted(t *testing.T) {
 			t.Errorf("%s: routed = %v, want %v", name, got, tt.want)
 		}
 		var r Recorder
-		r.record(ctx, "/google.firestore.v1.Firestore/X", nil) // a stream: its request comes later
-		r.record(ctx, "", tt.req)
+		if err := r.record(ctx, "/google.firestore.v1.Firestore/X", tt.req); err != nil {
+			t.Error(err)
+		}
 		if problems := r.problems(t, nil); (len(problems) == 0) != tt.want {
 			t.Errorf("%s: noted %v", name, problems)
 		}

@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -61,31 +61,15 @@ func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string,
 // AtTime returns dial options by which Firestore reads when clock says that it is. By that, and not by its own clock, an undo judges
 // whether a lease has ended.
 func AtTime(clock func() time.Time) []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
-		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		s, err := stream(ctx, desc, cc, method, opts...)
-		if err != nil {
-			return nil, err
+	return wire.After(func(_ string, answer any, err error) error {
+		switch a := answer.(type) {
+		case *firestorepb.BatchGetDocumentsResponse:
+			a.ReadTime = timestamppb.New(clock())
+		case *firestorepb.RunQueryResponse:
+			a.ReadTime = timestamppb.New(clock())
 		}
-		return readAt{s, clock}, nil
-	})}
-}
-
-type readAt struct {
-	grpc.ClientStream
-	clock func() time.Time
-}
-
-// RecvMsg implements grpc.ClientStream.
-func (r readAt) RecvMsg(m any) error {
-	err := r.ClientStream.RecvMsg(m)
-	switch m := m.(type) {
-	case *firestorepb.BatchGetDocumentsResponse:
-		m.ReadTime = timestamppb.New(r.clock())
-	case *firestorepb.RunQueryResponse:
-		m.ReadTime = timestamppb.New(r.clock())
-	}
-	return err
+		return err
+	})
 }
 
 // NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.

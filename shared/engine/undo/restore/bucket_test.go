@@ -1,7 +1,6 @@
 package restore_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -129,7 +129,7 @@ func TestGoneBeforeTheRun(t *testing.T) {
 	for after, want := range map[time.Duration]undo.Step{5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing} {
 		w := newWorld(t)
 		report := w.run(t)
-		hooks := restore.Hooks{Dial: []grpc.DialOption{grpc.WithChainStreamInterceptor(loggedLater(after))}}
+		hooks := restore.Hooks{Dial: loggedLater(after)}
 		p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 		p.Jobs = map[string]cleanup.Job{job.Name: job}
 		w.restorer = p
@@ -140,28 +140,15 @@ func TestGoneBeforeTheRun(t *testing.T) {
 }
 
 // loggedLater lets whoever queries see each entry of the undo log as written later than it was.
-func loggedLater(by time.Duration) grpc.StreamClientInterceptor {
-	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (
-		grpc.ClientStream, error) {
-		s, err := open(ctx, desc, cc, method, opts...)
-		return laterStream{s, by}, err
-	}
-}
-
-type laterStream struct {
-	grpc.ClientStream
-	by time.Duration
-}
-
-// RecvMsg implements grpc.ClientStream.
-func (s laterStream) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
-	if answer, ok := m.(*firestorepb.RunQueryResponse); ok && strings.Contains(answer.GetDocument().GetName(), "/cleanupUndo/") {
-		d := answer.GetDocument()
-		d.UpdateTime = timestamppb.New(d.GetUpdateTime().AsTime().Add(s.by))
-		d.Fields["at"] = &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{
-			TimestampValue: timestamppb.New(d.GetFields()["at"].GetTimestampValue().AsTime().Add(s.by)),
-		}}
-	}
-	return err
+func loggedLater(by time.Duration) []grpc.DialOption {
+	return wire.After(func(_ string, m any, err error) error {
+		if answer, ok := m.(*firestorepb.RunQueryResponse); ok && strings.Contains(answer.GetDocument().GetName(), "/cleanupUndo/") {
+			d := answer.GetDocument()
+			d.UpdateTime = timestamppb.New(d.GetUpdateTime().AsTime().Add(by))
+			d.Fields["at"] = &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{
+				TimestampValue: timestamppb.New(d.GetFields()["at"].GetTimestampValue().AsTime().Add(by)),
+			}}
+		}
+		return err
+	})
 }

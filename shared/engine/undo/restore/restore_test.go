@@ -17,7 +17,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -355,15 +355,14 @@ func (w world) lease(t *testing.T, holder string, length time.Duration) {
 func TestRefusedWrite(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	refuse := func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
-		err := invoke(ctx, method, request, reply, cc, o...)
+	refuse := func(_ string, reply any, err error) error {
 		if written, ok := reply.(*firestorepb.BatchWriteResponse); ok {
 			written.GetStatus()[0].Code = int32(codes.PermissionDenied)
 		}
 		return err
 	}
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, grpc.WithChainUnaryInterceptor(refuse))
+		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.After(refuse)...)
 	if err != nil {
 		t.Fatal(err)
 	}
