@@ -14,14 +14,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // A program that imports this package has its clients meet on the emulator what they meet on Google's service: requests without
 // the header that Google's front end routes by are refused, and counts of names are quick.
 func init() {
-	routed := wire.Before(func(ctx context.Context, _ string, message any) error { return CheckRouted(ctx, message) })
-	documents.EmulatorDial = append(routed, grpc.WithChainStreamInterceptor(countNamesByGetting))
+	documents.EmulatorDial = []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(checkRoutedUnary),
+		grpc.WithChainStreamInterceptor(checkRoutedStream, countNamesByGetting),
+	}
 }
 
 // CheckRouted refuses a request whose header does not name its database, as Google's service does. The emulator would answer
@@ -39,6 +40,20 @@ func CheckRouted(ctx context.Context, req any) error {
 		return status.Errorf(codes.InvalidArgument, "a %T for the database %q with the routing header %q", req, database, named)
 	}
 	return nil
+}
+
+func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	if err := CheckRouted(ctx, req); err != nil {
+		return err
+	}
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := stream(ctx, desc, cc, method, opts...)
+	return lookedAt{s, func(m any) error { return CheckRouted(ctx, m) }}, err // the stream was opened with the headers
 }
 
 // countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks the

@@ -11,15 +11,13 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // Dial connects to the emulator at an address. Many clients may share a connection.
 func Dial(address string) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("passthrough:///"+address, append(wire.Before(ofEveryKind),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(owner{}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))...)
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithPerRPCCredentials(owner{}), grpc.WithChainStreamInterceptor(ofEveryKind),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", address, err)
 	}
@@ -47,13 +45,32 @@ func All(ctx context.Context, db *firestore.Client) ([]*firestore.DocumentSnapsh
 // every stands for all collections. Firestore queries them all if the request names no collection; Go's client always names one.
 const every = "__every__"
 
-func ofEveryKind(_ context.Context, _ string, message any) error {
-	if r, isQuery := message.(*firestorepb.RunQueryRequest); isQuery {
-		if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
-			from[0].CollectionId = ""
+func ofEveryKind(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	s, err := open(ctx, desc, cc, method, opts...)
+	return lookedAt{s, func(m any) error {
+		if r, isQuery := m.(*firestorepb.RunQueryRequest); isQuery {
+			if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
+				from[0].CollectionId = ""
+			}
 		}
+		return nil
+	}}, err //nolint:wrapcheck // another's error
+}
+
+// lookedAt is a stream each of whose requests is looked at, and perhaps changed or refused, before it is sent.
+type lookedAt struct {
+	grpc.ClientStream
+	look func(m any) error
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s lookedAt) SendMsg(m any) error {
+	if err := s.look(m); err != nil {
+		return err
 	}
-	return nil
+	return s.ClientStream.SendMsg(m) //nolint:wrapcheck // another's error
 }
 
 // owner is an administrator, to whom security rules do not apply.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -270,15 +269,28 @@ func TestPlanWithoutIndexes(t *testing.T) {
 
 // queried calls a function before each query of a collection, which fails with its error.
 func queried(before func(collection string) error) []grpc.DialOption {
-	return wire.Before(func(_ context.Context, _ string, message any) error {
-		q, _ := message.(*firestorepb.RunQueryRequest)
+	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(
+		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
+	) (grpc.ClientStream, error) {
+		s, err := streamer(ctx, desc, cc, method, opts...)
+		return &queriedStream{s, before}, err
+	})}
+}
+
+type queriedStream struct {
+	grpc.ClientStream
+	before func(collection string) error
+}
+
+func (s *queriedStream) SendMsg(m any) error {
+	if q, ok := m.(*firestorepb.RunQueryRequest); ok {
 		for _, from := range q.GetStructuredQuery().GetFrom() {
-			if err := before(from.GetCollectionId()); err != nil {
+			if err := s.before(from.GetCollectionId()); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+	}
+	return s.ClientStream.SendMsg(m)
 }
 
 // TestEstimateComparesWithTheLastRun reads what the last run saved.

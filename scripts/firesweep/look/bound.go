@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -42,46 +41,59 @@ func (b *Bound) refuse(cost int) error {
 
 // DialOptions let a connection keep to the bound.
 func (b *Bound) DialOptions() []grpc.DialOption {
-	return wire.DialOptions(func(context.Context, string) wire.Request { return &bounded{bound: b} })
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(b.unary), grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (
+			grpc.ClientStream, error,
+		) {
+			s, err := open(ctx, desc, cc, method, opts...)
+			return boundedStream{s, b}, err
+		})}
 }
 
-// bounded is a request that must be paid for.
-type bounded struct {
-	bound  *Bound
-	listed int // reads of a listing, at most
+// unary counts listings. A page of a list of collections costs one read, and a page of documents one for each.
+func (b *Bound) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	cost := 1
+	list, ofDocuments := req.(*firestorepb.ListDocumentsRequest)
+	if ofDocuments {
+		cost = max(1, int(list.PageSize))
+	}
+	if err := b.refuse(cost); err != nil {
+		return err
+	}
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if err == nil && ofDocuments {
+		cost = max(1, len(reply.(*firestorepb.ListDocumentsResponse).Documents))
+	}
+	b.listed.Add(int64(cost))
+	return err
+}
+
+type boundedStream struct {
+	grpc.ClientStream
+	bound *Bound
 }
 
 // entriesPerRead is how many entries of an index a count reads for the price of a document.
 const entriesPerRead = 1000
 
-// Send implements [wire.Request]. A page of a list of collections costs one read, and a page of documents one for each.
-func (r *bounded) Send(message any) error {
+// SendMsg sends a request that can be paid for.
+func (s boundedStream) SendMsg(m any) error {
 	var cost int
-	switch m := message.(type) {
+	switch r := m.(type) {
 	case *firestorepb.RunQueryRequest:
-		cost = limitOf(m.GetStructuredQuery())
+		cost = limitOf(r.GetStructuredQuery())
 	case *firestorepb.BatchGetDocumentsRequest:
-		cost = len(m.Documents)
+		cost = len(r.Documents)
 	case *firestorepb.RunAggregationQueryRequest:
-		cost = (limitOf(m.GetStructuredAggregationQuery().GetStructuredQuery()) + entriesPerRead - 1) / entriesPerRead
-	case *firestorepb.ListDocumentsRequest:
-		cost = max(1, int(m.PageSize))
-		r.listed = cost
-	case *firestorepb.ListCollectionIdsRequest:
-		cost, r.listed = 1, 1
+		cost = (limitOf(r.GetStructuredAggregationQuery().GetStructuredQuery()) + entriesPerRead - 1) / entriesPerRead
 	default:
 		return status.Errorf(codes.PermissionDenied, "the request was not sent: what a %T costs is not known", m)
 	}
-	return r.bound.refuse(cost)
-}
-
-// Receive implements [wire.Request]. It counts listings.
-func (r *bounded) Receive(answer any, err error) error {
-	if page, ofDocuments := answer.(*firestorepb.ListDocumentsResponse); ofDocuments && err == nil {
-		r.listed = max(1, len(page.Documents))
+	if err := s.bound.refuse(cost); err != nil {
+		return err
 	}
-	r.bound.listed.Add(int64(r.listed))
-	return err
+	return s.ClientStream.SendMsg(m)
 }
 
 // limitOf returns how many documents a query reads at most; more than any bound if it has no limit.

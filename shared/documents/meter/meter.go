@@ -25,7 +25,9 @@ const indexEntriesPerRead = 1000
 
 // DialOptions make a connection count its requests.
 func DialOptions() []grpc.DialOption {
-	return wire.DialOptions(func(ctx context.Context, _ string) wire.Request { return &request{meter: usage.FromContext(ctx)} })
+	return wire.DialOptions(func(ctx context.Context, _ string) (wire.Request, error) {
+		return &request{meter: usage.FromContext(ctx)}, nil
+	})
 }
 
 // request is a request under way.

@@ -15,19 +15,26 @@ type Request interface {
 	Receive(answer any, err error) error
 }
 
-// DialOptions make a connection show each request to what begin returns for it.
-func DialOptions(begin func(ctx context.Context, method string) Request) []grpc.DialOption {
+// DialOptions make a connection show each request to what begin returns for it. An error of begin refuses the request.
+func DialOptions(begin func(ctx context.Context, method string) (Request, error)) []grpc.DialOption {
 	return []grpc.DialOption{
 		Around(func(ctx context.Context, method string, sent, answer any, send func() error) error {
-			r := begin(ctx, method)
-			if err := r.Send(sent); err != nil {
+			r, err := begin(ctx, method)
+			if err == nil {
+				err = r.Send(sent)
+			}
+			if err != nil {
 				return err
 			}
 			return r.Receive(answer, send())
 		}),
 		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
 			open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			return &stream{request: begin(ctx, method), open: func() (grpc.ClientStream, error) {
+			r, err := begin(ctx, method)
+			if err != nil {
+				return nil, err
+			}
+			return &stream{request: r, open: func() (grpc.ClientStream, error) {
 				return open(ctx, desc, cc, method, opts...)
 			}}, nil
 		}),
@@ -36,8 +43,8 @@ func DialOptions(begin func(ctx context.Context, method string) Request) []grpc.
 
 // Before makes a connection show each request to look before it is sent. An error of look refuses the request.
 func Before(look func(ctx context.Context, method string, message any) error) []grpc.DialOption {
-	return DialOptions(func(ctx context.Context, method string) Request {
-		return before(func(message any) error { return look(ctx, method, message) })
+	return DialOptions(func(ctx context.Context, method string) (Request, error) {
+		return before(func(message any) error { return look(ctx, method, message) }), nil
 	})
 }
 
@@ -51,8 +58,8 @@ func (before) Receive(_ any, err error) error { return err }
 
 // After makes a connection show look each answer, or the error that came instead. What look returns is the caller's error.
 func After(look func(method string, answer any, err error) error) []grpc.DialOption {
-	return DialOptions(func(_ context.Context, method string) Request {
-		return after(func(answer any, err error) error { return look(method, answer, err) })
+	return DialOptions(func(_ context.Context, method string) (Request, error) {
+		return after(func(answer any, err error) error { return look(method, answer, err) }), nil
 	})
 }
 

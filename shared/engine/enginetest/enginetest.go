@@ -17,10 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -53,10 +54,11 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	f.Log = tf.log
 	f.Hooks.Pace = func(int) documents.Pace { return unpaced{} }
 	f.Hooks.DeafToStop = true
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(tf.Request.record)...)
-	f.Hooks.DialTasks = append(f.Hooks.DialTasks, wire.Before(tf.Request.task)...)
+	f.Hooks.Dial = append(f.Hooks.Dial,
+		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
+	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(tf.Request.task))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return countedStorage{base, tf.Request} }
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, tf.Request.counted) }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return countedAccounts{base, tf.Request} }
 	t.Cleanup(func() {
 		f.Close()
 		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {

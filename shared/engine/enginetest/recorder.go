@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/localdb"
 )
@@ -49,13 +50,15 @@ func (r *Recorder) Clear() {
 	r.methods = nil
 }
 
-// record records a request.
-func (r *Recorder) record(ctx context.Context, method string, req any) error {
+// record records a request, or the opening of a stream if req is nil.
+func (r *Recorder) record(ctx context.Context, method string, req any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.methods = append(r.methods, path.Base(method))
-	r.countLocked("Firestore " + path.Base(method))
-	if localdb.CheckRouted(ctx, req) != nil {
+	if method != "" {
+		r.methods = append(r.methods, path.Base(method))
+		r.countLocked("Firestore " + path.Base(method))
+	}
+	if req != nil && localdb.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
 	}
 	switch req := req.(type) {
@@ -64,7 +67,34 @@ func (r *Recorder) record(ctx context.Context, method string, req any) error {
 	case *firestorepb.RunAggregationQueryRequest:
 		r.queries = append(r.queries, req.GetStructuredAggregationQuery().GetStructuredQuery())
 	}
-	return nil
+}
+
+func (r *Recorder) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	r.record(ctx, method, req)
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	r.record(ctx, method, nil)
+	s, err := streamer(ctx, desc, cc, method, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return recordedStream{s, ctx, r}, nil
+}
+
+type recordedStream struct {
+	grpc.ClientStream
+	ctx      context.Context // the stream was opened with it
+	recorder *Recorder
+}
+
+// SendMsg records the request of a streamed read.
+func (s recordedStream) SendMsg(m any) error {
+	s.recorder.record(s.ctx, "", m)
+	return s.ClientStream.SendMsg(m)
 }
 
 // unroutedRequests returns the kinds of requests whose header did not name the database.
