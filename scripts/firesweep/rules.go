@@ -200,7 +200,8 @@ func (a *app) chooseProject(flag string) error {
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
 	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	if id != said && strings.HasPrefix(id, "demo-") && a.getenv("FIRESTORE_EMULATOR_HOST") == "" { // the Firebase CLI's name for none
+	forEmulators := strings.HasPrefix(id, "demo-") // so the Firebase CLI takes it
+	if id != said && forEmulators && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
 		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
 			version.Page("docs/emulator-suite.md"))
 	}

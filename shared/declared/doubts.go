@@ -19,10 +19,10 @@ const (
 	leastLooked = 20
 )
 
-// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right: names of
-// a collection and of fields that are not there, ages of another form, a mark that is the application's field, exceptions that keep
-// nearly everything, collections below a document that would stay. It reads 300 documents, one document of each exception for each
-// of them, and five lists of collections at most.
+// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right:
+// names of a collection and of fields that are not there, ages of another form, a mark that is the application's field,
+// exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one document of
+// each exception for each of them, and five lists of collections at most.
 func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
 	if !of.OfDocuments() {
 		return nil, nil

@@ -80,8 +80,8 @@ func Next(r *report.Report) string {
 		if r.Continued {
 			return "It ran out of time and continues at once: see firesweep runs " + r.Job + "."
 		}
-		return "It was out of time, or was interrupted. The next run continues from there. After three in a row, let it run more often " +
-			"(Terraform: schedules) or longer (timeouts)."
+		return "It was out of time, or was interrupted. The next run continues from there. After three in a row, let it run more " +
+			"often (Terraform: schedules) or longer (timeouts)."
 	case report.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case report.Aborted:

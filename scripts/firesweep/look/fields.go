@@ -144,7 +144,8 @@ func singular(noun string) string {
 	switch {
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return strings.TrimSuffix(noun, "ies") + "y"
-	case strings.HasSuffix(noun, "tches"), strings.HasSuffix(noun, "shes"), strings.HasSuffix(noun, "sses"), strings.HasSuffix(noun, "xes"):
+	case strings.HasSuffix(noun, "tches"), strings.HasSuffix(noun, "shes"), strings.HasSuffix(noun, "sses"),
+		strings.HasSuffix(noun, "xes"):
 		return strings.TrimSuffix(noun, "es")
 	case strings.HasSuffix(noun, "ss"), strings.HasSuffix(noun, "us"), strings.HasSuffix(noun, "is"), len(noun) < 4:
 		return noun
