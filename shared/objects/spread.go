@@ -59,7 +59,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 
 // each returns, by place, how many objects there are to each byte of it, on average, and how many of the run begin as its last name
 // up to that place. What the run itself tells comes first, then what all names tell, unless the run contradicts that. What nobody
-// knows follows from the place behind and the bytes that it probably has; alike is 0 there.
+// knows follows from the place behind and the bytes that it probably has; alike is 0 there. If that is too many, it follows from alike.
 func (s *spread) each(near *run) (each, alike []float64) {
 	each, alike = make([]float64, len(s.seen)+1), make([]float64, len(s.seen)+1)
 	bound := make([]float64, len(s.seen)) // by what is known of the places before
@@ -88,7 +88,13 @@ func (s *spread) each(near *run) (each, alike []float64) {
 	more, free := 1.0, false // bytes of the place behind to one of this; they were seen to vary in the run
 	for i := len(s.seen) - 1; i >= 0; i-- {
 		if each[i] == 0 {
-			each[i], alike[i] = min(bound[i], max(each[i+1]*more, alike[i])), 0
+			guess := max(each[i+1]*more, alike[i])
+			if most := unseen * alike[i]; guess > most {
+				guess = most
+			} else {
+				alike[i] = 0
+			}
+			each[i] = min(bound[i], guess)
 		}
 		each[i] = min(max(each[i], each[i+1], 1), plenty)
 		set := s.at(i, "")
@@ -105,6 +111,7 @@ func (s *spread) each(near *run) (each, alike []float64) {
 const (
 	precise = 32   // objects more or less do not matter for a cut
 	plenty  = 1e12 // objects, and more need not be told apart
+	unseen  = 1000 // to each object that was seen: a word's letters would multiply to any number
 )
 
 // behind returns a name so many objects behind the end of a run. If the range ends before that, it returns "" and how many there
