@@ -59,7 +59,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 
 // each returns, by place, how many objects there are to each byte of it, on average, and how many of the run begin as its last name
 // up to that place. What the run itself tells comes first, then what all names tell, unless the run contradicts that. What nobody
-// knows follows from the place behind and the bytes that it probably has; alike is 0 there. If that is too many, it follows from alike.
+// knows follows from the place behind and the bytes that it probably has, and alike is 0 there; if that is too many, from alike.
 func (s *spread) each(near *run) (each, alike []float64) {
 	each, alike = make([]float64, len(s.seen)+1), make([]float64, len(s.seen)+1)
 	bound := make([]float64, len(s.seen)) // by what is known of the places before
