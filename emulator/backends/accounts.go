@@ -113,6 +113,8 @@ func (p *accounts) call(r *http.Request, call string, body []byte) (any, *apiErr
 		return answered(body, p.create)
 	case "POST /v1 accounts:lookup":
 		return answered(body, p.lookup)
+	case "POST /v1 accounts:update":
+		return answered(body, p.update)
 	case "POST /v1 accounts:delete":
 		return answered(body, p.delete)
 	case "POST /v1 accounts:batchDelete":
@@ -198,6 +200,38 @@ func hasIdentity(user account, provider, id any) bool {
 		given, _ := p.(account)
 		return given["providerId"] == provider && given["rawId"] == id
 	})
+}
+
+// renamed maps fields of an update to those of a record, where their names differ.
+var renamed = map[string]string{"disableUser": "disabled"}
+
+// notRecorded are the fields of an update that a record does not have.
+var notRecorded = []string{"password", "deleteAttribute", "deleteProvider", "linkProviderUserInfo"}
+
+func (p *accounts) update(given account) (any, *apiError) {
+	uid := textOf(given, "localId")
+	user := p.byID[uid]
+	if user == nil {
+		return nil, invalid("USER_NOT_FOUND")
+	}
+	if p.emailTaken(textOf(given, "email"), uid) {
+		return nil, invalid("EMAIL_EXISTS")
+	}
+	for key, value := range given {
+		if !slices.Contains(notRecorded, key) {
+			user[cmp.Or(renamed[key], key)] = value
+		}
+	}
+	attributes := map[string]string{"DISPLAY_NAME": "displayName", "PHOTO_URL": "photoUrl"}
+	names, _ := given["deleteAttribute"].([]any)
+	for _, name := range names {
+		text, _ := name.(string)
+		delete(user, attributes[text])
+	}
+	if providers, _ := given["deleteProvider"].([]any); slices.Contains(providers, any("phone")) {
+		delete(user, "phoneNumber")
+	}
+	return account{"localId": uid}, nil
 }
 
 func (p *accounts) delete(given account) (any, *apiError) {

@@ -71,8 +71,22 @@ func TestAccountLife(t *testing.T) {
 	if byEmail, err := client.GetUserByEmail(ctx, "a@example.com"); err != nil || byEmail.UID != "u1" {
 		t.Errorf("by address: %v, %v", byEmail, err)
 	}
+	updated, err := client.UpdateUser(ctx, "u1", new(auth.UserToUpdate).Disabled(false).Email("b@example.com").DisplayName(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "updated", []any{false, "b@example.com", ""}, []any{updated.Disabled, updated.Email, updated.DisplayName})
+	if err := client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}); err != nil {
+		t.Error(err)
+	}
+	if got, err := client.GetUser(ctx, "u1"); err != nil || got.CustomClaims["admin"] != true {
+		t.Errorf("claims: %v, %v", got, err)
+	}
 	if _, err := other.GetUser(ctx, "u1"); !auth.IsUserNotFound(err) {
 		t.Errorf("in another project: %v", err)
+	}
+	if _, err := client.UpdateUser(ctx, "nobody", new(auth.UserToUpdate).Disabled(true)); !auth.IsUserNotFound(err) {
+		t.Errorf("update of nobody: %v", err)
 	}
 	if err := client.DeleteUser(ctx, "u1"); err != nil {
 		t.Error(err)
@@ -80,7 +94,7 @@ func TestAccountLife(t *testing.T) {
 	if err := client.DeleteUser(ctx, "u1"); !auth.IsUserNotFound(err) {
 		t.Errorf("deleted again: %v", err)
 	}
-	if _, err := client.GetUserByEmail(ctx, "a@example.com"); !auth.IsUserNotFound(err) {
+	if _, err := client.GetUserByEmail(ctx, "b@example.com"); !auth.IsUserNotFound(err) {
 		t.Errorf("by the address of the deleted: %v", err)
 	}
 }
