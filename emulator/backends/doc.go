@@ -13,7 +13,7 @@
 //     has limits of its own. No identity token is sent: Cloud Run checks it, and no function does.
 //
 // [Backends.Environment] returns their addresses, in the variables that Google's client libraries read. Nothing outlives the
-// process by more than a second, however it ends: three backends are part of it, and the Java program is killed (see emulator/process).
-// Only an emulator that test processes share ([Options].ShareFirestore) lives until the "go test" that runs them has ended. This
-// depends on Unix: the package works on Linux and macOS.
+// process by more than a second, however it ends: three backends are part of it, and the Java program is killed (see
+// emulator/process). Only an emulator that test processes share ([Options].ShareFirestore) lives until the "go test" that runs
+// them has ended. This depends on Unix: the package works on Linux and macOS.
 package backends

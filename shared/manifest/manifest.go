@@ -77,9 +77,10 @@ type Queue struct {
 	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
 }
 
-// Index is an index of Firestore, and IndexField one of its fields.
 type (
-	Index      = rule.Index
+	// Index is an index of Firestore.
+	Index = rule.Index
+	// IndexField is one of its fields.
 	IndexField = rule.IndexField
 )
 

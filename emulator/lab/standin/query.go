@@ -199,6 +199,7 @@ func conditionOf(field string, op pb.StructuredQuery_FieldFilter_Operator, key s
 		c.low, c.high = c.high, last
 	case least:
 		c.high = last
+	default: // of one value
 	}
 	return c
 }
