@@ -70,7 +70,7 @@ type here struct {
 func (h here) call(ctx context.Context, job string, o order) (*report.Report, error) {
 	e := h.All[slices.IndexFunc(h.All, func(e manifest.Entry) bool { return e.Name == job })]
 	if o.DryRun {
-		p := h.planHere(ctx, e, engine.PlanOptions{Force: o.Force, Lift: o.Lift})
+		p := h.planHere(ctx, e, engine.PlanOptions{Force: o.Force, Lift: o.Lift, Plan: o.Plan})
 		if p.Report == nil {
 			return nil, errors.New(p.Error)
 		}

@@ -169,6 +169,9 @@ func ruleOfPath(path string, recursive bool) (r importedRule, why string) {
 	case !ofDocument && !recursive:
 		return r, "FIRESTORE_PATHS: " + path + " is a collection, which the extension deletes in the mode recursive only: so far it " +
 			"has deleted nothing of it"
+	case id == uidHole && slices.Contains(collection, uidHole):
+		return r, "FIRESTORE_PATHS: " + path + " names the account twice, and no rule compares an id with another. Leave it to the " +
+			"path that is above it"
 	case id == uidHole:
 		owner = ownID
 	case ofDocument:

@@ -84,7 +84,7 @@ It needs the role roles/datastore.user.`,
 				p.Say("", 0, 2, "would be pinned: %s", target)
 			}
 			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			p.Command("firesweep pin --apply%s --because %s %s", asGiven(c, "project"), shellQuote(because), shellQuoted(targets))
+			p.Command("firesweep pin --apply%s --because %s %s", asGiven(c, "project", "rules"), shellQuote(because), shellQuoted(targets))
 			return nil
 		}
 		var underWay []string
@@ -97,7 +97,7 @@ It needs the role roles/datastore.user.`,
 			return err
 		}
 		p.Say("", 0, 2, "Pinned: every job keeps %s from its next run on, until you release it:", plural(len(targets), "target"))
-		p.Command("firesweep release%s %s", asGiven(c, "project"), shellQuoted(targets))
+		p.Command("firesweep release%s %s", asGiven(c, "project", "rules"), shellQuoted(targets))
 		for _, run := range underWay {
 			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
 				run)

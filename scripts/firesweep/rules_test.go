@@ -35,7 +35,6 @@ func (o *operator) inApp(t *testing.T, files map[string]string) {
 	}
 }
 
-// TestRulesBesideTheApplication: they are found from any folder below, and from none above or beside.
 // TestEmulators: one that does not answer is named at once, and so is a project that only emulators may have where none are.
 func TestEmulators(t *testing.T) {
 	t.Parallel()
@@ -50,6 +49,7 @@ func TestEmulators(t *testing.T) {
 	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports", "--project", "my-app"), "asks Google")
 }
 
+// TestRulesBesideTheApplication: they are found from any folder below, and from none above or beside.
 func TestRulesBesideTheApplication(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

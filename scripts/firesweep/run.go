@@ -197,7 +197,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		if ctx.Err() != nil {
 			if rep != nil { // it ended in order
-				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r) }, false); unsaid != nil {
+				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r, f.local) }, false); unsaid != nil {
 					return unsaid
 				}
 			}
@@ -205,7 +205,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
 		if all = append(all, r); !a.json {
-			a.printRan(r)
+			a.printRan(r, f.local)
 		}
 	}
 	return a.show(map[string]any{"runs": all}, shown, failed)
@@ -236,8 +236,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 	return c.call(ctx, job, o)
 }
 
-// printRan prints the result of a run for people.
-func (a *app) printRan(r ran) {
+// printRan prints the result of a run for people. The functions on this machine know their project, and the command does not.
+func (a *app) printRan(r ran, local bool) {
 	p := a.printer()
 	switch {
 	case r.Report == nil || r.Report.DryRun:
@@ -245,7 +245,7 @@ func (a *app) printRan(r ran) {
 	default:
 		p.report(r.Report)
 		p.fellAway(r.Report.Approved, r.FellAway)
-		if r.Report.Done() > 0 {
+		if r.Report.Done() > 0 && !local {
 			p.Say("", 2, 2, "See what taking it back would do:")
 			p.Command("firesweep undo%s %s", p.given, r.Report.RunID)
 		}

@@ -111,7 +111,7 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
-	again := "firesweep undo --apply" + asGiven(c, "project", "only", "where", "claims", "without-report") + " " + runID
+	again := "firesweep undo --apply" + asGiven(c, "project", "rules", "only", "where", "claims", "without-report") + " " + runID
 	said := a.show(t, func(p *printer) {
 		if err == nil || len(t.Outcomes) > 0 {
 			p.taken(t, all, again)

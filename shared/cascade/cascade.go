@@ -176,7 +176,7 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	parents := make([]string, len(due))
 	for n, i := range due {
-		if parents[n] = i.ID(); a.Subcollection != "" || w.IsGroup() {
+		if parents[n] = i.ID(); a.Subcollection != "" || w.Repeats() {
 			parents[n] = i.Path
 		}
 	}
@@ -256,7 +256,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return true, nil
 	}
 	// What lies below another document may have an id that others have, too, so only a reference names it.
-	repeats := above == "" && t.IsGroup() || above != "" && strings.Contains(ref.Collection, "/")
+	repeats := above == "" && t.Repeats() || above != "" && strings.Contains(ref.Collection, "/")
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
@@ -325,7 +325,7 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	if c.Subcollection || w.Strict {
 		return c
 	}
-	if w.IsGroup() { // ids repeat, so only references count; a parent is its path
+	if w.Repeats() { // ids repeat, so only references count; a parent is its path
 		c.Names = func(path string) []any { return []any{src.Reference(documents.Document{Path: path}.Ref())} }
 		c.NameOf = func(value any) (string, bool) {
 			ref, ok := documents.ReferenceOf(value)

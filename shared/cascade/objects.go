@@ -149,8 +149,11 @@ func Changed(data map[string]any, path string, value any) (field string, whole a
 		return field, value
 	}
 	before, isMap := data[field].(map[string]any)
-	if !isMap && value == documents.DeleteField {
-		return field, data[field]
+	if odd, there := data[field]; !isMap && value == documents.DeleteField {
+		if there {
+			return field, odd
+		}
+		return field, value
 	}
 	inner := maps.Clone(before)
 	if inner == nil {

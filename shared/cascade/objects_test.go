@@ -126,3 +126,23 @@ func check(t *testing.T, name string, o cascade.Objects, data fields, names, kep
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
+
+// TestChangedOfWhatIsMissing: nothing is made where there is nothing to remove, and what is no map stays.
+func TestChangedOfWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		data fields
+		want any
+	}{
+		{fields{}, documents.DeleteField},
+		{fields{"profile": fields{}}, fields{}},
+		{fields{"profile": nil}, nil},
+		{fields{"profile": "x"}, "x"},
+		{fields{"profile": fields{"address": fields{"street": "x"}, "n": true}}, fields{"address": fields{}, "n": true}},
+	} {
+		field, got := cascade.Changed(tt.data, "profile.address.street", documents.DeleteField)
+		if diff := cmp.Diff(tt.want, got); field != "profile" || diff != "" {
+			t.Errorf("%v: %s (-want +got):\n%s", tt.data, field, diff)
+		}
+	}
+}

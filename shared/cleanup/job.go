@@ -64,6 +64,8 @@ type DeleteObject struct {
 	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
 	// again, for many objects at a time, right before they are deleted.
 	Absent documents.Ref
+	// Meant are other documents that may be meant instead, where a name can be read in several ways. They are asked for likewise.
+	Meant []documents.Ref
 	// Named, where set, tells which objects documents name: one that is named stays. That is asked again right before deletions.
 	Named func(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
 }

@@ -115,14 +115,14 @@ func (f *forgetting) turnAccounts(r rule.Rule) error {
 // add adds a part. What several rules delete goes with all that any of them takes along, unless any of them keeps it.
 func (f *forgetting) add(p part) {
 	for _, other := range f.parts {
-		if p.Deletes() && other.Deletes() && p.Source() == other.Source() && p.account == other.account {
+		if p.Deletes() && other.Deletes() && p.At() == other.At() && p.account == other.account {
 			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
 			other.takes(p.With)
 			other.follows = other.follows || p.follows
 			return
 		}
 	}
-	p.name = fmt.Sprintf("%s by %s", p.Source(), p.account)
+	p.name = fmt.Sprintf("%s by %s", p.At(), p.account)
 	if !p.Deletes() {
 		p.name += fmt.Sprintf(", set %d", len(f.parts))
 	}

@@ -76,7 +76,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	case len(r.Gone) > 0 && metadataOf(r.Gone[0]) == byName:
 		pass.Meant = func(name string) []documents.Ref {
 			all, _ := owners(name, nil)
-			return all[1:]
+			return all[min(1, len(all)):]
 		}
 	}
 	return pass
@@ -91,6 +91,9 @@ func readings(r rule.Rule, name string) (all []string) {
 	for range 3 { // photo.jpg.webp has two extensions
 		all = append(all, resized.ReplaceAllString(name, "$1"), name)
 		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	if strings.HasSuffix(r.Objects, ".*") { // which would take the end of an id for an extension where there is none
+		all = append(all, all[1]+".")
 	}
 	return all
 }

@@ -76,16 +76,16 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 		}
 		return accounts.ReadOnly(base)
 	}
-	c, err := reading.open(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
 	wall, dryRun := f.Clock(), true
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
 	if asked.approved, err = f.approved(o.Plan, cfg); err != nil {
+		return nil, nil, err
+	}
+	c, err := reading.open(ctx, cfg)
+	if err != nil {
 		return nil, nil, err
 	}
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)

@@ -244,17 +244,6 @@ func TestRunThatLostItsLease(t *testing.T) {
 	}
 }
 
-// TestForeignRecordsAreAnError that changes nothing; which records are, the state's own test says.
-func TestForeignRecordsAreAnError(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": "mine"})
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Failed, got.Status)
-	has(t, onlyFailure(t, got).Error, "delete that field")
-	enginetest.Want(t, "left", 1, len(left(t, f)))
-}
-
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
 		f := newFunction(t, thingsJob(10))

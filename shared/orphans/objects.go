@@ -239,7 +239,9 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		why = cmp.Or(why, "no document names it")
 	}
 	if o.Owner != Nobody {
-		object.Absent = o.Owner
+		if object.Absent = o.Owner; f.Meant != nil {
+			object.Meant = f.Meant(o.Name)
+		}
 		why = cmp.Or(why, o.Owner.Shown()+" does not exist")
 	}
 	return p.ProposeObject(ctx, o.Kind, f.Reason(why, o.Uploaded), object)

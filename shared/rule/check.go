@@ -88,9 +88,9 @@ func (c *checker) source() {
 		c.pattern("objects", r.Objects)
 		for _, part := range strings.Split(r.Objects, "/") {
 			several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
-			c.Expect(len(holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
+			c.Expect(len(criteria.Holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
 		}
-		c.Expect(strings.Count(r.Objects, "{") == len(holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
+		c.Expect(strings.Count(r.Objects, "{") == len(criteria.Holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
 		c.Expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
 			`%q lies at the top of the bucket: begin with a folder, such as avatars/, or take the whole bucket with "**"`, r.Objects)
 		return
@@ -177,7 +177,9 @@ func (c *checker) foreign(key string, names ...string) {
 }
 
 // bound returns the holes that the rule's path binds, and the id.
-func (c *checker) bound() []string { return append(holes(c.rule.Collection+c.rule.Objects), idHole) }
+func (c *checker) bound() []string {
+	return append(criteria.Holes(c.rule.Collection+c.rule.Objects), idHole)
+}
 
 // where checks conditions on items of a kind.
 func (c *checker) where(key string, all []criteria.Condition, kind string) {
@@ -223,9 +225,9 @@ func (c *checker) path(key, path, hint string) {
 	case criteria.OfAccounts:
 		bound = []string{idHole, uidHole}
 	case criteria.OfObjects:
-		bound = holes(c.rule.Objects)
+		bound = criteria.Holes(c.rule.Objects)
 	}
-	for _, hole := range holes(path) {
+	for _, hole := range criteria.Holes(path) {
 		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
 			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.")
 		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
@@ -239,7 +241,7 @@ func (c *checker) path(key, path, hint string) {
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "{"+parentHole+"}/"), "/")
 	for i, part := range parts {
-		for _, hole := range holes(part) {
+		for _, hole := range criteria.Holes(part) {
 			c.Expect(i%2 == 1 && hole != parentHole || hole == parentHole && part == "{"+parentHole+"}", key,
 				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
 					"field for a rule about them", hole)
@@ -274,7 +276,7 @@ func (c *checker) gone() {
 		case len(r.Gone) > 1:
 			c.Add("gone", "an object has one owner: give one document, or a collection and field for each that may name it")
 		case len(r.Gone) == 1:
-			c.Expect(len(holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
+			c.Expect(len(criteria.Holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
 				"pattern binds, such as {uid}", r.Gone[0].Document)
 		}
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
@@ -346,13 +348,16 @@ func (c *checker) archivedApart(key string, with []Relation) {
 		shares := func(o Relation) bool { return o.archived() == w.archived() && o.Place() != w.Place() }
 		c.Expect(w.archived() == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
 			"copies of two collections %s would share a place in the archive", w.archived())
+		above, _ := cutLast(w.Document)
+		c.Expect(!strings.Contains(above, "[]}") && !strings.Contains(above, ".*}"), fmt.Sprintf("%s[%d].document", key, i),
+			"copies of several documents of one id would share a place in the archive")
 		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.With)
 	}
 }
 
 // expectHoles checks that the archive has every hole that the collection binds, so that no two documents share a place.
 func (c *checker) expectHoles() bool {
-	want, got := holes(c.rule.Collection), holes(c.rule.Archive)
+	want, got := criteria.Holes(c.rule.Collection), criteria.Holes(c.rule.Archive)
 	slices.Sort(want)
 	slices.Sort(got)
 	c.Expect(slices.Equal(want, got), "archive", "it must have every hole of %s, so that no two documents share a place", c.rule.Collection)

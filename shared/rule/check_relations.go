@@ -69,14 +69,17 @@ func (c *checker) relation(key, role string, r *Relation, kind string, nested bo
 	}
 	_, isKey := r.keyOf()
 	byID := isKey || r.Account != "" || r.Objects != "" && r.Field == ""
-	c.Expect(role != withRole || nested || !byID || !c.rule.IsGroup(), key, "ids repeat in %s, so it may be another's: name it by a reference, "+
+	c.Expect(role != withRole || nested || !byID || !c.rule.Repeats(), key, "ids repeat in %s, so it may be another's: name it by a reference, "+
 		"or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
 	}
 	for n := range r.With {
-		c.relation(fmt.Sprintf("%s.with[%d]", key, n), role, &r.With[n], criteria.OfDocuments, true)
+		at, below := fmt.Sprintf("%s.with[%d]", key, n), r.Subcollection != "" || strings.Contains(r.Place().Collection, "/")
+		c.relation(at, role, &r.With[n], criteria.OfDocuments, true)
+		c.Expect(!below || !slices.Equal(criteria.Holes(r.With[n].Document), []string{idHole}), at+".document",
+			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
 	}
 	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document, so nothing can go along with it")
 }
@@ -118,7 +121,7 @@ func (c *checker) naming(key, role string, r *Relation) {
 		return
 	}
 	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
-	c.Expect(r.Collection == "" || r.Collection != c.rule.Collection || r.Remove, key+".collection",
+	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",
 		"it is the rule's own collection: what goes along with a document is not judged")
 	c.Expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
 	c.Expect(r.Remove || !isKey && !isList, key+".field",
@@ -130,7 +133,7 @@ func (c *checker) naming(key, role string, r *Relation) {
 func (c *checker) document(key, role, path string, nested bool) {
 	key += ".document"
 	if collection, id := cutLast(path); c.kind == criteria.OfAccounts {
-		right := len(holes(collection)) == 0 && len(holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
+		right := len(criteria.Holes(collection)) == 0 && len(criteria.Holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
 			strings.Count(path, "/")%2 == 1
 		if c.Expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
 			return
@@ -140,14 +143,12 @@ func (c *checker) document(key, role, path string, nested bool) {
 	if role != withRole {
 		return
 	}
-	c.Expect(len(holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
-	whole := path != "{"+parentHole+"}" && len(holes(path)) == 1 && "{"+holes(path)[0]+"}" == path
+	c.Expect(len(criteria.Holes(path)) > 0, key, "%q would be the same for every document: give it a hole, such as {id}", path)
+	whole := path != "{"+parentHole+"}" && len(criteria.Holes(path)) == 1 && "{"+criteria.Holes(path)[0]+"}" == path
 	c.Expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
-	if c.rule.IsGroup() && !nested {
-		bound := append(holes(c.rule.Collection), parentHole)
-		c.Expect(slices.ContainsFunc(holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
-			"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
-	}
+	bound := append(criteria.Holes(c.rule.Collection), parentHole)
+	c.Expect(nested || !c.rule.Repeats() || slices.ContainsFunc(criteria.Holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
+		"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
 }
 
 // objectsAlong checks objects that go along with a document.
@@ -155,7 +156,7 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
 	c.pattern(key+".objects", r.Objects)
 	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
-	for _, hole := range holes(r.Objects) {
+	for _, hole := range criteria.Holes(r.Objects) {
 		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
 	}
 	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
@@ -197,5 +198,7 @@ func (c *checker) withAccounts() {
 		below.related(key+".with", withRole, w.With)
 		c.All = append(c.All, below.All...)
 		c.Expect(!anyOf(w.With, func(w Relation) bool { return w.Account != "" }), key+".with", "the account is gone by then: leave account out")
+		c.Expect(!anyOf(w.With, func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }), key+".with",
+			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}
 }

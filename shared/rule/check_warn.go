@@ -31,7 +31,7 @@ func (c *checker) warn() {
 	}
 	c.collection("warn.create", w.Create, true)
 	for _, hole := range []string{parentHole, criteria.DateHole} {
-		c.Expect(!slices.Contains(holes(w.Create), hole), "warn.create", "{%s} is no id: name what the rule's path binds, or a field", hole)
+		c.Expect(!slices.Contains(criteria.Holes(w.Create), hole), "warn.create", "{%s} is no id: name what the rule's path binds, or a field", hole)
 	}
 	c.Expect(!Same(w.Create, r.At()), "warn.create", "it is the rule's own collection")
 	w.Data, _ = criteria.Converted(w.Data).(map[string]any)

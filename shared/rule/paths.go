@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -16,16 +17,6 @@ const (
 	uidHole    = "uid"    // the same, of an account, which binds it
 	parentHole = "parent" // the path of the document that the item lies below
 )
-
-// holes returns what is filled in in a path, each once.
-func holes(path string) (all []string) {
-	for _, hole := range criteria.Hole.FindAllStringSubmatch(path, -1) {
-		if !slices.Contains(all, hole[1]) {
-			all = append(all, hole[1])
-		}
-	}
-	return all
-}
 
 // Item is what fills paths: a document, an object or an account.
 type Item struct {
@@ -40,7 +31,9 @@ type Item struct {
 func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
 	ref := d.Ref()
 	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database}
-	i.Parent = strings.TrimSuffix(i.Parent, ".")
+	if i.Parent == "." {
+		i.Parent = ""
+	}
 	if !strings.Contains(r.Collection, "{") {
 		return i, true
 	}
@@ -163,8 +156,8 @@ func (i Item) fill(before string, value any, whole bool) (text string, ok bool) 
 
 // UID returns the uid that a text with holes names; ok is false if it names none.
 func (i Item) UID(text string) (uid string, ok bool) {
-	refs, ok := i.Fill("users/" + text) // a uid is an id of a document, if one may be looked up by it
-	if !ok || len(refs) != 1 {
+	refs, ok := i.Fill("users/" + text)                           // a uid is an id of a document, if one may be looked up by it
+	if !ok || len(refs) != 1 || !accounts.Deletable(refs[0].ID) { // nobody could tell whether it is there
 		return "", false
 	}
 	return refs[0].ID, true

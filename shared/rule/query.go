@@ -151,8 +151,8 @@ func (r Rule) Fields(of Relation) (fields []string) {
 
 // fieldHoles returns the fields of the item that fill holes of a path.
 func (r Rule) fieldHoles(path string) (fields []string) {
-	bound := holes(r.Collection + r.Objects)
-	for _, hole := range holes(path) {
+	bound := criteria.Holes(r.Collection + r.Objects)
+	for _, hole := range criteria.Holes(path) {
 		if hole != idHole && hole != parentHole && !slices.Contains(bound, hole) {
 			fields = append(fields, hole)
 		}

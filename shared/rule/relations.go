@@ -124,13 +124,13 @@ func (r Relation) keys() (all []string) {
 		set  bool
 	}{
 		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"per", r.Per != ""}, {"remove", r.Remove},
-		{"metadata", r.Metadata != ""}, {"with", r.With != nil},
+		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
 	} {
 		if key.set {
 			all = append(all, key.name)
 		}
 	}
-	return append(all, r.Condition().Operators()...)
+	return append(all, criteria.Condition{Ops: r.Ops}.Operators()...)
 }
 
 // Exists returns why an item is kept that has such a relation.
@@ -213,8 +213,8 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 	}
 	// With cursors instead of filters: what is no time keeps the item too.
 	least, from := r.Within.Least(), r.Within.Cutoff(now)
-	if _, isText := least.(string); isText { // which may name a local time behind UTC
-		from = from.Add(-retention.Day)
+	if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
+		from = from.Add(-retention.Day * 3 / 2)
 	}
 	odd := q.Odd(r.Within.Field, least, least)[0]
 	q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}

@@ -126,6 +126,9 @@ func (r Rule) Name() string { return r.Source()[strings.LastIndexByte(r.Source()
 // IsGroup reports whether the rule's query goes through a collection group.
 func (r Rule) IsGroup() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "{") }
 
+// Repeats reports whether another document may have the id of one of the rule's, because it lies below another.
+func (r Rule) Repeats() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "/") }
+
 // OfDocuments reports whether the rule is about documents.
 func (r Rule) OfDocuments() bool { return r.Collection != "" || r.CollectionGroup != "" }
 

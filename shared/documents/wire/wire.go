@@ -74,26 +74,41 @@ func Around(around func(ctx context.Context, method string, sent, answer any, se
 
 // stream is a stream of answers to a request. It is opened when the request is sent, so that one that is refused opens none.
 type stream struct {
-	grpc.ClientStream // nil before that
+	grpc.ClientStream // nil before that, and where it was refused
 	request           Request
 	open              func() (grpc.ClientStream, error)
+	refused           error // why it was not opened
 }
 
 // SendMsg implements [grpc.ClientStream].
-func (s *stream) SendMsg(message any) (err error) {
-	if err := s.request.Send(message); err != nil {
-		return err
+func (s *stream) SendMsg(message any) error {
+	if s.refused = s.request.Send(message); s.refused != nil {
+		return s.refused
 	}
-	if s.ClientStream, err = s.open(); err == nil {
-		err = s.ClientStream.SendMsg(message)
-	}
+	opened, err := s.open()
 	if err != nil {
+		s.refused = s.request.Receive(nil, err)
+		return s.refused
+	}
+	s.ClientStream = opened
+	if err := opened.SendMsg(message); err != nil {
 		return s.request.Receive(nil, err)
 	}
 	return nil
 }
 
+// CloseSend implements [grpc.ClientStream].
+func (s *stream) CloseSend() error {
+	if s.ClientStream == nil {
+		return s.refused
+	}
+	return s.ClientStream.CloseSend()
+}
+
 // RecvMsg implements [grpc.ClientStream].
 func (s *stream) RecvMsg(answer any) error {
+	if s.ClientStream == nil {
+		return s.refused
+	}
 	return s.request.Receive(answer, s.ClientStream.RecvMsg(answer))
 }

@@ -347,12 +347,13 @@ func (c Condition) Holds(of Lookup) Answer {
 		}
 		return all
 	}
-	if of.Misplaced(c.Field) {
+	asked := c.operators()
+	if len(asked) == 0 || of.Misplaced(c.Field) {
 		return Unclear
 	}
 	value, there := of(c.Field)
 	all := Met
-	for _, o := range c.operators() {
+	for _, o := range asked {
 		want := c.Ops[o.key]
 		var a Answer
 		switch {

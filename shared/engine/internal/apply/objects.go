@@ -64,8 +64,10 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
 	for _, d := range deletions {
-		if d.Absent != (documents.Ref{}) && !slices.Contains(absent[d.Absent.Collection], d.Absent.ID) {
-			absent[d.Absent.Collection] = append(absent[d.Absent.Collection], d.Absent.ID)
+		for _, ref := range owners(d) {
+			if ref != (documents.Ref{}) && !slices.Contains(absent[ref.Collection], ref.ID) {
+				absent[ref.Collection] = append(absent[ref.Collection], ref.ID)
+			}
 		}
 	}
 	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
@@ -85,10 +87,11 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	var wg sync.WaitGroup
 	underWay := semaphore.NewWeighted(atOnce)
 	for i, d := range deletions {
+		unclear := slices.IndexFunc(owners(d), func(ref documents.Ref) bool { return failed[ref.Collection] != nil })
 		switch {
-		case failed[d.Absent.Collection] != nil:
-			results[i] = failed[d.Absent.Collection]
-		case !missing[d.Absent], named(d.Name):
+		case unclear >= 0:
+			results[i] = failed[owners(d)[unclear].Collection]
+		case slices.ContainsFunc(owners(d), func(ref documents.Ref) bool { return !missing[ref] }), named(d.Name):
 			results[i] = documents.ErrChanged
 		default:
 			if err := underWay.Acquire(ctx, 1); err != nil {
@@ -104,6 +107,9 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	wg.Wait()
 	return results
 }
+
+// owners returns the documents of which none may exist when an object is deleted.
+func owners(d cleanup.DeleteObject) []documents.Ref { return append(slices.Clone(d.Meant), d.Absent) }
 
 // led is an object with the follow-up that led to it.
 type led struct {

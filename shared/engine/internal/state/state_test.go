@@ -327,7 +327,9 @@ func TestForeign(t *testing.T) {
 		"negative lookups":  {ranges(map[string]any{"looked": map[string]any{"x": map[string]any{"Asked": 1, "Missing": -9}}}), "ranges"},
 		"more missing than asked": {ranges(map[string]any{"looking": map[string]any{"x": map[string]any{"Asked": 1, "Missing": 2}}}),
 			"ranges"},
-		"odd checkpoint": {ranges(map[string]any{"checkpoint": 7}), "ranges"},
+		"more than any run does": {map[string]any{"earlier": int64(mostCounted + 1)}, "earlier"},
+		"more lookups than that": {ranges(map[string]any{"looked": map[string]any{"x": map[string]any{"Asked": mostCounted + 1}}}), "ranges"},
+		"odd checkpoint":         {ranges(map[string]any{"checkpoint": 7}), "ranges"},
 		"so many that their sum is less": {map[string]any{"ranges": []any{
 			map[string]any{"done": int64(math.MaxInt64)}, map[string]any{"reserved": int64(math.MaxInt64)}}}, "ranges"},
 	} {
