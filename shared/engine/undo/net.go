@@ -46,6 +46,9 @@ func Net(writes []Write) []Change {
 // add adds a later write.
 func (c *Change) add(w Write) {
 	c.Sent = c.Sent || w.Sent
+	if w.Op == documents.Delete && w.Found && !c.Exists { // saved before, but not deleted then, or written anew since
+		c.Found, c.Before = true, w.Before
+	}
 	switch w.Op {
 	case documents.Delete:
 		c.Exists, c.After, c.Removed, c.Whole = false, nil, nil, true

@@ -140,6 +140,17 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// TestNetOfADocumentSavedTwice: a call saved it ahead and had no time to delete it, somebody wrote to it, and the next call deleted
+// that. What comes back is what was deleted.
+func TestNetOfADocumentSavedTwice(t *testing.T) {
+	first, last := Fields{"f": text("first")}, Fields{"f": text("last")}
+	all := Net([]Write{{Op: documents.Delete, Path: "p", Found: true, Before: first}, {Op: documents.Delete, Path: "p", Found: true, Before: last}})
+	want := []Change{{Path: "p", Found: true, Before: last, Whole: true}}
+	if diff := cmp.Diff(want, all, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestDecide has the cases that people meet.
 func TestDecide(t *testing.T) {
 	x, y := Fields{"f": text("x")}, Fields{"f": text("y")}
