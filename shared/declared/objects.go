@@ -82,18 +82,29 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	return pass
 }
 
-// readings returns what an object's name may be, the likeliest first: the original's of a resized copy, with one extension or more. Any
-// of them may name the owner.
+// readings returns what an object's name may be, each once and the likeliest first: the original's of a resized copy, with one
+// extension or more. Any of them may name the owner, and every old object is asked for it.
 func readings(r rule.Rule, name string) (all []string) {
 	if metadataOf(r.Gone[0]) != byName {
 		return []string{name}
 	}
+	whole := name
+	add := func(reading string) {
+		if !slices.Contains(all, reading) {
+			all = append(all, reading)
+		}
+	}
 	for range 3 { // photo.jpg.webp has two extensions
-		all = append(all, resized.ReplaceAllString(name, "$1"), name)
-		name = strings.TrimSuffix(name, path.Ext(name))
+		add(resized.ReplaceAllString(name, "$1"))
+		add(name)
+		extension := path.Ext(name)
+		if extension == "" {
+			break
+		}
+		name = strings.TrimSuffix(name, extension)
 	}
 	if strings.HasSuffix(r.Objects, ".*") { // which would take the end of an id for an extension where there is none
-		all = append(all, all[1]+".")
+		add(whole + ".")
 	}
 	return all
 }

@@ -347,13 +347,13 @@ func (c Condition) Holds(of Lookup) Answer {
 		}
 		return all
 	}
-	asked := c.operators()
-	if len(asked) == 0 || of.Misplaced(c.Field) {
+	given := c.operators()
+	if len(given) == 0 || of.Misplaced(c.Field) {
 		return Unclear
 	}
 	value, there := of(c.Field)
 	all := Met
-	for _, o := range asked {
+	for _, o := range given {
 		want := c.Ops[o.key]
 		var a Answer
 		switch {
