@@ -18,7 +18,7 @@ var referred = [][2]string{{"posts", "userId"}, {"comments", "userId"}, {"projec
 
 // afterRun is the rule of cleanupPlaceholderUsers and deletePlaceholderUser: what is there when the run's tasks have been delivered.
 // It returns the users who were handed over for the last time. A user is kept that also has a detail with a namespace.
-// So is what is held.
+// So is what is held, also a detail that only the worker had deleted.
 func afterRun(w model.World, now time.Time, held map[string]bool) (after model.World, final []string) {
 	w = w.Clone()
 	var handed []string
@@ -52,7 +52,7 @@ func afterRun(w model.World, now time.Time, held map[string]bool) (after model.W
 		}
 	}
 	for _, id := range handed {
-		if held["worker users/"+id] || w.Documents["users/"+id]["user_type"] != "placeholder" || needed(w, id) {
+		if held["users/"+id] || w.Documents["users/"+id]["user_type"] != "placeholder" || needed(w, id) {
 			continue
 		}
 		delete(w.Documents, "users/"+id)

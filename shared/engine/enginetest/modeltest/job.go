@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -130,15 +130,16 @@ func (r *round) runAll() {
 	}
 }
 
-// held returns what a function keeps because it was restored.
-func (r *round) held(f *enginetest.Function) map[string]bool {
+// held returns what every job keeps because it was restored, also what a worker had deleted along with something else.
+func (r *round) held() map[string]bool {
 	held := map[string]bool{}
-	for _, d := range r.Documents(r.tb, undo.PinnedIn) {
-		if run, _ := d["runId"].(string); !strings.HasPrefix(run, f.Job.Name+"-") {
-			continue
+	for path, data := range r.Documents(r.tb, undo.PinnedIn) {
+		pinned, err := undo.PinnedOf(documents.Document{Path: path, Data: data})
+		if err != nil {
+			r.t.Fatal(err)
 		}
-		for _, target := range d[undo.TargetsField].([]any) {
-			held[target.(string)] = true
+		for _, target := range pinned.All() {
+			held[target] = true
 		}
 	}
 	return held
@@ -147,13 +148,7 @@ func (r *round) held(f *enginetest.Function) map[string]bool {
 // runHeld runs the job after everything was restored. It keeps that, and says so.
 func (r *round) runHeld() {
 	const when = "with what came back"
-	held := r.held(r.Function)
-	want := r.world
-	if r.Worker != nil {
-		for name := range r.held(r.Worker) {
-			held["worker "+name] = true
-		}
-	}
+	held, want := r.held(), r.world
 	most := len(held) // some of it may not be due any more, or belongs to something that is held
 	report := r.run(when)
 	if r.HoldsSome {
