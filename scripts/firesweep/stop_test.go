@@ -268,9 +268,10 @@ func TestQueuesElsewhere(t *testing.T) {
 	s := switching{pause: true, all: true,
 		project: o.ID, location: location, tasks: "europe-west1"}
 	a, printed, _ := o.app()
+	a.rulesFlag = "shop rules.json"
 	s.app = a
 	s.print(a.printer())
-	wantParts(t, printed.String(), "firesweep resume --project "+o.ID+" --location "+location+" --tasks-location europe-west1 --all")
+	wantParts(t, printed.String(), "firesweep resume --project "+o.ID+" --location "+location+" --tasks-location europe-west1 --rules 'shop rules.json' --all")
 }
 
 // TestPauseDoesTheRest: what cannot be paused keeps nothing else from it, and is said.
