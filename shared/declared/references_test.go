@@ -84,6 +84,22 @@ func TestReferencesAreReadAgain(t *testing.T) {
 	}
 }
 
+// TestOwnersThatAppearMeanwhile: an object stays whichever document its name may mean appears after the plan.
+func TestOwnersThatAppearMeanwhile(t *testing.T) {
+	f := start(t, fields{"objects": "avatars/{uid}.*", "age": fields{"days": 1}, "gone": array{fields{"document": "users/{uid}"}}})
+	f.Set(t, "users/hana", fields{"x": true})
+	for _, object := range []string{"avatars/sea_10x20.png", "avatars/sky_10x20.png", "avatars/lake.png.webp", "avatars/gone_10x20.png"} {
+		f.Put(t, object, nil, nil)
+	}
+	f.Hooks.BeforeApply = func() {
+		for _, uid := range []string{"sea_10x20", "sky", "lake"} {
+			f.Set(t, "users/"+uid, fields{"x": true})
+		}
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete object": {Planned: 4, Done: 1, Changed: 3}})
+	enginetest.Want(t, "left", []string{"avatars/lake.png.webp", "avatars/sea_10x20.png", "avatars/sky_10x20.png"}, f.Objects(t))
+}
+
 // TestReferencesCost: each document that may name an object is read once to plan, and once more before deletions, however many
 // objects there are.
 func TestReferencesCost(t *testing.T) {

@@ -138,3 +138,16 @@ func TestTenantsThatComeLater(t *testing.T) {
 	enginetest.WantAborted(t, f.Run(t, ""), "tenants: ")
 	enginetest.Want(t, "left", 1, len(f.Documents(t, "prefs")))
 }
+
+// TestDatesWithin: a date is over 36 hours after it began in UTC, where that is latest; until then it counts as within.
+func TestDatesWithin(t *testing.T) {
+	f := start(t, fields{"collection": "chats", "age": "any", "maxDuePercent": 100,
+		"unless": array{fields{"subcollection": "messages", "within": fields{"field": "on", "as": "text", "days": 30}}}})
+	f.Set(t, "chats/a", fields{"x": true})
+	f.Set(t, "chats/a/messages/m", fields{"on": "2026-01-01"})
+	over := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC).AddDate(0, 0, 30)
+	f.Now = over.Add(-time.Microsecond)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+	f.Now = over
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+}
