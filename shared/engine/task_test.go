@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,32 @@ func TestWorkerTakesNoLease(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("paint thing", 1))
 	enginetest.Want(t, "the job's record", before, f.Documents(t, "cleanupJobs"))
 	enginetest.Want(t, "reports", 0, len(f.Documents(t, "cleanupRuns")))
+}
+
+// TestWorkerTwiceAtOnce: of two calls for one task that both plan it, one does it, and the other finds that it is done.
+func TestWorkerTwiceAtOnce(t *testing.T) {
+	f := ruleFunction(t, touchJob(filed))
+	f.Set(t, "things/t1", map[string]any{"left": 1})
+	f.Put(t, "files/t1", nil, nil)
+	var planned, ended sync.WaitGroup
+	planned.Add(2)
+	f.Hooks.BeforeApply = func() {
+		planned.Done()
+		planned.Wait()
+	}
+	var reports [2]*report.Report
+	for i := range reports {
+		ended.Go(func() { reports[i] = f.Run(t, paintRed) })
+	}
+	ended.Wait()
+	if reports[0].Actions["file"].Done == 0 {
+		slices.Reverse(reports[:])
+	}
+	enginetest.WantReport(t, reports[0], report.Completed, enginetest.Done("file", 1))
+	enginetest.WantReport(t, reports[1], report.Completed, map[string]report.Counts{"file": {Planned: 1, Changed: 1}})
+	enginetest.Want(t, "things", 0, len(left(t, f)))
+	enginetest.Want(t, "files", 0, len(f.Objects(t)))
+	enginetest.Want(t, "logs", []string{reports[0].RunID}, enginetest.LoggedRuns(t, f.Firestore(t)))
 }
 
 func TestWorkerPreviews(t *testing.T) {
