@@ -68,7 +68,7 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 
 func (c accountsOf) accountRule() *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(),
-		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return c.judge(a, run.Now) }}
+		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return JudgeAccount(c.Rule, a, run.Now) }}
 	if along := c.along(); len(along) > 0 {
 		r.Next = func(uid string) (items []cleanup.Item) {
 			for i, w := range c.With {
@@ -149,10 +149,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 // JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
 // says.
 func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decision {
-	return accountsOf{r}.judge(a, now)
-}
-
-func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
+	c := accountsOf{r}
 	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
 	}
@@ -163,7 +160,6 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) cleanup.Decision {
 	if at, known := a.LastActive(); known {
 		o.at[criteria.LastActive] = at
 	}
-	r := c.Rule
 	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {
 		r.Because = c.Accounts
 	}

@@ -109,10 +109,9 @@ func (g *planning) sweep(ctx context.Context) error {
 			break
 		}
 	}
-	switch {
-	case !g.counted():
+	if !g.counted() {
 		g.share(ctx)
-	case g.Limit > 0:
+	} else if g.Limit > 0 {
 		g.count(ctx)
 	}
 	return nil
@@ -245,7 +244,8 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 		Due: q, Eligible: asked.Filters, Young: documents.Filter{Field: age.Field, Op: ">=", Value: age.Cutoff(p.Now)},
 		KeptYoung: age.Young(), KeptUnset: age.Unset(), KeptUndated: age.Undated(), MaxDuePercent: c.DuePercent(),
 	}
-	if k.Only = len(asked.Ranged) > 0 && (len(asked.Filters) > 1 || !c.isText(asked.Ranged[0])) || c.IsGroup(); k.Only {
+	isText := func(w criteria.Condition) bool { return w.Field == asked.Ranged[0] && w.Is == "text" } // any string
+	if k.Only = len(asked.Ranged) > 0 && (len(asked.Filters) > 1 || !slices.ContainsFunc(c.Where, isText)) || c.IsGroup(); k.Only {
 		return k
 	}
 	if len(asked.Ranged) > 0 {
@@ -259,11 +259,6 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 	}
 	k.KeptOther = strings.Join(unmet, ", or ")
 	return k
-}
-
-// isText reports whether the condition on a field asks for any string.
-func (c documentsOf) isText(field string) bool {
-	return slices.ContainsFunc(c.Where, func(w criteria.Condition) bool { return w.Field == field && w.Is == "text" })
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,

@@ -32,6 +32,7 @@ func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 		return cleanup.Job{}, errors.New(`no rule says whose anything is: name the account in gone, unless or with, as in ` +
 			`"gone": [{"account": "{userId}"}]; a rule with "schedule": "never" is for forget only`)
 	}
+	f.leaveToNarrower()
 	f.dropCovered()
 	slices.SortStableFunc(f.parts, func(a, b *part) int { return a.turn() - b.turn() })
 	f.account = f.accountRule(rules)
@@ -54,11 +55,12 @@ type forgetting struct {
 // part is what rules say alike of documents in one place that name the account in one way. It is one rule of the job.
 type part struct {
 	documentsOf
-	name    string
-	account string // how a document names the account, such as {userId}
-	copies  bool   // its documents are copies in an archive
-	follows bool   // they go along with the account
-	sweep   cleanup.AnyRule
+	name      string
+	account   string   // how a document names the account, such as {userId}
+	copies    bool     // its documents are copies in an archive
+	follows   bool     // they go along with the account
+	elsewhere []string // the places in its own that are left to other parts
+	sweep     cleanup.AnyRule
 }
 
 // turn adds what a rule says of accounts.
@@ -115,7 +117,7 @@ func (f *forgetting) turnAccounts(r rule.Rule) error {
 // add adds a part. What several rules delete goes with all that any of them takes along, unless any of them keeps it.
 func (f *forgetting) add(p part) {
 	for _, other := range f.parts {
-		if p.Deletes() && other.Deletes() && p.At() == other.At() && p.account == other.account {
+		if other.alike(p) && p.At() == other.At() {
 			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
 			other.takes(p.With)
 			other.follows = other.follows || p.follows
@@ -128,6 +130,23 @@ func (f *forgetting) add(p part) {
 	}
 	f.parts = append(f.parts, &p)
 }
+
+// leaveToNarrower leaves a group's documents to the part of the collection they are in, which then keeps what any rule keeps. It takes
+// along what the group's rule does, unless that names documents by references and this collection's ids would name more.
+func (f *forgetting) leaveToNarrower() {
+	for _, p := range f.parts {
+		for _, of := range f.parts {
+			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
+				of.elsewhere = append(of.elsewhere, p.At())
+				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
+				p.takes(slices.DeleteFunc(slices.Clone(of.With), func(w rule.Relation) bool { return w.Subcollection == "" && !p.Repeats() }))
+			}
+		}
+	}
+}
+
+// alike reports whether both of two parts delete documents that name the account in one way.
+func (p *part) alike(of part) bool { return p.Deletes() && of.Deletes() && p.account == of.account }
 
 // takes adds what goes along, each once.
 func (p *part) takes(with []rule.Relation) {

@@ -226,6 +226,12 @@ func TestForgetKeeps(t *testing.T) {
 				`"collection":"gifts","age":"any","gone":[{"account":"{from}"}]`},
 			documents: map[string]fields{"users/shop": {"owner": "u1"}, "gifts/a": {"from": "shop"}, "gifts/b": {"from": "u1"}, "gifts/c": {"from": "u12"}},
 			left:      []string{"gifts/c"}},
+		"a collection and the group of its name": {
+			rules: []string{`"collection":"notes","age":"any","gone":[{"account":"{by}"}],"with":[{"subcollection":"a"}]`,
+				`"collectionGroup":"notes","age":"any","gone":[{"account":"{by}"}],"unless":[{"field":"hold","==":true}],"with":[{"collection":"likes","field":"of"}]`},
+			documents: map[string]fields{"notes/n": {"by": "u1"}, "notes/n/a/x": {}, "notes/held": {"by": "u1", "hold": true}, "x/y/notes/n": {"by": "u1"},
+				"x/y/notes/n/a/x": {}, "x/y/notes/held": {"by": "u1", "hold": true}, "likes/l": {"of": "n"}},
+			left: []string{"likes/l", "notes/held", "x/y/notes/held", "x/y/notes/n/a/x"}, kept: []string{"notes: hold is true"}},
 		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
 			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
 		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},

@@ -226,11 +226,9 @@ func EmptyKeepers(ctx context.Context, r documents.Reader, of rule.Rule) (empty 
 		if in == (rule.Place{}) || slices.Contains(empty, in.Collection) {
 			continue
 		}
-		none, err := isEmpty(ctx, r, in)
-		if err != nil {
+		if none, err := isEmpty(ctx, r, in); err != nil {
 			return nil, err
-		}
-		if none {
+		} else if none {
 			empty = append(empty, in.Collection)
 		}
 	}
