@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -48,7 +47,6 @@ type request struct {
 	scheduled bool        // Cloud Scheduler said which time it is for
 	continues *state.Task // what a task continues; nil: it begins a run
 	url       string      // the function's own
-	approved  *decide.Approved
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to

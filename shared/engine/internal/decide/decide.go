@@ -128,7 +128,7 @@ func (o Outcome) Handed(a *Asked) int {
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
-	items, found, err := load(ctx, src, group)
+	items, found, err := Load(ctx, src, group)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 	return outcomes, nil
 }
 
-// load loads the items of a group, and returns their documents.
-func load(ctx context.Context, src cleanup.Source, group []*Asked) (
+// Load loads the items of a group, and returns their documents.
+func Load(ctx context.Context, src cleanup.Source, group []*Asked) (
 	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
 ) {
 	refs := make([]documents.Ref, 0, len(group))
