@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +60,7 @@ roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
 	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
 	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
-	c.RunE = func(c *cobra.Command, names []string) error {
-		if f.at != "" && c.Flags().Changed("days") {
-			return wrongUse("--days and --at contradict each other: leave one out")
-		}
-		return a.backtest(c.Context(), f, names)
-	}
+	c.RunE = func(c *cobra.Command, names []string) error { return a.backtest(c.Context(), f, names) }
 	return c
 }
 
@@ -80,24 +76,18 @@ const (
 
 // then returns the time to plan as of.
 func (f backtestFlags) then(now time.Time) (time.Time, error) {
-	if f.days < 1 || f.maxReads < 0 {
-		return time.Time{}, wrongUse("--days must be 1 or more, and --max-reads not negative")
-	}
-	at, err := moment("at", f.at, now)
-	switch {
+	at, err := moment("at", cmp.Or(f.at, fmt.Sprintf("-%dd", f.days)), now)
+	switch ago := now.Sub(at); {
 	case err != nil:
 		return at, err
-	case at.IsZero():
-		if at = now.AddDate(0, 0, -f.days); f.days == keptDays {
-			at = at.Add(left)
-		}
-	case !at.Before(now):
-		return at, wrongUse("--at is %s UTC, which is not in the past", when(at))
+	case ago <= 0 || f.maxReads < 0 || f.at != "" && f.days != keptDays:
+		return at, wrongUse("it must be --days 1 or more, or instead --at a time before now, and --max-reads not negative")
+	case ago <= keptFor:
+		return at.Truncate(time.Microsecond), nil
+	case f.at == "" && f.days == keptDays:
+		at = at.Add(left)
 	}
-	if now.Sub(at) > keptFor {
-		return at.UTC().Truncate(time.Minute), nil
-	}
-	return at.UTC().Truncate(time.Microsecond), nil
+	return at.Truncate(time.Minute), nil
 }
 
 func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) error {
@@ -109,52 +99,33 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) err
 	if err != nil {
 		return err
 	}
-	configs := map[string]config.Config{}
-	for _, job := range jobs {
-		if why := backtest.WhyNot(a.Jobs[job.Name]); why != "" {
-			if len(jobs) == 1 {
-				return wrongUse("%s has no backtest: %s", job.Name, why)
-			}
-			continue
-		}
-		if configs[job.Name], err = a.settings(job, config.Firestore); err != nil {
-			return err
-		}
-	}
-	failed, reached, printed := false, false, 0
-	var unreached error
-	all := []backtested{}
+	failed, all := false, []backtested{}
 	for _, job := range jobs {
 		b := backtested{Job: job.Name, At: at, Skipped: backtest.WhyNot(a.Jobs[job.Name])}
-		if b.Skipped == "" {
-			err = a.backtestOne(ctx, f, job, configs[job.Name].Database, &b)
-			switch {
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case errors.Is(err, backtest.ErrNoHistory):
-				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
-					"and else an hour, which --at -50m looks at. To turn it on: %s", when(at), err, enablePITR(configs[job.Name].Project, configs[job.Name].Database))
-				err = unreached
-			default:
-				reached = true
-			}
-			if err != nil {
+		switch {
+		case b.Skipped != "" && len(names) == 1:
+			return wrongUse("%s has no backtest: %s", job.Name, b.Skipped)
+		case b.Skipped == "":
+			if err := a.backtestOne(ctx, f, job, &b); err != nil {
 				b.Error, failed = err.Error(), true
 			}
 		}
-		all = append(all, b)
-		for ; !a.json && (reached || unreached == nil) && printed < len(all); printed++ {
-			a.printer().backtested(all[printed], f.all)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-	}
-	if unreached != nil && !reached {
-		return usageError{unreached}
+		if all = append(all, b); !a.json {
+			a.printer().backtested(b, f.all)
+		}
 	}
 	return a.show(map[string]any{"backtests": all}, shown, failed)
 }
 
 // backtestOne backtests a job into b. What it will read is said first.
-func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, database string, b *backtested) error {
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, b *backtested) error {
+	cfg, err := a.settings(job, config.Firestore)
+	if err != nil {
+		return err
+	}
 	will := "about as much as a plan does"
 	if n := a.readsOfLastRun(ctx, job); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
@@ -169,16 +140,20 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	if err != nil {
 		return err
 	}
-	o := engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
-	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, backtest.ErrNoHistory) {
+	o := engine.PlanOptions{Now: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
+	if b.Result, err = function.Backtest(ctx, o, nil); !errors.Is(err, backtest.ErrNoHistory) {
 		return err
 	}
-	var none error
-	if o.Preview, none = a.lastPreview(ctx, job.Name, database, b.At); none != nil {
-		return fmt.Errorf("%w, and %w", err, none)
+	if preview, none := a.lastPreview(ctx, job.Name, cfg.Database, b.At); none != nil {
+		err = fmt.Errorf("%w, and %w", err, none)
+	} else {
+		b.At = preview.Now
+		b.Result, err = function.Backtest(ctx, o, preview)
 	}
-	b.At = o.Preview.Now
-	b.Result, err = function.Backtest(ctx, o)
+	if errors.Is(err, backtest.ErrNoHistory) {
+		err = fmt.Errorf("%w. It keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
+			"To turn it on: %s", err, enablePITR(cfg.Project, cfg.Database))
+	}
 	return err
 }
 

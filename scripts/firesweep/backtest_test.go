@@ -184,8 +184,9 @@ func TestBacktestWithoutHistory(t *testing.T) {
 					return append(refuse(ctx, service, project), option.WithEndpoint(refusing(t, tt.fail)))
 				}
 			}
-			errs := o.refuses(t, exitWrongUse, tt.want, "backtest", "--at", at, "cleanupReports")
-			wantParts(t, errs, "nothing can be said about ", "--enable-pitr")
+			out, _ := o.ends(t, exitFailed, "backtest", "--at", at, "cleanupReports")
+			wantParts(t, oneLine(out), "nothing can be said: Firestore does not keep what was there", tt.want, "--enable-pitr")
+			wantNone(t, out, "Of ")
 		})
 	}
 }

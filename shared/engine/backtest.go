@@ -58,7 +58,7 @@ func (r *run) planThen(ctx context.Context) (*report.Report, error) {
 		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
 			err = fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
 		}
-		return nil, fmt.Errorf("read the past: %w", err)
+		return nil, err
 	}
 	r.perform(ctx)
 	if failures := r.Report.Failures; !r.canceled() && len(failures) > 0 {

@@ -188,7 +188,7 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name+" only plans, because its DRY_RUN is true, and "+
 			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)"))
 	}
-	if err = req.plan.Check(f.binding(cfg), f.Clock()); err == nil {
+	if err = req.plan.Check(f.Binding(cfg), f.Clock()); err == nil {
 		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	}
 	if err != nil {
@@ -212,10 +212,10 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 	respond(w, r.status, r)
 }
 
-// binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
+// Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
 // job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
 // that the job would not do. Nobody continues such a run, because its state does not hold the plan.
-func (f *Function) binding(cfg config.Config) report.Binding {
+func (f *Function) Binding(cfg config.Config) report.Binding {
 	return report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 }
 
@@ -244,7 +244,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: f.binding(cfg),
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: f.Binding(cfg),
 			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}},
 		deadline: deadline{

@@ -82,7 +82,7 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 		o.Now = wall
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
-	if err := o.Plan.Check(f.binding(cfg), f.Clock()); err != nil {
+	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
 		return nil, nil, err
 	}
 	c, err := reading.open(ctx, cfg)
