@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,28 +63,21 @@ roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 	return c
 }
 
-// What Firestore keeps of the past: for so long where nobody asked it to, and for so many days, of which it takes whole minutes
-// alone, where somebody did. The end of that is left out, because it is over before it has been read.
 const (
-	keptFor  = time.Hour
+	// Firestore keeps so many days where somebody asked it to, and takes whole minutes of them alone; else the last hour.
 	keptDays = 7
-	left     = time.Hour
 	// A daily preview is looked for in the day before, and in what its run may have taken longer than the one of another day.
 	previewed = 25 * time.Hour
 )
 
-// then returns the time to plan as of.
+// then returns the time to plan as of. Days are an hour shorter, so that the last one is not over before it has been read.
 func (f backtestFlags) then(now time.Time) (time.Time, error) {
-	at, err := moment("at", cmp.Or(f.at, fmt.Sprintf("-%dd", f.days)), now)
-	switch ago := now.Sub(at); {
-	case err != nil:
-		return at, err
-	case ago <= 0 || f.maxReads < 0 || f.at != "" && f.days != keptDays:
+	at, err := moment("at", cmp.Or(f.at, fmt.Sprintf("-%dh", 24*f.days-1)), now)
+	switch {
+	case err == nil && !at.Before(now) || f.days < 1 || f.maxReads < 0 || f.at != "" && f.days != keptDays:
 		return at, wrongUse("it must be --days 1 or more, or instead --at a time before now, and --max-reads not negative")
-	case ago <= keptFor:
-		return at.Truncate(time.Microsecond), nil
-	case f.at == "" && f.days == keptDays:
-		at = at.Add(left)
+	case err != nil || now.Sub(at) <= time.Hour:
+		return at.Truncate(time.Microsecond), err
 	}
 	return at.Truncate(time.Minute), nil
 }
@@ -184,28 +176,23 @@ func grouped(format string, args ...any) string {
 // backtested prints a backtest for people.
 func (p *printer) backtested(b backtested, all bool) {
 	p.Line(p.Style(screen.Bold, b.Job))
-	if b.Error == "" && b.Result != nil && b.Preview != "" {
-		p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
-			"since, what the change keeps counts too", b.Preview)
-		if b.Cut != "" {
-			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
-		}
-	}
 	switch {
 	case b.Skipped != "":
 		p.Say("", 2, 2, "no backtest: %s", b.Skipped)
 	case b.Error != "":
 		p.Say(screen.Red, 2, 2, "nothing can be said: %s", b.Error)
-	case b.Planned == 0:
-		p.Say("", 2, 2, "Nothing was due on %s.", b.At.Format("2 January 2006"))
 	default:
-		p.Say("", 2, 2, "%s", b.sentence())
-		if b.Written > 0 {
-			p.Say("", 2, 2, "%s", grouped("written since, and due all the same: %d", b.Written))
+		if b.Preview != "" {
+			p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
+				"since, what the change keeps counts too", b.Preview)
 		}
-		if b.Gone > 0 {
-			p.Say("", 2, 2, "%s", grouped("gone since, so nobody can tell whether they were missed: %d", b.Gone))
+		if b.Cut != "" {
+			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
 		}
+		p.Say("", 2, 2, "%s", grouped("Of %d documents that %s would have cleaned up on %s, %d would be kept today, touched since: %.2f %%.",
+			b.Planned, b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(max(1, b.Planned))))
+		p.Say("", 2, 2, "%s", grouped("Written since, and due all the same: %d. Gone since, so nobody can tell whether they were missed: %d.",
+			b.Written, b.Gone))
 		var rows []screen.Row
 		for _, item := range b.Kept {
 			rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
@@ -216,17 +203,4 @@ func (p *printer) backtested(b backtested, all bool) {
 		}
 	}
 	p.Line("")
-}
-
-// sentence says the result in one sentence.
-func (b backtested) sentence() string {
-	did, were := "deleted", "were"
-	if slices.ContainsFunc(b.Actions, func(action string) bool { return !strings.HasPrefix(action, "delete ") }) {
-		did = "changed or deleted"
-	}
-	if len(b.Kept) == 1 {
-		were = "was"
-	}
-	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.",
-		b.Planned, b.Job, did, b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
 }

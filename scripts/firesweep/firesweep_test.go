@@ -339,7 +339,7 @@ func TestWrongUse(t *testing.T) {
 		{"check deletePlaceholderUser", "no job is called"},
 		{"check --rules /none/rules.json", "--rules: open /none/rules.json: no such file"},
 		{"backtest --days 0", "--days 1 or more"},
-		{"backtest --days -1", "must be like"},
+		{"backtest --days -1", "--days 1 or more"},
 		{"backtest --at +1h", "--at a time before now"},
 		{"backtest --at soon", `--at is "soon"`},
 		{"backtest --max-reads -1", "--max-reads not negative"},

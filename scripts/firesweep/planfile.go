@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -45,42 +43,38 @@ func (p *jobPlan) approval() *report.Approval {
 	return &told
 }
 
-// sum is the checksum of the file's content.
-func (f planFile) sum() string {
-	text, err := json.Marshal(f.Plans)
-	if err != nil { // nothing in it can fail
-		panic(err)
+// text is the file's content with its checksum.
+func (f planFile) text() ([]byte, error) {
+	plans, err := json.Marshal(f.Plans)
+	if err != nil {
+		return nil, err
 	}
-	return digest.Of(string(text))
+	f.Checksum = digest.Of(string(plans))
+	var b bytes.Buffer
+	err = encode(&b, f)
+	return b.Bytes(), err
 }
-
-// planAge is how old a plan may be that is carried out.
-const planAge = 7 * 24 * time.Hour
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
 func writePlan(to string, all []planned) error {
 	f := planFile{Plans: []jobPlan{}}
 	for _, p := range all {
-		switch {
-		case p.Report == nil || p.Report.Status != report.Completed:
-			return fmt.Errorf("no plan was written to %s, because no run would carry out that of %s", to, p.Job)
-		case len(p.Report.Plan) > report.MaxApproved:
-			return fmt.Errorf("no plan was written to %s: that of %s has %d items, and a function takes at most %d: "+
-				"leave that job out, and let it run without a plan file", to, p.Job, len(p.Report.Plan), report.MaxApproved)
-		}
 		r := p.Report
-		of := jobPlan{report.Approval{Binding: r.Binding, Made: r.Read, Until: r.Read.Add(planAge)}, []report.Planned{}}
+		if r == nil || r.Status != report.Completed || len(r.Plan) > report.MaxApproved {
+			return fmt.Errorf("no plan was written to %s: a run carries out plans that are complete, of at most %d items, and that of %s "+
+				"is not: leave that job out", to, report.MaxApproved, p.Job)
+		}
+		of := jobPlan{report.Approval{Binding: r.Binding, Made: r.Read}, []report.Planned{}}
 		for _, item := range r.Plan {
 			of.Items = append(of.Items, report.Planned{Target: item.Target, Action: item.Action, Version: item.Version})
 		}
 		f.Plans = append(f.Plans, of)
 	}
-	f.Checksum = f.sum()
-	var text bytes.Buffer
-	if err := encode(&text, f); err != nil {
-		return err
+	text, err := f.text()
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
 	}
-	if err := os.WriteFile(to, text.Bytes(), 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("--out: %w", err) // which names the file
 	}
 	return nil
@@ -89,19 +83,13 @@ func writePlan(to string, all []planned) error {
 // readPlan reads a plan file, whatever somebody made of it.
 func readPlan(from string) (f planFile, err error) {
 	text, err := os.ReadFile(from)
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
 	if err != nil {
-		return f, wrongUse("--plan: %w", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err = d.Decode(&f)
-	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("something follows the plan")
-	}
-	switch {
-	case err != nil:
 		return f, wrongUse("--plan: %s is not a plan that firesweep plan --out wrote: %w", from, err)
-	case f.sum() != f.Checksum:
+	}
+	if again, err := f.text(); err != nil || !bytes.Equal(again, text) {
 		return f, wrongUse("--plan: %s was altered since it was written: write a new one with firesweep plan --out, "+
 			"and have that approved", from)
 	}

@@ -32,7 +32,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) report.Approval {
 	}
 	want := report.Binding{Project: f.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release}
 	enginetest.Want(t, "what the plan is for", want, rep.Binding)
-	a := report.Approval{Binding: want, Made: rep.Read, Until: start.Add(time.Hour), Items: map[string]string{}}
+	a := report.Approval{Binding: want, Made: rep.Read, Items: map[string]string{}}
 	for _, p := range rep.Plan {
 		if p.Version == "" {
 			t.Fatalf("%+v has no version", p)
@@ -171,7 +171,6 @@ func TestAnApprovedPlanIsNotContinued(t *testing.T) {
 	a := approvalOf(t, s.Function)
 	without(a, "delete thing", "things/t005")
 	s.seconds.Store(0)
-	a.Until = start.Add(24 * time.Hour)
 	rep := s.Run(t, body(t, a))
 	enginetest.Want(t, "status", report.Partial, rep.Status)
 	enginetest.Want(t, "continued", false, rep.Continued)
@@ -243,9 +242,8 @@ func TestAForgedPlan(t *testing.T) {
 		"another job":      {func(a *report.Approval) { a.Job = "other" }, `Job:other`},
 		"another rule":     {func(a *report.Approval) { a.Entry = "" }, `Entry: Version`},
 		"another version":  {func(a *report.Approval) { a.Version = "0.0.9" }, `Version:0.0.9`},
-		"just too old":     {func(a *report.Approval) { a.Until = start }, "make a new one"},
+		"just too old":     {func(a *report.Approval) { a.Made = start.Add(-7*24*time.Hour - 1) }, "make a new one"},
 		"no time":          {func(a *report.Approval) { a.Made = time.Time{} }, "lacks made or items"},
-		"no end":           {func(a *report.Approval) { a.Until = time.Time{} }, "make a new one"},
 		"no items":         {func(a *report.Approval) { a.Items = nil }, "lacks made or items"},
 		"too many items": {func(a *report.Approval) {
 			for i := range report.MaxApproved {

@@ -53,7 +53,6 @@ func TestBacktest(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Want(t, "planned", 5, b.Planned)
-	enginetest.Want(t, "actions", []string{"delete box"}, b.Actions)
 	enginetest.Want(t, "gone", 1, b.Gone)
 	enginetest.Want(t, "written", 1, b.Written)
 	enginetest.Want(t, "missed", []backtest.Kept{

@@ -22,12 +22,11 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// maxBody is the largest request body, in bytes, and maxPlanBody the largest with an approved plan; maxQuoted is how much of a
-// name or a header an error quotes.
+// maxBody is the largest request body, in bytes, which has room for an approved plan, and maxQuoted how much of a name or a header an
+// error quotes.
 const (
-	maxBody     = 64 << 10
-	maxPlanBody = 512 << 10
-	maxQuoted   = 64
+	maxBody   = 512 << 10
+	maxQuoted = 64
 )
 
 // jsonSpace is what JSON takes for white space.
@@ -56,11 +55,11 @@ type request struct {
 // nothing.
 func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, continues bool) (request, error) {
 	var req request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPlanBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return req, fmt.Errorf("the body is larger than %d bytes", maxPlanBody)
+		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
@@ -73,9 +72,6 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, co
 		req.task, err = parseTask(body, *task)
 	} else {
 		err = req.parseBody(body)
-	}
-	if err == nil && req.plan == nil && len(body) > maxBody {
-		err = fmt.Errorf("the body is larger than %d bytes", maxBody)
 	}
 	if err != nil {
 		return req, err

@@ -40,14 +40,13 @@ func WhyNot(job cleanup.Job) string {
 
 // Result says what became of what a job would have done. docs/command.md documents it as JSON.
 type Result struct {
-	Planned int      `json:"planned"`           // items
-	Actions []string `json:"actions"`           // that would have been done to them
-	Gone    int      `json:"gone"`              // of them: the document is not there any more, so nobody can tell
-	Written int      `json:"written"`           // of them: written since, and due all the same
-	Kept    []Kept   `json:"kept"`              // of them: would be kept today
-	Reads   int64    `json:"reads"`             // documents
-	Preview string   `json:"preview,omitempty"` // the run whose plan it was; empty: the job was planned as of then
-	Cut     string   `json:"cut,omitempty"`     // why there is only a part of that plan; empty: there is all of it
+	Planned int    `json:"planned"`           // items
+	Gone    int    `json:"gone"`              // of them: the document is not there any more, so nobody can tell
+	Written int    `json:"written"`           // of them: written since, and due all the same
+	Kept    []Kept `json:"kept"`              // of them: would be kept today
+	Reads   int64  `json:"reads"`             // documents
+	Preview string `json:"preview,omitempty"` // the run whose plan it was; empty: the job was planned as of then
+	Cut     string `json:"cut,omitempty"`     // why there is only a part of that plan; empty: there is all of it
 }
 
 // Kept is something that would have gone, and would be kept today.
@@ -86,9 +85,6 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 				report.Phrase(p.Action, p.Target), len(rules), r.Job)
 		}
 		due[ref] = p
-		if !slices.Contains(b.Actions, p.Action) {
-			b.Actions = append(b.Actions, p.Action)
-		}
 	}
 	if b.Planned, b.Kept = len(due), []Kept{}; b.Spent() {
 		return ErrMaxReads
@@ -138,7 +134,7 @@ func (b *Backtest) judge(ctx context.Context, rule cleanup.AnyRule, refs []docum
 		}
 		kept := Kept{Target: ref.Path(), Action: was.Action, Reason: was.Reason}
 		switch pinned := b.Today.KeptBy(ref.Path()); {
-		case group[i].Gone && now.Kind != was.Action && was.Version != decide.Absent: // a preview does not tell whether there was one
+		case group[i].Gone && now.Kind != was.Action && was.Version != decide.VersionAt(time.Time{}): // a preview does not tell whether there was one
 			b.Gone++
 			continue
 		case pinned != nil:

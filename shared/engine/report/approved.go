@@ -43,7 +43,6 @@ type Binding struct {
 type Approval struct {
 	Binding
 	Made  time.Time         `json:"made"`  // before anything was read for it, by Firestore's clock
-	Until time.Time         `json:"until"` // from then on it is too old
 	Items map[string]string `json:"items"` // versions by item, as [Planned.Key] has both
 }
 
@@ -64,8 +63,10 @@ func ParseApproval(value any) (a *Approval, err error) {
 	return a, nil
 }
 
-// maxQuoted is how much of a text an error quotes.
-const maxQuoted = 300
+const (
+	maxAge    = 7 * 24 * time.Hour // of an approved plan
+	maxQuoted = 300                // how much of a text an error quotes
+)
 
 // Check returns why a plan is not for a function, or not any more.
 func (a *Approval) Check(here Binding, now time.Time) error {
@@ -75,9 +76,9 @@ func (a *Approval) Check(here Binding, now time.Time) error {
 	case a.Binding != here:
 		return fmt.Errorf("the plan is for %s, and here is %+v: make a plan for this, and have that approved",
 			Clip(fmt.Sprintf("%+v", a.Binding), maxQuoted), here)
-	case !now.Before(a.Until):
+	case now.Sub(a.Made) > maxAge:
 		return fmt.Errorf("the plan of %s is too old, it was good until %s: make a new one, and have that approved",
-			a.Made.Format(time.RFC3339), a.Until.Format(time.RFC3339))
+			a.Made.Format(time.RFC3339), a.Made.Add(maxAge).Format(time.RFC3339))
 	case len(a.Items) > MaxApproved:
 		return fmt.Errorf("the plan has %d items, and at most %d are allowed", len(a.Items), MaxApproved)
 	}

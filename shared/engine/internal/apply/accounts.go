@@ -160,12 +160,12 @@ func (a *Applier) stillDue(
 	}
 	for i, d := range decisions {
 		uid := found[i].UID
-		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Effect.(decide.DeleteAccount).Version
+		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Version
 		if d.Kind == "" || !same || a.Saves && !saved[uid] { // one that became due since is the next run's
 			continue
 		}
 		if a.Approved != nil && rule.Next != nil {
-			newer, err := a.Newer(ctx, a.Source(), decide.RefsOf(rule.Next(uid)))
+			newer, err := a.Newer(ctx, a.Source(), decide.GoneWith(cleanup.Change{Next: rule.Next(uid)}))
 			if err != nil {
 				return nil, err
 			} else if newer != nil {

@@ -96,21 +96,7 @@ func (d *Decider) newerWith(ctx context.Context, src cleanup.Source, item *Asked
 	if d.Approved == nil || item.Foreseen {
 		return nil, nil
 	}
-	var refs []documents.Ref
-	for _, w := range c.Writes {
-		if w.Op == documents.Delete && w.Ref != item.Ref {
-			refs = append(refs, w.Ref)
-		}
-	}
-	return d.Newer(ctx, src, slices.Concat(refs, RefsOf(c.First), RefsOf(c.Next)))
-}
-
-// RefsOf returns the documents of items.
-func RefsOf(items []cleanup.Item) (refs []documents.Ref) {
-	for _, item := range items {
-		refs = append(refs, item.Ref)
-	}
-	return refs
+	return d.Newer(ctx, src, slices.DeleteFunc(GoneWith(c), func(ref documents.Ref) bool { return ref == item.Ref }))
 }
 
 // Newer returns why something is kept with which these documents would go, if one was written since the plan was approved.
@@ -118,7 +104,7 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, refs []document
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
 		if found[ref].UpdateTime.After(d.Approved.Made) {
-			return &KeptError{Reason: keptNewer, Target: ref.Path(), Newer: true}, err
+			return &KeptError{keptNewer, ref.Path()}, err
 		}
 	}
 	return nil, err
@@ -126,32 +112,11 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, refs []document
 
 // Planned is the action as a plan lists it.
 func (a Action) Planned() report.Planned {
-	return report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: versionOf(a.Effect)}
+	return report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version}
 }
 
-// versionOf returns what tells whether the target of an effect is still what it was, and nothing of what is in it.
-func versionOf(effect Effect) string {
-	switch e := effect.(type) {
-	case DeleteDocument:
-		return versionAt(e.LastUpdateTime)
-	case cleanup.DeleteObject:
-		return fmt.Sprintf("%d/%d", e.Generation, e.Metageneration)
-	case DeleteAccount:
-		return e.Version
-	case Ruled:
-		if e.Version != nil {
-			return versionAt(*e.Version)
-		}
-	case FinishTodo:
-		return versionAt(e.Updated)
-	}
-	return ""
-}
-
-// Absent is the version of a document that does not exist.
-var Absent = versionAt(time.Time{})
-
-func versionAt(updated time.Time) string { return updated.UTC().Format(time.RFC3339Nano) }
+// VersionAt is the version of a document that was written then; of one that does not exist, that is the zero time.
+func VersionAt(updated time.Time) string { return updated.UTC().Format(time.RFC3339Nano) }
 
 // AccountVersion is that of an account: when it was made and used.
 func AccountVersion(a accounts.Account) string {

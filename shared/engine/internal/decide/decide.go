@@ -45,6 +45,8 @@ type Action struct {
 	Reason string // why, for the person who reads the plan
 	Effect Effect // how
 
+	Version string // tells whether the target is still what it was, and nothing of what is in it
+
 	Writes []string // what it would write, where a preview has worked that out
 	More   bool     // that is not all
 
@@ -63,9 +65,8 @@ type DeleteDocument struct {
 
 // DeleteAccount deletes an account if it is still due at a second look.
 type DeleteAccount struct {
-	UID     string
-	Rule    *cleanup.AccountRule
-	Version string // see [AccountVersion]
+	UID  string
+	Rule *cleanup.AccountRule
 }
 
 // Ruled changes an item by its rule.

@@ -137,7 +137,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		if p.ask.Versions {
 			effect.Version = &d.UpdateTime
 		}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime)}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -236,8 +236,8 @@ func (p *Planner) ConsiderAccounts(
 			c.Left = true
 			continue
 		}
-		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule, Version: decide.AccountVersion(found[i])}
-		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
+		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect, Version: decide.AccountVersion(found[i])}
 		if err := p.foreseeAccount(ctx, &a); err != nil {
 			return c, err
 		}

@@ -191,7 +191,8 @@ func (p *Planner) LookedUp(kind string, asked, missing int) {
 
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
-	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
+	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object,
+		Version: fmt.Sprintf("%d/%d", object.Generation, object.Metageneration)})
 }
 
 // propose adds an action to the plan, unless it stays.
