@@ -24,5 +24,5 @@ func (s *server) backtest(ctx context.Context, q struct{ Preview report.Report }
 	f := functions.New(job)
 	defer f.Close()
 	f.Getenv, f.Log = s.Getenv, io.Discard // the page says what comes of it
-	return f.Backtest(ctx, engine.BacktestOptions{Preview: &q.Preview})
+	return f.Backtest(ctx, engine.PlanOptions{}, &q.Preview)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/version"
 )
 
 // approve has a person approve every other item of the job's plan, and returns how many.
@@ -24,15 +23,15 @@ func (w *world) approve(t *testing.T) (items int) {
 	if err != nil || rep.Status != report.Completed {
 		t.Fatalf("plan: %v, %+v", err, rep)
 	}
-	var all []string
+	all := map[string]string{}
 	for i, p := range rep.Plan {
 		if i%2 == 0 {
-			all = append(all, p.Approval())
+			item, version := p.Key()
+			all[item] = version
 		}
 	}
 	text, err := json.Marshal(map[string]any{"plan": report.Approval{
-		Project: w.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release,
-		Made: rep.Read, Until: f.Clock().AddDate(0, 0, 7), Items: append([]string{}, all...),
+		Binding: rep.Binding, Made: rep.Read, Items: all,
 	}})
 	if err != nil {
 		t.Fatal(err)

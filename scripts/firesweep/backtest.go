@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,45 +59,27 @@ roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
 	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
 	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
-	c.RunE = func(c *cobra.Command, names []string) error {
-		if f.at != "" && c.Flags().Changed("days") {
-			return wrongUse("--days and --at contradict each other: leave one out")
-		}
-		return a.backtest(c.Context(), f, names)
-	}
+	c.RunE = func(c *cobra.Command, names []string) error { return a.backtest(c.Context(), f, names) }
 	return c
 }
 
-// What Firestore keeps of the past: for so long where nobody asked it to, and for so many days, of which it takes whole minutes
-// alone, where somebody did. The end of that is left out, because it is over before it has been read.
 const (
-	keptFor  = time.Hour
+	// Firestore keeps so many days where somebody asked it to, and takes whole minutes of them alone; else the last hour.
 	keptDays = 7
-	left     = time.Hour
 	// A daily preview is looked for in the day before, and in what its run may have taken longer than the one of another day.
 	previewed = 25 * time.Hour
 )
 
-// then returns the time to plan as of.
+// then returns the time to plan as of. Days are an hour shorter, so that the last one is not over before it has been read.
 func (f backtestFlags) then(now time.Time) (time.Time, error) {
-	if f.days < 1 || f.maxReads < 0 {
-		return time.Time{}, wrongUse("--days must be 1 or more, and --max-reads not negative")
-	}
-	at, err := moment("at", f.at, now)
+	at, err := moment("at", cmp.Or(f.at, fmt.Sprintf("-%dh", 24*f.days-1)), now)
 	switch {
-	case err != nil:
-		return at, err
-	case at.IsZero():
-		if at = now.AddDate(0, 0, -f.days); f.days == keptDays {
-			at = at.Add(left)
-		}
-	case !at.Before(now):
-		return at, wrongUse("--at is %s UTC, which is not in the past", when(at))
+	case err == nil && !at.Before(now) || f.days < 1 || f.maxReads < 0 || f.at != "" && f.days != keptDays:
+		return at, wrongUse("it must be --days 1 or more, or instead --at a time before now, and --max-reads not negative")
+	case err != nil || now.Sub(at) <= time.Hour:
+		return at.Truncate(time.Microsecond), err
 	}
-	if now.Sub(at) > keptFor {
-		return at.UTC().Truncate(time.Minute), nil
-	}
-	return at.UTC().Truncate(time.Microsecond), nil
+	return at.Truncate(time.Minute), nil
 }
 
 func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) error {
@@ -109,52 +91,33 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) err
 	if err != nil {
 		return err
 	}
-	configs := map[string]config.Config{}
-	for _, job := range jobs {
-		if why := backtest.WhyNot(a.Jobs[job.Name]); why != "" {
-			if len(jobs) == 1 {
-				return wrongUse("%s has no backtest: %s", job.Name, why)
-			}
-			continue
-		}
-		if configs[job.Name], err = a.settings(job, config.Firestore); err != nil {
-			return err
-		}
-	}
-	failed, reached, printed := false, false, 0
-	var unreached error
-	all := []backtested{}
+	failed, all := false, []backtested{}
 	for _, job := range jobs {
 		b := backtested{Job: job.Name, At: at, Skipped: backtest.WhyNot(a.Jobs[job.Name])}
-		if b.Skipped == "" {
-			err = a.backtestOne(ctx, f, job, configs[job.Name].Database, &b)
-			switch {
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case errors.Is(err, backtest.ErrNoHistory):
-				unreached = fmt.Errorf("nothing can be said about %s UTC: %w. It keeps seven days where point-in-time recovery is on, "+
-					"and else an hour, which --at -50m looks at. To turn it on: %s", when(at), err, enablePITR(configs[job.Name].Project, configs[job.Name].Database))
-				err = unreached
-			default:
-				reached = true
-			}
-			if err != nil {
+		switch {
+		case b.Skipped != "" && len(names) == 1:
+			return wrongUse("%s has no backtest: %s", job.Name, b.Skipped)
+		case b.Skipped == "":
+			if err := a.backtestOne(ctx, f, job, &b); err != nil {
 				b.Error, failed = err.Error(), true
 			}
 		}
-		all = append(all, b)
-		for ; !a.json && (reached || unreached == nil) && printed < len(all); printed++ {
-			a.printer().backtested(all[printed], f.all)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-	}
-	if unreached != nil && !reached {
-		return usageError{unreached}
+		if all = append(all, b); !a.json {
+			a.printer().backtested(b, f.all)
+		}
 	}
 	return a.show(map[string]any{"backtests": all}, shown, failed)
 }
 
 // backtestOne backtests a job into b. What it will read is said first.
-func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, database string, b *backtested) error {
+func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Entry, b *backtested) error {
+	cfg, err := a.settings(job, config.Firestore)
+	if err != nil {
+		return err
+	}
 	will := "about as much as a plan does"
 	if n := a.readsOfLastRun(ctx, job); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
@@ -169,16 +132,20 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	if err != nil {
 		return err
 	}
-	o := engine.BacktestOptions{At: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
-	if b.Result, err = function.Backtest(ctx, o); !errors.Is(err, backtest.ErrNoHistory) {
+	o := engine.PlanOptions{Now: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
+	if b.Result, err = function.Backtest(ctx, o, nil); !errors.Is(err, backtest.ErrNoHistory) {
 		return err
 	}
-	var none error
-	if o.Preview, none = a.lastPreview(ctx, job.Name, database, b.At); none != nil {
-		return fmt.Errorf("%w, and %w", err, none)
+	if preview, none := a.lastPreview(ctx, job.Name, cfg.Database, b.At); none != nil {
+		err = fmt.Errorf("%w, and %w", err, none)
+	} else {
+		b.At = preview.Now
+		b.Result, err = function.Backtest(ctx, o, preview)
 	}
-	b.At = o.Preview.Now
-	b.Result, err = function.Backtest(ctx, o)
+	if errors.Is(err, backtest.ErrNoHistory) {
+		err = fmt.Errorf("%w. It keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
+			"To turn it on: %s", err, enablePITR(cfg.Project, cfg.Database))
+	}
 	return err
 }
 
@@ -209,28 +176,23 @@ func grouped(format string, args ...any) string {
 // backtested prints a backtest for people.
 func (p *printer) backtested(b backtested, all bool) {
 	p.Line(p.Style(screen.Bold, b.Job))
-	if b.Error == "" && b.Result != nil && b.Preview != "" {
-		p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
-			"since, what the change keeps counts too", b.Preview)
-		if b.Cut != "" {
-			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
-		}
-	}
 	switch {
 	case b.Skipped != "":
 		p.Say("", 2, 2, "no backtest: %s", b.Skipped)
 	case b.Error != "":
 		p.Say(screen.Red, 2, 2, "nothing can be said: %s", b.Error)
-	case b.Planned == 0:
-		p.Say("", 2, 2, "Nothing was due on %s.", b.At.Format("2 January 2006"))
 	default:
-		p.Say("", 2, 2, "%s", b.sentence())
-		if b.Written > 0 {
-			p.Say("", 2, 2, "%s", grouped("written since, and due all the same: %d", b.Written))
+		if b.Preview != "" {
+			p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
+				"since, what the change keeps counts too", b.Preview)
 		}
-		if b.Gone > 0 {
-			p.Say("", 2, 2, "%s", grouped("gone since, so nobody can tell whether they were missed: %d", b.Gone))
+		if b.Cut != "" {
+			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
 		}
+		p.Say("", 2, 2, "%s", grouped("Of %d documents that %s would have cleaned up on %s, %d would be kept today, touched since: %.2f %%.",
+			b.Planned, b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(max(1, b.Planned))))
+		p.Say("", 2, 2, "%s", grouped("Written since, and due all the same: %d. Gone since, so nobody can tell whether they were missed: %d.",
+			b.Written, b.Gone))
 		var rows []screen.Row
 		for _, item := range b.Kept {
 			rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
@@ -241,17 +203,4 @@ func (p *printer) backtested(b backtested, all bool) {
 		}
 	}
 	p.Line("")
-}
-
-// sentence says the result in one sentence.
-func (b backtested) sentence() string {
-	did, were := "deleted", "were"
-	if slices.ContainsFunc(b.Actions, func(action string) bool { return !strings.HasPrefix(action, "delete ") }) {
-		did = "changed or deleted"
-	}
-	if len(b.Kept) == 1 {
-		were = "was"
-	}
-	return grouped("Of %d documents that %s would have %s on %s, %d %s touched since and would be kept: %.2f %%.",
-		b.Planned, b.Job, did, b.At.Format("2 January 2006"), len(b.Kept), were, 100*float64(len(b.Kept))/float64(b.Planned))
 }

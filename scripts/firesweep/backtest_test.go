@@ -44,8 +44,8 @@ func TestBacktest(t *testing.T) {
 	out, errs := o.ends(t, exitFine, "backtest", "--at", at, "cleanupReports")
 	wantParts(t, errs, "cleanupReports: reads about as much as a plan does, and each one that was due once more; 1,000,000 at most (--max-reads)\n")
 	text := oneLine(out)
-	wantParts(t, text, "Of 3 documents that cleanupReports would have deleted on "+o.now.Format("2 January 2006")+
-		", 1 was touched since and would be kept: 33.33 %.", "gone since, so nobody can tell whether they were missed: 1", "reports/used status")
+	wantParts(t, text, "Of 3 documents that cleanupReports would have cleaned up on "+o.now.Format("2 January 2006")+
+		", 1 would be kept today, touched since: 33.33 %.", "Gone since, so nobody can tell whether they were missed: 1", "reports/used status")
 	want(t, "the project", before, o.everything(t))
 
 	out, _ = o.ends(t, exitFine, "backtest", "--json", "--at", at, "cleanupReports")
@@ -122,9 +122,9 @@ func TestBacktestOfAPreview(t *testing.T) {
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, "backtest", "--at", made.Add(20*time.Hour).Format(time.RFC3339), "cleanupReports")
 	text := oneLine(out)
-	wantParts(t, text, "as the preview cleanupReports-", "Of 3 documents that cleanupReports would have deleted on "+
-		made.Add(-time.Minute).Format("2 January 2006")+", 1 was touched since and would be kept: 33.33 %.",
-		"gone since, so nobody can tell whether they were missed: 1", "reports/used")
+	wantParts(t, text, "as the preview cleanupReports-", "Of 3 documents that cleanupReports would have cleaned up on "+
+		made.Add(-time.Minute).Format("2 January 2006")+", 1 would be kept today, touched since: 33.33 %.",
+		"Gone since, so nobody can tell whether they were missed: 1", "reports/used")
 	wantNone(t, text, "not the whole plan")
 	want(t, "the project", before, o.everything(t))
 
@@ -184,8 +184,9 @@ func TestBacktestWithoutHistory(t *testing.T) {
 					return append(refuse(ctx, service, project), option.WithEndpoint(refusing(t, tt.fail)))
 				}
 			}
-			errs := o.refuses(t, exitWrongUse, tt.want, "backtest", "--at", at, "cleanupReports")
-			wantParts(t, errs, "nothing can be said about ", "--enable-pitr")
+			out, _ := o.ends(t, exitFailed, "backtest", "--at", at, "cleanupReports")
+			wantParts(t, oneLine(out), "nothing can be said: Firestore does not keep what was there", tt.want, "--enable-pitr")
+			wantNone(t, out, "Of ")
 		})
 	}
 }

@@ -86,10 +86,7 @@ func (h here) call(ctx context.Context, job string, o order) (*report.Report, er
 	}
 	rep, err := f.Run(ctx, engine.RunOptions{Force: o.Force, Lift: o.Lift, Plan: o.Plan, By: "run --here by " + who()})
 	if err == nil && ctx.Err() == nil && rep.Status == report.Partial && !rep.Stopped {
-		err = errors.New("it ended before all was done, because it made no progress: see its log with --log")
-		if o.Plan != nil {
-			err = errors.New("it ended before all was done: run it again with the same --plan")
-		}
+		err = errors.New("it ended before all was done: run it again, and if it makes no progress, see its log with --log")
 	}
 	return rep, err
 }

@@ -137,7 +137,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 
 // doHere returns the command that does what was planned.
 func doHere(c *cobra.Command, names []string) string {
-	command := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift", "plan", "max-age")
+	command := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift", "plan")
 	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
 		return command + " --plan " + shellQuote(out.Value.String())
 	}
@@ -283,7 +283,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	}
 	var unwritten error
 	if f.out != "" {
-		unwritten = a.writePlan(f.out, jobs, all)
+		unwritten = writePlan(f.out, all)
 	}
 	if found && !failed && unwritten == nil && !a.json && f.next != "" {
 		p := a.printer()

@@ -36,8 +36,8 @@ type runFlags struct {
 	here, apply, log   bool
 	confirm            string // the project's id
 	location           *string
-	plan, oldest       string              // a plan file, and how old it may be
-	approved           map[string]*jobPlan // of the file, by job
+	plan               string              // a plan file
+	approved           map[string]*jobPlan // of it, by job
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -86,7 +86,6 @@ it runs the jobs that are in the file.`,
 	c.Flags().StringVar(&f.confirm, "confirm", "", "with --here: run in `PROJECT` also what never ran there")
 	c.Flags().BoolVar(&f.log, "log", false, "with --here: write the log to standard error")
 	c.Flags().StringVar(&f.plan, "plan", "", "do at most what this `FILE` says, which plan --out wrote")
-	c.Flags().StringVar(&f.oldest, "max-age", "", "refuse a plan file older than this `AGE` (default 7d)")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if err := cmp.Or(f.check(c), checkLift(f.lift)); err != nil {
 			return err

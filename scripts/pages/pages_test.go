@@ -80,15 +80,15 @@ func TestJudge(t *testing.T) {
 		item
 		want outcome
 	}{
-		"forgotten":               {item{touched: []float64{touched}}, outcome{deleted: 1, waiting: 30. / 365}},
-		"needed before that run":  {item{touched: []float64{touched, 430}, deleted: true}, outcome{}},
-		"needed after that run":   {item{touched: []float64{touched, 430.01}}, outcome{deleted: 1, regretted: 1}},
-		"needed after all years":  {item{touched: []float64{touched, seen}}, outcome{deleted: 1}},
-		"deleted by its owner":    {item{touched: []float64{touched}, deleted: true}, outcome{}},
-		"due before the year":     {item{touched: []float64{334}}, outcome{}},
-		"due as the year begins":  {item{touched: []float64{335}}, outcome{deleted: 1}},
-		"due as the year is over": {item{touched: []float64{700}}, outcome{waiting: 30. / 365}},
-		"again after a deletion":  {item{touched: []float64{touched, 500, 600}}, outcome{deleted: 1, regretted: 1}},
+		"forgotten":               {item{touched, never}, outcome{deleted: 1, waiting: 30. / 365}},
+		"needed before that run":  {item{touched, 430}, outcome{}},
+		"needed after that run":   {item{touched, 430.01, never}, outcome{deleted: 1, regretted: 1}},
+		"needed after all years":  {item{touched, seen, never}, outcome{deleted: 1}},
+		"deleted by its owner":    {item{touched}, outcome{}},
+		"due before the year":     {item{334, never}, outcome{}},
+		"due as the year begins":  {item{335, never}, outcome{deleted: 1}},
+		"due as the year is over": {item{700, never}, outcome{waiting: 30. / 365}},
+		"again after a deletion":  {item{touched, 500, 600, never}, outcome{deleted: 1, regretted: 1}},
 	} {
 		got := judge([]item{c.item}, 30)
 		got.waiting, c.want.waiting = math.Round(got.waiting*1e6), math.Round(c.want.waiting*1e6)

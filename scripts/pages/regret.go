@@ -39,8 +39,9 @@ func regretPage() map[string][]byte {
 		items := k.live(uint64(seed))
 		for row, age := range ages {
 			o := judge(items, age)
-			p.Set(k.name, row, 100*o.share())
-			fmt.Fprintf(&b, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, 100*o.share(), o.waiting)
+			share := 100 * float64(o.regretted) / float64(o.deleted)
+			p.Set(k.name, row, share)
+			fmt.Fprintf(&b, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, share, o.waiting)
 		}
 		b.WriteString("\n")
 	}
@@ -57,12 +58,11 @@ const regretTail = `## What to read from it
 - What waits costs storage only. If it is not much, choose the longer age.
 `
 
-// All times are days since the simulation began. An item is the days on which somebody touched it, in order. Its owner may have
-// deleted it on the last of them.
-type item struct {
-	touched []float64
-	deleted bool
-}
+// An item is the days since the simulation began on which somebody touched it, in order: on the last of them its owner deleted it,
+// or it is [never].
+type item []float64
+
+var never = math.Inf(1)
 
 // A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the
 // median, and with a sigma of 1.5 one of seven is more than four times as long.
@@ -117,16 +117,18 @@ func (k kind) live(seed uint64) []item {
 	items := make([]item, lived)
 	for i := range items {
 		at := ended * r.Float64()
-		items[i].touched = []float64{at}
+		items[i] = item{at}
 		for r.Float64() < k.again {
 			if k.season > 0 && r.Float64() < k.season {
 				at += max(0.01, 330+40*r.NormFloat64())
 			} else {
 				at += max(0.01, k.median*math.Exp(k.sigma*r.NormFloat64()))
 			}
-			items[i].touched = append(items[i].touched, at)
+			items[i] = append(items[i], at)
 		}
-		items[i].deleted = r.Float64() < k.finished
+		if r.Float64() >= k.finished {
+			items[i] = append(items[i], never)
+		}
 	}
 	return items
 }
@@ -138,25 +140,16 @@ type outcome struct {
 	waiting   float64 // items that nobody needs any more and that wait for their age, on an average day
 }
 
-// share is how many of the deleted items somebody came back to.
-func (o outcome) share() float64 { return float64(o.regretted) / float64(o.deleted) }
-
 // judge tries an age on items.
 func judge(items []item, age int) (o outcome) {
 	for _, i := range items {
-		last := len(i.touched) - 1
-		for n, at := range i.touched {
+		for n, next := range i[1:] {
+			at := i[n]
 			due := math.Ceil(at + float64(age)) // the run of the night after
-			next := math.Inf(1)
-			if n < last {
-				next = i.touched[n+1]
-			} else if i.deleted {
-				next = at // its owner deleted it
-			}
 			if next <= due {
 				continue
 			}
-			if n == last {
+			if next == never {
 				o.waiting += max(0, min(due, ended)-max(at, began)) / (ended - began)
 			}
 			if due >= began && due < ended {

@@ -271,7 +271,7 @@ func TestBacktestOfWarnings(t *testing.T) {
 	f.Clock = func() time.Time { return at.AddDate(0, 0, 5) }
 	edit(t, f, "drafts/idle", "warnedAt", at.Add(time.Hour))
 	edit(t, f, "drafts/edited", "editedAt", at.Add(time.Hour))
-	b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at})
+	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

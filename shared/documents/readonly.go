@@ -5,10 +5,11 @@ import (
 	"path"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/documents/wire"
@@ -44,18 +45,8 @@ func onlyReads(_ context.Context, method string, _ any) error {
 
 // readAt makes a request read what was there at a time.
 func readAt(at *timestamppb.Timestamp, message any) {
-	switch m := message.(type) {
-	case *firestorepb.GetDocumentRequest:
-		m.ConsistencySelector = &firestorepb.GetDocumentRequest_ReadTime{ReadTime: at}
-	case *firestorepb.BatchGetDocumentsRequest:
-		m.ConsistencySelector = &firestorepb.BatchGetDocumentsRequest_ReadTime{ReadTime: at}
-	case *firestorepb.ListDocumentsRequest:
-		m.ConsistencySelector = &firestorepb.ListDocumentsRequest_ReadTime{ReadTime: at}
-	case *firestorepb.ListCollectionIdsRequest:
-		m.ConsistencySelector = &firestorepb.ListCollectionIdsRequest_ReadTime{ReadTime: at}
-	case *firestorepb.RunQueryRequest:
-		m.ConsistencySelector = &firestorepb.RunQueryRequest_ReadTime{ReadTime: at}
-	case *firestorepb.RunAggregationQueryRequest:
-		m.ConsistencySelector = &firestorepb.RunAggregationQueryRequest_ReadTime{ReadTime: at}
+	request := message.(proto.Message).ProtoReflect()
+	if field := request.Descriptor().Fields().ByName("read_time"); field != nil {
+		request.Set(field, protoreflect.ValueOfMessage(at.ProtoReflect()))
 	}
 }

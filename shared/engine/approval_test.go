@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,17 +30,28 @@ func approvalOf(t testing.TB, f *enginetest.Function) report.Approval {
 	if err != nil || rep.Status != report.Completed || rep.Read.IsZero() {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	a := report.Approval{
-		Project: f.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release,
-		Made: rep.Read, Until: start.Add(time.Hour), Items: []string{},
-	}
+	want := report.Binding{Project: f.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release}
+	enginetest.Want(t, "what the plan is for", want, rep.Binding)
+	a := report.Approval{Binding: want, Made: rep.Read, Items: map[string]string{}}
 	for _, p := range rep.Plan {
 		if p.Version == "" {
 			t.Fatalf("%+v has no version", p)
 		}
-		a.Items = append(a.Items, p.Approval())
+		approve(a, p)
 	}
 	return a
+}
+
+// approve adds an item to a plan.
+func approve(a report.Approval, p report.Planned) {
+	item, version := p.Key()
+	a.Items[item] = version
+}
+
+// without takes an item out of a plan.
+func without(a report.Approval, action, target string) {
+	item, _ := report.Planned{Action: action, Target: target}.Key()
+	delete(a.Items, item)
 }
 
 // body is the request of a run that is restricted to a plan.
@@ -54,12 +65,8 @@ func body(t testing.TB, a report.Approval) string {
 }
 
 // reasons are why items fell away, in order.
-func reasons(r *report.Report) (all []string) {
-	for _, which := range r.Approved.Which {
-		all = append(all, which.Reason)
-	}
-	slices.Sort(all)
-	return all
+func reasons(r *report.Report) []string {
+	return slices.Sorted(maps.Values(r.Approved.Which))
 }
 
 // TestAnApprovedPlan: a run does what is in the plan and still as it was, and nothing else.
@@ -92,7 +99,7 @@ func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 3)
 	a := approvalOf(t, f)
-	a.Items = a.Items[1:]
+	without(a, "delete thing", "things/t000")
 	f.Delete(t, "things/t002")
 	rep := f.RunQuery(t, "?dryRun=true", body(t, a))
 	enginetest.Want(t, "status", report.Completed, rep.Status)
@@ -162,9 +169,8 @@ func TestAnApprovedPlanIsNotContinued(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 6)
 	a := approvalOf(t, s.Function)
-	a.Items = a.Items[:5]
+	without(a, "delete thing", "things/t005")
 	s.seconds.Store(0)
-	a.Until = start.Add(24 * time.Hour)
 	rep := s.Run(t, body(t, a))
 	enginetest.Want(t, "status", report.Partial, rep.Status)
 	enginetest.Want(t, "continued", false, rep.Continued)
@@ -193,7 +199,8 @@ func TestAnApprovedPlanIsNotSplit(t *testing.T) {
 	f.Env["SHARDS"], f.Env["CONTINUE_FOR"], f.Env["CONTINUE_QUEUE"] = "3", "1h", "continue"
 	seed(t, f, 3)
 	a := approvalOf(t, f)
-	a.Items = a.Items[:1]
+	without(a, "delete thing", "things/t001")
+	without(a, "delete thing", "things/t002")
 	enginetest.Want(t, "status", report.Completed, f.Run(t, body(t, a)).Status)
 	enginetest.Want(t, "left", []string{"t001", "t002"}, left(t, f))
 }
@@ -205,7 +212,7 @@ func TestAnApprovedPlanLeavesOthersWork(t *testing.T) {
 	setBoxes(t, f, "b", 2, 1, map[string]any{"state": "old", "file": "files/f"})
 	f.Put(t, "files/f", nil, nil)
 	a := approvalOf(t, f)
-	a.Items = a.Items[:1]
+	without(a, "delete box", "boxes/b001")
 	refuses := refuseStorage(f, "")
 	enginetest.Want(t, "status of the run before", report.Failed, f.Run(t, "").Status)
 	*refuses = false
@@ -230,26 +237,22 @@ func TestAForgedPlan(t *testing.T) {
 		change func(*report.Approval)
 		why    string
 	}{
-		"another project":         {func(a *report.Approval) { a.Project = "other" }, "for another project"},
-		"another database":        {func(a *report.Approval) { a.Database = "other" }, "for another database"},
-		"another job":             {func(a *report.Approval) { a.Job = "other" }, "for another job"},
-		"another rule":            {func(a *report.Approval) { a.Entry = "" }, "for another rule, or entry"},
-		"another version":         {func(a *report.Approval) { a.Version = "0.0.9" }, "for another version"},
-		"just too old":            {func(a *report.Approval) { a.Until = start }, "make a new one"},
-		"no time":                 {func(a *report.Approval) { a.Made = time.Time{} }, "lacks made, until or items"},
-		"no end":                  {func(a *report.Approval) { a.Until = time.Time{} }, "lacks made, until or items"},
-		"no items":                {func(a *report.Approval) { a.Items = nil }, "lacks made, until or items"},
-		"an item of another form": {func(a *report.Approval) { a.Items[0] = strings.ToUpper(a.Items[0]) }, "names no item"},
-		"a short item":            {func(a *report.Approval) { a.Items[0] = a.Items[0][:39] }, "names no item"},
-		"an item twice":           {func(a *report.Approval) { a.Items[0] = a.Items[1] }, "an item twice"},
+		"another project":  {func(a *report.Approval) { a.Project = "other" }, `Project:other`},
+		"another database": {func(a *report.Approval) { a.Database = "other" }, `Database:other`},
+		"another job":      {func(a *report.Approval) { a.Job = "other" }, `Job:other`},
+		"another rule":     {func(a *report.Approval) { a.Entry = "" }, `Entry: Version`},
+		"another version":  {func(a *report.Approval) { a.Version = "0.0.9" }, `Version:0.0.9`},
+		"just too old":     {func(a *report.Approval) { a.Made = start.Add(-7*24*time.Hour - 1) }, "make a new one"},
+		"no time":          {func(a *report.Approval) { a.Made = time.Time{} }, "lacks made or items"},
+		"no items":         {func(a *report.Approval) { a.Items = nil }, "lacks made or items"},
 		"too many items": {func(a *report.Approval) {
 			for i := range report.MaxApproved {
-				a.Items = append(a.Items, fmt.Sprintf("%024d%016d", i, 0))
+				a.Items[fmt.Sprintf("%024d", i)] = fmt.Sprintf("%016d", 0)
 			}
 		}, "at most 10000 are allowed"},
 	} {
 		a := good
-		a.Items = slices.Clone(good.Items)
+		a.Items = maps.Clone(good.Items)
 		tt.change(&a)
 		wantAnswer(t, name, f.Post(t, body(t, a)), http.StatusBadRequest, tt.why)
 	}
@@ -262,11 +265,11 @@ func TestAForgedPlan(t *testing.T) {
 		t.Fatalf("%d things left of 2", n)
 	}
 	a := good
-	a.Items = nil
+	a.Items = map[string]string{"": "", "x": "y"}
 	for _, p := range []report.Planned{
-		{Target: "others/o1", Action: "delete thing", Version: "none"}, {Target: "things/t000", Action: "empty thing"},
+		{Target: "others/o1", Action: "delete thing", Version: "0001-01-01T00:00:00Z"}, {Target: "things/t000", Action: "empty thing"},
 	} {
-		a.Items = append(a.Items, p.Approval())
+		approve(a, p)
 	}
 	rep := f.Run(t, body(t, a))
 	enginetest.Want(t, "actions", 0, len(rep.Actions))
@@ -280,7 +283,7 @@ func TestAPlanAsLargeAsAllowed(t *testing.T) {
 	seed(t, f, 1)
 	a := approvalOf(t, f)
 	for i := range report.MaxApproved - 1 {
-		a.Items = append(a.Items, fmt.Sprintf("%024d%016d", i, 0))
+		a.Items[fmt.Sprintf("%024d", i)] = fmt.Sprintf("%016d", 0)
 	}
 	text := body(t, a)
 	if most := 750_000; len(text) > most { // and a third more in base64 is 1 MB

@@ -48,12 +48,11 @@ func TestBacktest(t *testing.T) {
 	f.Set(t, "cleanupJobs/pins/pinned/p", map[string]any{"targets": []any{"boxes/pinned"}, "of": "x", "at": at, "by": ""})
 	before := everything(t, f)
 
-	b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at})
+	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Want(t, "planned", 5, b.Planned)
-	enginetest.Want(t, "actions", []string{"delete box"}, b.Actions)
 	enginetest.Want(t, "gone", 1, b.Gone)
 	enginetest.Want(t, "written", 1, b.Written)
 	enginetest.Want(t, "missed", []backtest.Kept{
@@ -77,13 +76,14 @@ func everything(t *testing.T, f *enginetest.Function) map[string]any {
 func TestBacktestReadsNoMore(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
+	f.Job.Rules = []cleanup.AnyRule{things}
 	seed(t, f, 60)
 	at := readTime(t, f)
 	plan, err := f.Plan(t.Context(), engine.PlanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at})
+	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestBacktestReadsNoMore(t *testing.T) {
 		t.Errorf("%d reads, want at most %d", b.Reads, most)
 	}
 	for most := int64(1); most < b.Reads; most += 7 {
-		bounded, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at, MaxReads: most})
+		bounded, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at, MaxReads: most}, nil)
 		if err != nil && !errors.Is(err, backtest.ErrMaxReads) || bounded.Reads > most+25 {
 			t.Errorf("of %d reads at most: %d, %v", most, bounded.Reads, err)
 		}
@@ -105,7 +105,7 @@ func TestBacktestWithoutHistory(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 2)
 	f.Hooks.Dial = append(f.Hooks.Dial, tooOld()...)
-	if b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: time.Now().AddDate(0, 0, -8).Truncate(time.Minute)}); !errors.Is(err, backtest.ErrNoHistory) {
+	if b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: time.Now().AddDate(0, 0, -8).Truncate(time.Minute)}, nil); !errors.Is(err, backtest.ErrNoHistory) {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -132,7 +132,6 @@ func TestJobsWithoutABacktest(t *testing.T) {
 func TestBacktestModel(t *testing.T) {
 	t.Parallel()
 	f := boxFunction(t)
-	f.Job.Rules = nil
 	rapid.Check(t, func(r *rapid.T) {
 		for _, id := range ids(t, f, "boxes") {
 			f.Delete(t, "boxes/"+id)
@@ -182,7 +181,7 @@ func TestBacktestModel(t *testing.T) {
 			}
 			want["planned"]++
 		}
-		b, err := f.Backtest(t.Context(), engine.BacktestOptions{At: at})
+		b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -188,7 +188,7 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name+" only plans, because its DRY_RUN is true, and "+
 			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)"))
 	}
-	if req.approved, err = f.approved(req.plan, cfg); err == nil {
+	if err = req.plan.Check(f.Binding(cfg), f.Clock()); err == nil {
 		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	}
 	if err != nil {
@@ -212,23 +212,11 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 	respond(w, r.status, r)
 }
 
-// approved returns what a plan restricts a run to; nil: nothing does. The error says why the plan is not for this function.
-func (f *Function) approved(plan *report.Approval, cfg config.Config) (*decide.Approved, error) {
-	if plan == nil {
-		return nil, nil
-	}
-	if err := plan.Check(f.Approval(cfg), f.Clock()); err != nil {
-		return nil, err
-	}
-	return decide.NewApproved(plan.Made, plan.Items), nil
-}
-
-// Approval returns what a plan of the function must say that is made now. A run may be restricted to a plan that somebody
-// approved: it does at most what is in that, each item only if the job proposes it still and it is still what it was. All else
-// holds as in every run. So a request that somebody forged does nothing that the job would not do. Nobody continues such a run,
-// because its state does not hold the plan.
-func (f *Function) Approval(cfg config.Config) report.Approval {
-	return report.Approval{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
+// Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
+// job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
+// that the job would not do. Nobody continues such a run, because its state does not hold the plan.
+func (f *Function) Binding(cfg config.Config) report.Binding {
+	return report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
@@ -256,7 +244,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: f.Binding(cfg),
 			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}},
 		deadline: deadline{
@@ -274,7 +262,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		logTo:        log,
 	}
 	r.Logger = log.With(logging.Labels(r.labels()...))
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: req.approved}
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: decide.Restrict(req.plan)}
 	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()

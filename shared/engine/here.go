@@ -73,7 +73,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions) (whole *report.Report,
 
 	dryRun, now := false, f.Clock().UTC().Truncate(time.Microsecond)
 	req := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
-	if req.approved, err = f.approved(o.Plan, cfg); err != nil {
+	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
 		return nil, err
 	}
 	for {

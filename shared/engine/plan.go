@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -30,6 +28,8 @@ type PlanOptions struct {
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
 	Meter    *usage.Meter     // counts what is read, for whoever waits; nil: nobody does
+	AsOf     bool             // the database is read as it was at Now, a whole minute if that is older than an hour
+	MaxReads int64            // documents to read at most, but for the page that is being read; 0: as many as it takes
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
@@ -54,16 +54,17 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 }
 
 // reading returns a run that only plans, and what closes its connections, which refuse whatever writes.
-func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend, dial ...grpc.DialOption) (
-	*run, func(), error,
-) {
+func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend) (*run, func(), error) {
 	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
 	if err != nil {
 		return nil, nil, err
 	}
-	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
+	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Entry: f.Entry, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
 		forOperator: true}
-	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial, dial)
+	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
+	if o.AsOf {
+		reading.Hooks.Dial = append(reading.Hooks.Dial, documents.ReadOnlyAt(o.Now)...)
+	}
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {
 			base = f.Hooks.Transport(base)
@@ -81,7 +82,7 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 		o.Now = wall
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
-	if asked.approved, err = f.approved(o.Plan, cfg); err != nil {
+	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
 		return nil, nil, err
 	}
 	c, err := reading.open(ctx, cfg)
@@ -93,6 +94,8 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}
-	r.canceled = func() bool { return ctx.Err() != nil }
+	r.canceled = func() bool {
+		return ctx.Err() != nil || o.MaxReads > 0 && r.meter.Usage().FirestoreReads >= o.MaxReads
+	}
 	return r, c.close, nil
 }

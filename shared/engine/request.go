@@ -17,18 +17,16 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// maxBody is the largest request body, in bytes, and maxPlanBody the largest with an approved plan; maxQuoted is how much of a
-// name or a header an error quotes.
+// maxBody is the largest request body, in bytes, which has room for an approved plan, and maxQuoted how much of a name or a header an
+// error quotes.
 const (
-	maxBody     = 64 << 10
-	maxPlanBody = 512 << 10
-	maxQuoted   = 64
+	maxBody   = 512 << 10
+	maxQuoted = 64
 )
 
 // jsonSpace is what JSON takes for white space.
@@ -48,7 +46,6 @@ type request struct {
 	scheduled bool        // Cloud Scheduler said which time it is for
 	continues *state.Task // what a task continues; nil: it begins a run
 	url       string      // the function's own
-	approved  *decide.Approved
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
@@ -58,11 +55,11 @@ type request struct {
 // nothing.
 func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, continues bool) (request, error) {
 	var req request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPlanBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return req, fmt.Errorf("the body is larger than %d bytes", maxPlanBody)
+		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
@@ -75,9 +72,6 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, co
 		req.task, err = parseTask(body, *task)
 	} else {
 		err = req.parseBody(body)
-	}
-	if err == nil && req.plan == nil && len(body) > maxBody {
-		err = fmt.Errorf("the body is larger than %d bytes", maxBody)
 	}
 	if err != nil {
 		return req, err

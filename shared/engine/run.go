@@ -40,12 +40,11 @@ type run struct {
 	next    tasks.Writer // of no use in one that does not continue by itself
 	meter   *usage.Meter
 
-	continueHere func(state.Task)    // in place of Cloud Tasks; nil: Cloud Tasks continues the run
-	listsAll     bool                // a preview lists its plan whole
-	versions     bool                // and the versions of what it lists
-	listed       func(decide.Action) // is told what a preview would list; nil: it lists
-	past         bool                // its now is long ago on purpose: it makes no promises
-	ownStop      bool                // the function has a time of its own to stop after, earlier than the timeout demands
+	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
+	listsAll     bool             // a preview lists its plan whole
+	versions     bool             // and the versions of what it lists
+	past         bool             // its now is long ago on purpose: it makes no promises
+	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
 	checkpoint string // to save for the next run
@@ -143,7 +142,7 @@ func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
 		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
-		Listed: r.listed, Apply: r.applyWindow,
+		Past: r.past, Apply: r.applyWindow,
 	}
 }
 

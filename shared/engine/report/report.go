@@ -100,8 +100,9 @@ type Report struct {
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
 	// Approved says what became of a plan that somebody approved; nil of a run that is not restricted to one.
 	Approved *Approved `json:"approved,omitempty" firestore:"approved,omitempty"`
-	// Read is when a preview began to read, by Firestore's clock.
-	Read time.Time `json:"-" firestore:"-"`
+	// Read is when a preview began to read, by Firestore's clock, and Binding what its plan is for.
+	Read    time.Time `json:"-" firestore:"-"`
+	Binding Binding   `json:"-" firestore:"-"`
 	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
 	Also int `json:"-" firestore:"also,omitempty"`
 }
@@ -134,12 +135,12 @@ type Failure struct {
 type Planned struct {
 	Target string `json:"target" firestore:"target"`
 	Action string `json:"action" firestore:"action"`
-	Reason string `json:"reason" firestore:"reason"`
+	Reason string `json:"reason,omitempty" firestore:"reason"`
 	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
 	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
 	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
 	// Version tells whether the target is still what it was, and nothing of what is in it; empty where nobody asked for it.
-	Version string `json:"-" firestore:"-"`
+	Version string `json:"version,omitempty" firestore:"-"`
 }
 
 // Stored returns what cleanupRuns/{runId} holds of a report.

@@ -158,39 +158,24 @@ func (a *Applier) stillDue(
 	if err != nil {
 		return nil, err
 	}
-	newer, err := a.newerAlong(ctx, rule, found)
-	if err != nil {
-		return nil, err
-	}
 	for i, d := range decisions {
 		uid := found[i].UID
-		if d.Kind != "" && newer[uid] != nil {
-			*result(uid) = newer[uid]
+		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Version
+		if d.Kind == "" || !same || a.Saves && !saved[uid] { // one that became due since is the next run's
 			continue
 		}
-		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Effect.(decide.DeleteAccount).Version
-		if d.Kind != "" && same && (saved[uid] || !a.Saves) { // one that became due since is the next run's
-			due = append(due, uid)
+		if a.Approved != nil && rule.Next != nil {
+			newer, err := a.Newer(ctx, a.Source(), decide.GoneWith(cleanup.Change{Next: rule.Next(uid)}))
+			if err != nil {
+				return nil, err
+			} else if newer != nil {
+				*result(uid) = newer
+				continue
+			}
 		}
+		due = append(due, uid)
 	}
 	return due, nil
-}
-
-// newerAlong returns why accounts are kept, by uid, with which something would go that was written since a plan was approved.
-func (a *Applier) newerAlong(ctx context.Context, rule *cleanup.AccountRule, all []accounts.Account) (map[string]error, error) {
-	if a.Approved == nil || rule.Next == nil {
-		return nil, nil
-	}
-	kept := map[string]error{}
-	for _, one := range all {
-		newer, err := a.Newer(ctx, a.Source(), decide.RefsOf(rule.Next(one.UID)))
-		if err != nil {
-			return nil, err
-		} else if newer != nil {
-			kept[one.UID] = newer
-		}
-	}
-	return kept, nil
 }
 
 // remember commits what is to be judged once accounts are gone, so that a later run does it if this one cannot. It returns the

@@ -38,7 +38,10 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}
 	}
-	left := a.followUp(ctx, a.Approved.Before(c.at), all)
+	if a.Approved != nil {
+		c.at = a.Approved.Made // nobody approved what was uploaded since
+	}
+	left := a.followUp(ctx, c.at, all)
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.Written {

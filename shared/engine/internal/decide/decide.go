@@ -45,6 +45,8 @@ type Action struct {
 	Reason string // why, for the person who reads the plan
 	Effect Effect // how
 
+	Version string // tells whether the target is still what it was, and nothing of what is in it
+
 	Writes []string // what it would write, where a preview has worked that out
 	More   bool     // that is not all
 
@@ -63,9 +65,8 @@ type DeleteDocument struct {
 
 // DeleteAccount deletes an account if it is still due at a second look.
 type DeleteAccount struct {
-	UID     string
-	Rule    *cleanup.AccountRule
-	Version string // see [AccountVersion]
+	UID  string
+	Rule *cleanup.AccountRule
 }
 
 // Ruled changes an item by its rule.
@@ -128,7 +129,7 @@ func (o Outcome) Handed(a *Asked) int {
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
-	items, found, err := load(ctx, src, group)
+	items, found, err := Load(ctx, src, group)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +153,8 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 	return outcomes, nil
 }
 
-// load loads the items of a group, and returns their documents.
-func load(ctx context.Context, src cleanup.Source, group []*Asked) (
+// Load loads the items of a group, and returns their documents.
+func Load(ctx context.Context, src cleanup.Source, group []*Asked) (
 	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
 ) {
 	refs := make([]documents.Ref, 0, len(group))

@@ -14,22 +14,13 @@ import (
 // released. An operator pins what no job may touch. Every run reads what is pinned before it plans.
 
 // A KeptError says that an item is kept because of something that is pinned, or newer than the plan that was approved.
-type KeptError struct {
-	Reason string
-	Target string // what that is
-	Newer  bool
-}
+type KeptError struct{ Reason, Target string }
 
-func (e *KeptError) Error() string {
-	if e.Newer {
-		return e.Target + " was written since the plan was approved"
-	}
-	return e.Target + " is pinned"
-}
+func (e *KeptError) Error() string { return e.Target + ": " + e.Reason }
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {
-	if e.Newer {
+	if e.Reason == keptNewer {
 		return e
 	}
 	return &KeptError{Reason: undo.KeptWithPinned, Target: e.Target}
@@ -71,15 +62,14 @@ func (d *Decider) KeptBy(target string) *KeptError {
 func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 	var targets []string
 	for _, w := range c.Writes {
-		path := w.Ref.Path()
-		if !w.Sent && w.Op != documents.Create && (w.Op == documents.Delete || d.Pins.Keep(path)) {
+		if path := w.Ref.Path(); !w.Sent && w.Op != documents.Create && d.Pins.Keep(path) {
 			targets = append(targets, path)
 		}
 	}
 	for _, f := range c.Then {
 		targets = append(targets, d.targetOf(f))
 	}
-	for _, ref := range slices.Concat(RefsOf(c.First), RefsOf(c.Next)) {
+	for _, ref := range GoneWith(c) {
 		targets = append(targets, ref.Path())
 	}
 	for _, target := range targets {
@@ -88,6 +78,19 @@ func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 		}
 	}
 	return nil
+}
+
+// GoneWith returns the documents that a change deletes, and those of the items that go before and after.
+func GoneWith(c cleanup.Change) (refs []documents.Ref) {
+	for _, w := range c.Writes {
+		if w.Op == documents.Delete {
+			refs = append(refs, w.Ref)
+		}
+	}
+	for _, item := range slices.Concat(c.First, c.Next) {
+		refs = append(refs, item.Ref)
+	}
+	return refs
 }
 
 // FollowsPinned returns why a follow-up is not done that would delete something pinned; nil if it would not.

@@ -1,10 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -124,16 +124,20 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 // actionsOf returns the actions for items, in a preview with what they would write.
 func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
 	actions := make([]decide.Action, len(due))
-	versions, err := p.versionsOf(ctx, due)
-	if err != nil {
-		return nil, err
+	if p.ask.Versions {
+		if err := p.readVersions(ctx, due); err != nil {
+			return nil, err
+		}
 	}
 	for i, d := range due {
 		if !decide.Has(rule, d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed, Version: versions(i)}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect}
+		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}
+		if p.ask.Versions {
+			effect.Version = &d.UpdateTime
+		}
+		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime)}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -141,7 +145,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			}
 		}
 	}
-	if p.Report.DryRun && p.ask.Listed == nil {
+	if p.Report.DryRun && !p.ask.Past {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
@@ -149,12 +153,8 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 	return actions, nil
 }
 
-// versionsOf returns what tells the versions of items, where the plan must know them: it reads those of which only the path is
-// known.
-func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (version func(i int) *time.Time, err error) {
-	if !p.ask.Versions {
-		return func(int) *time.Time { return nil }, nil
-	}
+// readVersions reads when items were written of which only the path is known.
+func (p *Planner) readVersions(ctx context.Context, due []cleanup.Proposal) error {
 	var unread []documents.Ref
 	for _, d := range due {
 		if d.UpdateTime.IsZero() {
@@ -162,13 +162,10 @@ func (p *Planner) versionsOf(ctx context.Context, due []cleanup.Proposal) (versi
 		}
 	}
 	found, err := p.ask.Decider.Source().Get(ctx, unread)
-	return func(i int) *time.Time {
-		at := due[i].UpdateTime
-		if at.IsZero() {
-			at = found[due[i].Ref()].UpdateTime
-		}
-		return &at
-	}, err
+	for i, d := range due {
+		due[i].UpdateTime = cmp.Or(d.UpdateTime, found[d.Ref()].UpdateTime)
+	}
+	return err
 }
 
 // wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
@@ -239,8 +236,8 @@ func (p *Planner) ConsiderAccounts(
 			c.Left = true
 			continue
 		}
-		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule, Version: decide.AccountVersion(found[i])}
-		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect}
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
+		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect, Version: decide.AccountVersion(found[i])}
 		if err := p.foreseeAccount(ctx, &a); err != nil {
 			return c, err
 		}

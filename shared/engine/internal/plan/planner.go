@@ -41,9 +41,7 @@ type Ask struct {
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
 	Versions bool // its actions know what tells whether something has changed
-	// Listed is told of each action that a preview would list. Such a preview looks only at what is due by rules: it works out no
-	// writes, and leaves out what interrupted runs have left to do. nil: the preview lists.
-	Listed func(decide.Action)
+	Past     bool // a preview of the past: it works out no writes, and leaves out what interrupted runs have left to do
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
 }
@@ -193,7 +191,8 @@ func (p *Planner) LookedUp(kind string, asked, missing int) {
 
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
-	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object})
+	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object,
+		Version: fmt.Sprintf("%d/%d", object.Generation, object.Metageneration)})
 }
 
 // propose adds an action to the plan, unless it stays.
@@ -233,17 +232,17 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 // is pinned, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	approved := p.ask.Decider.Approved
-	if reason, named := approved.Keeps(a); named && reason != "" {
-		approved.Ended(a, reason)
-		p.KeepNamed(ctx, a.Target, reason)
-		return true
-	} else if reason != "" {
+	reason := approved.Keeps(a)
+	if reason == decide.KeptUnapproved {
 		p.Keep(reason, 1)
 		return true
 	}
-	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil {
-		approved.Ended(a, pinned.Reason)
-		p.KeepNamed(ctx, a.Target, pinned.Reason)
+	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil && reason == "" {
+		reason = pinned.Reason
+	}
+	if reason != "" {
+		approved.Ended(a, reason)
+		p.KeepNamed(ctx, a.Target, reason)
 		return true
 	}
 	err := decide.Proposes(p.ask.Decider.Job, a.Effect)
@@ -285,15 +284,11 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
-	shown := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More}
-	if p.ask.Versions {
-		shown.Version = decide.VersionOf(a.Effect)
+	shown := a.Planned()
+	if !p.ask.Versions {
+		shown.Version = ""
 	}
-	switch {
-	case p.ask.Listed != nil:
-		p.ask.Listed(a)
-		return
-	case !p.ask.ListAll:
+	if !p.ask.ListAll {
 		p.Report.List(shown)
 		return
 	}

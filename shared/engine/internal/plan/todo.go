@@ -17,7 +17,7 @@ import (
 func (p *Planner) planTodos(ctx context.Context) error {
 	j := p.ask.Decider.Job
 	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
-	if p.ask.Listed != nil || j.Task == nil && !leaves {
+	if p.ask.Past || j.Task == nil && !leaves {
 		return nil // nothing ever follows
 	}
 	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.ask.Decider.TaskID()), "") {
@@ -55,7 +55,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 			return fmt.Errorf("work out what is left to do of %s: %w", d.Path, err)
 		}
 	}
-	a.Effect = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}
+	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}, decide.VersionAt(d.UpdateTime)
 	before := p.Size
 	err = p.propose(ctx, a)
 	p.left += p.Size - before
