@@ -55,14 +55,11 @@ func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) e
 		return u.missing(ctx, o, at)
 	case err != nil:
 		return fmt.Errorf("look for deleted object %s: %w", o.Name, err)
-	case gone(attrs).Before(at.Add(-clocksApart)): // somebody else deleted or overwrote it, before the run was to
+	case gone(attrs).Before(at.Add(-undo.ClocksApart)): // somebody else deleted or overwrote it, before the run was to
 		return u.tell(Outcome{Target: u.objectTarget(o.Name), Step: undo.Nothing})
 	}
 	return u.restore(ctx, attrs)
 }
-
-// clocksApart is more than the clocks of Firestore and Cloud Storage differ by.
-const clocksApart = 10 * time.Second
 
 // gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It is zero
 // of one that is live.
