@@ -54,8 +54,9 @@ type Object struct {
 	Name       string // ends with a slash for a folder
 	Generation int64  // 0 if it was not known when the record was made: then the one that was live at that moment
 	Folder     bool   // all objects whose name begins so
-	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept.
+	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept; with Marked, those that name none too.
 	OwnerKey, Owner string
+	Marked          bool
 }
 
 // Account is an account that was deleted, or was to be.

@@ -54,7 +54,7 @@ func (a *Applier) recordsOf(
 	for _, f := range then {
 		if f.Object.Name != "" {
 			records = append(records, undo.Record{Object: &undo.Object{
-				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner,
+				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner, Marked: f.Object.Marked,
 			}})
 		}
 	}
