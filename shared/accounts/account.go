@@ -21,7 +21,7 @@ type Account struct {
 	LastLogin     int64                      `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
 	LastRefresh   int64                      `json:"lastRefresh,omitempty"` // likewise, when a token was last got; 0 if never
 	Providers     []Provider                 `json:"providers,omitempty"`
-	Password      bool                       `json:"password,omitempty"` // one can sign in by it or a link that is sent to the address
+	Password      bool                       `json:"password,omitempty"` // one can sign in by it or by a link in a mail
 	CustomAuth    bool                       `json:"-"`                  // somebody has signed in by a custom token
 }
 
