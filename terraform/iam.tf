@@ -27,16 +27,13 @@ locals {
     ]...)
   ]...)
 
-  # Whether any job that deletes accounts keeps them for an undo.
-  keeps_accounts = anytrue([for name, f in local.deployed : can(f.roles.auth) && local.environment[name].UNDO_DAYS != "0"])
-
   # Custom roles, where no predefined role is narrow enough. manifest.json names them without "roles/".
   custom_roles = {
     firesweepAccountDeleter = {
       title       = "Firesweep: account deleter"
-      description = "Deletes accounts of Firebase Authentication, and looks at them if that can be undone"
-      # All that accounts:batchDelete needs, and accounts:lookup, which reads an account for the undo log.
-      permissions = concat(["firebaseauth.users.delete"], local.keeps_accounts ? ["firebaseauth.users.get"] : [])
+      description = "Deletes accounts of Firebase Authentication, and looks at them before"
+      # All that accounts:batchDelete needs, and accounts:lookup, which tells an account that was made again, and is for the undo log.
+      permissions = ["firebaseauth.users.delete", "firebaseauth.users.get"]
     }
     firesweepAccountReader = {
       title       = "Firesweep: account reader"

@@ -72,7 +72,7 @@ func TestAuthenticationDown(t *testing.T) {
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
-// unseen returns no accounts, so none can be written to the undo log, and none is deleted.
+// unseen returns no accounts, so none is deleted.
 func unseen(base accounts.API) accounts.API {
 	return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
 		if method == "GetUsers" {

@@ -27,6 +27,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
@@ -151,6 +153,21 @@ func TestDelete(t *testing.T) {
 		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
 	enginetest.Want(t, "kept", kept, got.Kept)
+	if !f.EmbeddedStorage() {
+		return // the Firebase Emulator Suite's has no soft delete
+	}
+	if err := f.Storage(t).Bucket(f.Bucket).Object("posts/unnamed.png").Delete(t.Context()); err != nil { // by its owner
+		t.Fatal(err)
+	}
+	back := map[undo.Step]int{}
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		if strings.HasPrefix(o.Target, "gs://") {
+			back[o.Step]++
+		}
+		return nil
+	})
+	enginetest.Want(t, "objects that are back", map[undo.Step]int{undo.Recreate: 3, undo.Nothing: 4, undo.Lost: 1}, back)
+	enginetest.Want(t, "error", nil, err)
 }
 
 // TestJudgedByItsCircle shows a judge the circles of its posts.

@@ -9,20 +9,20 @@ import (
 // Account is what Authentication tells of an account and takes back again: all but the password and second factors. That somebody
 // signed in by a custom token it tells, but does not take back.
 type Account struct {
-	UID           string         `json:"uid"`
-	Email         string         `json:"email,omitempty"`
-	EmailVerified bool           `json:"emailVerified,omitempty"`
-	PhoneNumber   string         `json:"phoneNumber,omitempty"`
-	DisplayName   string         `json:"displayName,omitempty"`
-	PhotoURL      string         `json:"photoUrl,omitempty"`
-	Disabled      bool           `json:"disabled,omitempty"`
-	Claims        map[string]any `json:"claims,omitempty"`
-	Created       int64          `json:"created,omitempty"`     // in milliseconds since 1970
-	LastLogin     int64          `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
-	LastRefresh   int64          `json:"lastRefresh,omitempty"` // likewise, when a token was last got; 0 if never
-	Providers     []Provider     `json:"providers,omitempty"`
-	Password      bool           `json:"password,omitempty"` // one can sign in by a password or a link that is sent to the address
-	CustomAuth    bool           `json:"-"`                  // somebody has signed in by a custom token
+	UID           string                     `json:"uid"`
+	Email         string                     `json:"email,omitempty"`
+	EmailVerified bool                       `json:"emailVerified,omitempty"`
+	PhoneNumber   string                     `json:"phoneNumber,omitempty"`
+	DisplayName   string                     `json:"displayName,omitempty"`
+	PhotoURL      string                     `json:"photoUrl,omitempty"`
+	Disabled      bool                       `json:"disabled,omitempty"`
+	Claims        map[string]json.RawMessage `json:"claims,omitempty"`      // as they came: a float64 changes large numbers
+	Created       int64                      `json:"created,omitempty"`     // in milliseconds since 1970
+	LastLogin     int64                      `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
+	LastRefresh   int64                      `json:"lastRefresh,omitempty"` // likewise, when a token was last got; 0 if never
+	Providers     []Provider                 `json:"providers,omitempty"`
+	Password      bool                       `json:"password,omitempty"` // one can sign in by it or by a link in a mail
+	CustomAuth    bool                       `json:"-"`                  // somebody has signed in by a custom token
 }
 
 // Unreadable stands for a time that cannot be read.

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,7 +73,7 @@ func TestImportedWhole(t *testing.T) {
 	i := importer(t, backendstest.Start(t), nil)
 	whole := Account{
 		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", DisplayName: "花", PhotoURL: "https://example.com/a.png",
-		Disabled: true, Claims: map[string]any{"admin": true, "level": 1.0}, Created: 1000, LastLogin: 2000, Password: true,
+		Disabled: true, Claims: map[string]json.RawMessage{"admin": []byte("true"), "level": []byte("9007199254740993")}, Created: 1000, LastLogin: 2000, Password: true,
 		Providers: []Provider{{ID: "google.com", UID: "g1", Email: "a@gmail.example", DisplayName: "H", PhotoURL: "https://example.com/b.png"}},
 	}
 	wantImported(t, i, []Account{whole})

@@ -84,7 +84,7 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" {
 		t.Errorf("providers %+v", a.Providers)
 	}
-	if claims := all["google"].Claims; claims["admin"] != true {
+	if claims := all["google"].Claims; string(claims["admin"]) != "true" {
 		t.Errorf("claims %v", claims)
 	}
 }

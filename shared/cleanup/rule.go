@@ -148,6 +148,7 @@ type FollowUp struct {
 // Recorded says what happens after a follow-up that documents of the application record. The zero value makes its failure the
 // item's.
 type Recorded struct {
+	Since  time.Time              // when an earlier run recorded it, zero: this commit did; an account that was made later stays
 	Done   []documents.Write      // committed after it succeeded
 	Failed []documents.Write      // committed after it failed
 	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason

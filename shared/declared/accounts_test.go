@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // guests is a rule about anonymous accounts.
@@ -276,7 +277,8 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatComesBackBetweenTheLooks: the last lookup decides, not the one for the undo log.
+// TestAnAccountThatComesBackBetweenTheLooks: the last lookup decides, not the one for the undo log. If its owner deletes it later, an
+// undo leaves that.
 func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 2)
@@ -289,9 +291,15 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 		}
 		return nil
 	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed,
-		map[string]report.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
 	enginetest.Want(t, "accounts", uids[:1], f.Accounts(t))
+	if err := f.Auth(t).DeleteUser(t.Context(), uids[0]); err != nil {
+		t.Fatal(err)
+	}
+	err := f.Restorer(t, nil).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	enginetest.Want(t, "accounts that are back", uids[1:], f.Accounts(t))
+	enginetest.Want(t, "error", nil, err)
 }
 
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.

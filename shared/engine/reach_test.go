@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
@@ -239,6 +240,34 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1, "its document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
+	if err := f.Auth(t).DeleteUser(t.Context(), "p1"); err != nil { // by its owner
+		t.Fatal(err)
+	}
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if err != nil || len(f.Accounts(t)) > 0 {
+		t.Errorf("undo brings back what the run kept: %v, %v", f.Accounts(t), err)
+	}
+}
+
+// TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some
+// seconds.
+func TestAccountMadeAgain(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["UNDO_DAYS"] = "7"
+	for uid, after := range map[string]time.Duration{"p1": -time.Hour, "p2": 5 * time.Second, "p3": time.Minute} {
+		f.Import(t, new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: time.Now().Add(after).UnixMilli()}))
+	}
+	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"), enginetest.AccountOf("person", "people/p3"))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
+	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
+	if err := f.Auth(t).DeleteUser(t.Context(), "p3"); err != nil {
+		t.Fatal(err)
+	}
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	enginetest.Want(t, "accounts that are back", []string{"p1", "p2"}, f.Accounts(t))
+	enginetest.Want(t, "error", nil, err)
 }
 
 // TestAnEntryThatChangesAfterItWasCounted is left alone: nobody has counted or shown what it holds now.

@@ -121,7 +121,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 	case r.Object != nil:
 		o := r.Object
 		return undo.Fields{
-			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner),
+			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner), markedKey: truth(o.Marked),
 			generationKey: {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Generation}},
 		}
 	case r.Account != nil:
@@ -150,6 +150,7 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		o := undo.Object{
 			Name: f[objectKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue(), Folder: f[folderKey].GetBooleanValue(),
 			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(),
+			Marked: f[markedKey].GetBooleanValue(),
 		}
 		return undo.Record{Object: &o}, o.Name != ""
 	case f[accountKey] != nil:

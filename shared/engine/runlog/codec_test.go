@@ -39,7 +39,7 @@ func someRecords(t testing.TB) []undo.Record {
 		all = append(all, r)
 	}
 	return append(all, undo.Record{Item: "things/a"}, undo.Record{Object: &undo.Object{Name: "posts/ü", Generation: 1 << 60}},
-		undo.Record{Object: &undo.Object{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p"}},
+		undo.Record{Object: &undo.Object{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p", Marked: true}},
 		undo.Record{Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
 }
 

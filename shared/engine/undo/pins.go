@@ -72,13 +72,17 @@ const (
 	WithField    = "with"
 )
 
-// With returns how [Pinned.With] names something that is pinned with a target. No object's name has a new line.
-func With(something, target string) string { return something + "\n" + target }
+// With returns how [Pinned.With] names something that is pinned with a target: as JSON, for a document's id may hold any separator.
+func With(something, target string) string {
+	text, _ := json.Marshal([]string{something, target})
+	return string(text)
+}
 
-// CutWith returns what [With] put together.
+// CutWith returns what [With] put together; nothing of another text.
 func CutWith(text string) (something, target string) {
-	i := strings.LastIndexByte(text, '\n')
-	return text[:max(i, 0)], text[i+1:]
+	var both [2]string
+	_ = json.Unmarshal([]byte(text), &both)
+	return both[0], both[1]
 }
 
 const (

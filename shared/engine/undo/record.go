@@ -7,6 +7,7 @@ package undo
 
 import (
 	"fmt"
+	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
@@ -25,13 +26,16 @@ type Record struct {
 	Write          *Write
 	Object         *Object
 	Account        *Account
-	// Stayed is a document's path, or "object" and a name: it changed before the deletion that an earlier entry tells of, which was
-	// therefore not made.
+	// Stayed is a document's path, "object" and a name, or "account" and a uid: it changed before the deletion that an earlier entry
+	// tells of, which was therefore not made.
 	Stayed string
 }
 
 // StayedObject precedes the name of an object in [Record.Stayed].
 const StayedObject = "object "
+
+// ClocksApart is more than the clocks of Firestore, Cloud Storage and Authentication differ by.
+const ClocksApart = 10 * time.Second
 
 // Write is one write of a commit.
 type Write struct {
@@ -50,8 +54,9 @@ type Object struct {
 	Name       string // ends with a slash for a folder
 	Generation int64  // 0 if it was not known when the record was made: then the one that was live at that moment
 	Folder     bool   // all objects whose name begins so
-	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept.
+	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept; with Marked, those that name none too.
 	OwnerKey, Owner string
+	Marked          bool
 }
 
 // Account is an account that was deleted, or was to be.

@@ -1,6 +1,7 @@
 package criteria
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
 	"slices"
@@ -177,6 +178,11 @@ func compare(a, b any) (n int, alike bool) {
 
 // exact returns a number as it is: a float64 cannot tell large int64s apart.
 func exact(v any) (n *big.Float, ok bool) {
+	if claim, isClaim := v.(json.Number); isClaim {
+		if whole, err := claim.Int64(); err == nil {
+			v = whole
+		}
+	}
 	if whole, isWhole := v.(int64); isWhole {
 		return new(big.Float).SetInt64(whole), true
 	}
@@ -204,6 +210,9 @@ func number(v any) (n float64, ok bool) {
 		return float64(v), true
 	case float64:
 		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case json.Number:
+		n, err := v.Float64()
+		return n, err == nil
 	}
 	return 0, false
 }

@@ -72,8 +72,9 @@ func TestHoleOf(t *testing.T) {
 // TestClaims: a claim may lie within another, and its name may have dots.
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	of := criteria.FieldsOfAccount(accounts.Account{Claims: map[string]any{
-		"admin": true, "roles": map[string]any{"admin": true}, "example.com/admin": true, "plan": "free",
+	of := criteria.FieldsOfAccount(accounts.Account{Claims: map[string]json.RawMessage{
+		"admin": []byte("true"), "roles": []byte(`{"admin": true, "n": 9007199254740993}`), "example.com/admin": []byte("true"), "plan": []byte(`"free"`),
+		"n": []byte("9007199254740993"), "half": []byte("1.5"), "infinite": []byte("1e999"), "all": []byte("[9007199254740993]"),
 	}})
 	for field, want := range map[string]criteria.Answer{
 		"claims.admin": criteria.Met, "claims.roles.admin": criteria.Met, "claims.example.com/admin": criteria.Met,
@@ -81,6 +82,21 @@ func TestClaims(t *testing.T) {
 	} {
 		if got := (criteria.Condition{Field: field, Ops: criteria.Ops{"==": true}}).Holds(of); got != want {
 			t.Errorf("%s: %v, want %v", field, got, want)
+		}
+	}
+	const large = int64(9007199254740993) // which no float64 is
+	for _, tt := range []struct {
+		field, op string
+		value     any
+		want      criteria.Answer
+	}{
+		{"claims.n", "==", large, criteria.Met}, {"claims.n", "==", large - 1, criteria.Unmet}, {"claims.n", "!=", large, criteria.Unmet},
+		{"claims.n", ">", large - 1, criteria.Met}, {"claims.roles.n", "<=", large - 1, criteria.Unmet},
+		{"claims.all", "array-contains", large, criteria.Met}, {"claims.half", "==", 1.5, criteria.Met}, {"claims.half", "<", int64(2), criteria.Met},
+		{"claims.n", "==", "9007199254740993", criteria.Unclear}, {"claims.infinite", ">", large, criteria.Unclear},
+	} {
+		if got := (criteria.Condition{Field: tt.field, Ops: criteria.Ops{tt.op: tt.value}}).Holds(of); got != tt.want {
+			t.Errorf("%s %s %v: %v, want %v", tt.field, tt.op, tt.value, got, tt.want)
 		}
 	}
 }

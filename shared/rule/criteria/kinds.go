@@ -1,6 +1,8 @@
 package criteria
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -39,7 +41,17 @@ var accountFields = map[string]func(a accounts.Account) any{
 		}
 		return a.LastLogin
 	},
-	"claims.": func(a accounts.Account) any { return a.Claims },
+	"claims.": func(a accounts.Account) any {
+		all := map[string]any{}
+		for name, text := range a.Claims {
+			claim := json.NewDecoder(bytes.NewReader(text))
+			claim.UseNumber()
+			var value any
+			_ = claim.Decode(&value) // it came as JSON
+			all[name] = value
+		}
+		return all
+	},
 }
 
 // objectFields are the fields that conditions on objects have.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -102,6 +103,13 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	if err != nil {
 		return all(err)
 	}
+	var stayed []string
+	for _, uid := range uids {
+		if saved[uid] && !slices.Contains(due, uid) {
+			stayed = append(stayed, decide.AccountTarget(uid))
+		}
+	}
+	a.saveStayed(ctx, stayed)
 	if len(due) == 0 {
 		return results
 	}
@@ -224,28 +232,51 @@ func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func
 	}
 }
 
-// deleteAccounts deletes the accounts of some follow-ups in as few calls as possible. An error concerns all.
-func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing) error {
+// keptMadeAgain is why an account is kept that is another than the one that a document led to.
+const keptMadeAgain = "an account that was made again since"
+
+// deleteAccounts deletes the accounts of some follow-ups in as few calls as possible, but none that was made after at, when the
+// documents that led to them were deleted. An error concerns all.
+func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Time) error {
 	if err := a.Time.CheckTime(); err != nil {
 		return err
 	}
-	uids, items := make([]string, len(all)), make([]undo.Record, len(all))
+	uids := make([]string, len(all))
 	for i, f := range all {
-		uids[i], items[i] = f.Account, undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
+		uids[i] = f.Account
 	}
-	var found []accounts.Account
-	var unknown error // which accounts there are
-	if a.Saves || slices.ContainsFunc(all, func(f *ongoing) bool { return f.NoAccount != "" }) {
-		found, unknown = a.Accounts.Get(ctx, uids)
+	found, err := a.Accounts.Get(ctx, uids)
+	if err != nil {
+		return fmt.Errorf("look at accounts before their deletion: %w", err)
 	}
-	if a.Saves {
-		err := unknown
-		if err == nil {
-			err = a.saveAccounts(ctx, items, found)
+	made := map[string]time.Time{}
+	for _, one := range found {
+		made[one.UID], _ = one.CreatedAt()
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(f *ongoing) bool {
+		since := at
+		if f.Recorded != nil && !f.Recorded.Since.IsZero() {
+			since = f.Recorded.Since
 		}
-		if err != nil {
-			return fmt.Errorf("save accounts to the undo log: %w", err)
+		again := made[f.Account].After(since.Add(undo.ClocksApart))
+		if again {
+			a.Skip(ctx, decide.NameOf(f.FollowUp), keptMadeAgain)
 		}
+		return again
+	})
+	stays := func(one accounts.Account) bool {
+		return !slices.ContainsFunc(all, func(f *ongoing) bool { return f.Account == one.UID })
+	}
+	found = slices.DeleteFunc(found, stays)
+	items := make([]undo.Record, len(all))
+	for i, f := range all {
+		items[i] = undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
+	}
+	if err := a.saveAccounts(ctx, items, found); err != nil {
+		return fmt.Errorf("save accounts to the undo log: %w", err)
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	if all[0].fromTodo {
 		var then []cleanup.FollowUp
@@ -256,7 +287,14 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing) error {
 		if err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(slices.Clone(all), func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
+		all = slices.DeleteFunc(all, func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
+		var stayed []string
+		for _, one := range found {
+			if stays(one) {
+				stayed = append(stayed, decide.AccountTarget(one.UID))
+			}
+		}
+		a.saveStayed(ctx, stayed)
 	}
 	if len(all) == 0 {
 		return nil
@@ -268,9 +306,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing) error {
 	for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uids) {
 		all[i].err = err
 	}
-	if unknown == nil {
-		a.nameMissing(ctx, all, found)
-	}
+	a.nameMissing(ctx, all, found)
 	return nil
 }
 

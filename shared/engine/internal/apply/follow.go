@@ -110,7 +110,7 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 		}
 	}
 	if len(accounts) > 0 {
-		begin(accounts, func() error { return a.deleteAccounts(ctx, accounts) })
+		begin(accounts, func() error { return a.deleteAccounts(ctx, accounts, at) })
 	}
 	for some := range slices.Chunk(named, MaxObjects) {
 		begin(some, func() error { return a.deleteNamed(ctx, some, at) })

@@ -54,7 +54,7 @@ func (a *Applier) recordsOf(
 	for _, f := range then {
 		if f.Object.Name != "" {
 			records = append(records, undo.Record{Object: &undo.Object{
-				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner,
+				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner, Marked: f.Object.Marked,
 			}})
 		}
 	}
@@ -169,17 +169,26 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 
 // noteStayed notes what was saved and then changed before it could be deleted, so that an undo leaves it out.
 func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
-	var records []undo.Record
+	var stayed []string
 	for i, err := range results {
 		if !errors.Is(err, documents.ErrChanged) {
 			continue
 		}
 		switch effect := batch[i].Effect.(type) {
 		case decide.DeleteDocument:
-			records = append(records, undo.Record{Stayed: effect.Path})
+			stayed = append(stayed, effect.Path)
 		case cleanup.DeleteObject:
-			records = append(records, undo.Record{Stayed: undo.StayedObject + effect.Name})
+			stayed = append(stayed, undo.StayedObject+effect.Name)
 		}
+	}
+	a.saveStayed(ctx, stayed)
+}
+
+// saveStayed is [Applier.noteStayed] of targets.
+func (a *Applier) saveStayed(ctx context.Context, stayed []string) {
+	records := make([]undo.Record, len(stayed))
+	for i, target := range stayed {
+		records[i].Stayed = target
 	}
 	if err := a.saveForUndo(ctx, records); err != nil { // an undo looks at it, and says that somebody has changed it
 		a.Logger.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d items stayed: %s", a.Job.Name, len(records), err))

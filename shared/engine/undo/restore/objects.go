@@ -1,7 +1,6 @@
 package restore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,14 +54,11 @@ func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) e
 		return u.missing(ctx, o, at)
 	case err != nil:
 		return fmt.Errorf("look for deleted object %s: %w", o.Name, err)
-	case gone(attrs).Before(at.Add(-clocksApart)): // somebody else deleted or overwrote it, before the run was to
+	case gone(attrs).Before(at.Add(-undo.ClocksApart)): // somebody else deleted or overwrote it, before the run was to
 		return u.tell(Outcome{Target: u.objectTarget(o.Name), Step: undo.Nothing})
 	}
 	return u.restore(ctx, attrs)
 }
-
-// clocksApart is more than the clocks of Firestore and Cloud Storage differ by.
-const clocksApart = 10 * time.Second
 
 // gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It is zero
 // of one that is live.
@@ -73,34 +69,44 @@ func gone(attrs *storage.ObjectAttrs) time.Time {
 	return attrs.SoftDeleteTime
 }
 
-// liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: what was live
-// at that moment and has been deleted since.
+// liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: of each name, the
+// last that was made by that moment and has been deleted since. What the run kept, by the same comparisons, is none of these.
 func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
-	found := false
-	g, within := errgroup.WithContext(ctx) // of a folder, which may hold many
-	g.SetLimit(objectsAtOnce)
+	last := map[string]*storage.ObjectAttrs{}
 	// In a bucket with versioning, a deleted object is noncurrent.
 	for _, q := range []*storage.Query{{Prefix: o.Name, SoftDeleted: true}, {Prefix: o.Name, Versions: true}} {
-		for it := u.Bucket.Objects(within, q); ; {
+		for it := u.Bucket.Objects(ctx, q); ; {
 			attrs, err := it.Next()
 			if errors.Is(err, iterator.Done) || err == nil && !o.Folder && attrs.Name != o.Name { // which begins like it, and so comes after it
 				break
 			}
-			if err != nil {
-				return cmp.Or(g.Wait(), fmt.Errorf("list deleted objects of %s: %w", o.Name, err))
+			if err == nil && u.Apply {
+				err = u.stillOurs(ctx) // there may be very many
 			}
-			owner, owned := attrs.Metadata[o.OwnerKey]
-			if attrs.Created.After(at) || gone(attrs).Before(at) || o.OwnerKey != "" && owned && owner != o.Owner { // or is live
+			if err != nil {
+				return fmt.Errorf("list deleted objects of %s: %w", o.Name, err)
+			}
+			if attrs.Created.After(at) || gone(attrs).Before(at.Add(-undo.ClocksApart)) { // or is live
 				continue
 			}
-			found = true
-			g.Go(func() error { return u.restore(within, attrs) })
+			if other := last[attrs.Name]; other == nil || other.Generation < attrs.Generation { // or was overwritten right before
+				last[attrs.Name] = attrs
+			}
 		}
 	}
-	if err := g.Wait(); err != nil || found || o.Folder {
-		return err
+	if len(last) == 0 && !o.Folder {
+		return u.missing(ctx, o, at)
 	}
-	return u.missing(ctx, o, at)
+	g, ctx := errgroup.WithContext(ctx) // of a folder, which may hold many
+	g.SetLimit(objectsAtOnce)
+	for _, attrs := range last {
+		owner, owned := attrs.Metadata[o.OwnerKey]
+		if o.OwnerKey != "" && owned && owner != o.Owner || o.Marked && !owned {
+			continue
+		}
+		g.Go(func() error { return u.restore(ctx, attrs) })
+	}
+	return g.Wait()
 }
 
 // missing is the error for an object that is not among the deleted ones.

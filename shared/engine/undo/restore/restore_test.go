@@ -265,6 +265,22 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+// TestWhere: objects and accounts that begin like an id are not of it.
+func TestWhere(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "users/u10", map[string]any{"name": "u10"})
+	w.Set(t, "friends/u10", map[string]any{"friend": "u10"})
+	for _, name := range []string{"users/u10/a.png", "users/u2/u1.png", "users/u1/b/c.png"} {
+		w.Put(t, name, nil, []byte("x"))
+	}
+	w.SignUp(t, "u10")
+	report := w.run(t)
+	w.undo(t, report.RunID, restore.Options{Apply: true, Where: &restore.Where{Field: "name", Value: "u1"}})
+	enginetest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+	enginetest.Want(t, "objects", []string{"users/u1/a.png", "users/u1/b/c.png"}, w.Objects(t))
+	enginetest.Want(t, "accounts", []string{"u1"}, w.Accounts(t))
+}
+
 // TestOnlyInParts: what was taken back before stays pinned when more of the run is, one thing at a time, all of it, or again.
 func TestOnlyInParts(t *testing.T) {
 	w := newWorld(t)
