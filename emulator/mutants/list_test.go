@@ -8,7 +8,7 @@ var mutants = []mutant{
 	{"a lease that ended is not taken", "Acquire", `a.Now.Before(r.Until)`, `true`, "TestLeaseOfDeadRun"},
 	{"a run whose answer was lost takes its lease for another's", "Acquire", `r.Holder != a.Who && a.Now`, `a.Now`, "TestLostAnswersOfTheLease"},
 	{"a lease that no run can hold is skipped", "leased", `a.Longest > 0 &&`, `false &&`, "TestLeaseThatNoRunCanHold"},
-	{"a lease is given back by who lost it", "Release", `|| s.Ranges[g.Range].Holder != g.Who`, ``, "TestRunThatLostItsLease"},
+	{"a lease is given back by who lost it", "Release", `!s.HeldBy(g.Who, g.Range)`, `false`, "TestRunThatLostItsLease"},
 	{"a run whose answer was lost takes its lease for lost", "Released", `s.Ranges[i].Ended.Run == who`, `false`, "TestLostAnswerToTheLastCommit"},
 	{"a lease that ended is renewed", "Renew", `|| !now.Before(r.Until)`, ``, "state.TestUndo"},
 	{"a task continues another run", "Acquire", `t.Run != s.Run ||`, ``, "TestTasksThatContinueNothing"},

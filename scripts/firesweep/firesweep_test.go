@@ -67,6 +67,7 @@ func newOperator(t *testing.T, more ...string) *operator {
 	p := backendstest.Start(t)
 	o := &operator{
 		Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
+		running: engine.Hooks{AnyClock: true},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
 			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
@@ -165,7 +166,7 @@ func (o *operator) function(job string) *engine.Function {
 		}
 		return o.env[name]
 	}
-	f.Clock = func() time.Time { return o.now }
+	f.Clock, f.Hooks.AnyClock = func() time.Time { return o.now }, true
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -28,8 +29,8 @@ func TestPromiseFrom(t *testing.T) {
 	}
 }
 
-// TestRunIsBoundByTheMonotonicClock: a step of the wall clock must not move the time at which a run stops. A time without a
-// monotonic reading would be compared by the wall clock.
+// TestRunIsBoundByTheMonotonicClock: a wall clock that is set back must not move the time at which a run stops. A time without
+// a monotonic reading would be compared by the wall clock alone.
 func TestRunIsBoundByTheMonotonicClock(t *testing.T) {
 	f := &Function{Job: cleanup.Job{Name: "testJob"}, Timeout: time.Minute, Getenv: func(string) string { return "" }, Clock: time.Now}
 	wall, no := f.Clock(), false
@@ -41,5 +42,21 @@ func TestRunIsBoundByTheMonotonicClock(t *testing.T) {
 	}
 	if strings.Contains(r.Report.StartedAt.String(), " m=") || r.Report.StartedAt.Location() != time.UTC {
 		t.Errorf("the report's time is not one to write down: %s", r.Report.StartedAt)
+	}
+}
+
+// TestSleepEndsACall: while a laptop sleeps, the monotonic clock may stand still.
+func TestSleepEndsACall(t *testing.T) {
+	begun := time.Now()
+	woken := begun
+	*(*uint64)(unsafe.Pointer(&woken)) += 3600 << 30 // the wall clock's seconds; nothing else makes such a time
+	if woken.Sub(begun) != 0 || woken.Round(0).Sub(begun) != time.Hour {
+		t.Fatalf("%s, and after an hour of sleep %s", begun, woken)
+	}
+	looks := 0
+	d := deadline{clock: func() time.Time { return woken }, stopAt: begun.Add(time.Minute), canceled: func() bool { return false }}
+	d.stop.look, d.stop.looked = func() { looks++ }, begun
+	if !d.timeIsUp() || d.mustStop() || looks != 1 {
+		t.Errorf("time is up: %t, looks: %d", d.timeIsUp(), looks)
 	}
 }

@@ -88,6 +88,7 @@ type Hooks struct {
 	Pace         func(calls int) documents.Pace             // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
 	WaitToNotify func(context.Context, time.Duration) error // before a message is tried again, instead of the clock's wait
 	DeafToStop   bool                                       // the run does not look for an order to stop, so that its reads do not depend on its duration
+	AnyClock     bool                                       // the clock may be far from Firestore's
 
 	writers func(*apply.Applier) // called when it is known what the run would write with
 }
@@ -228,8 +229,8 @@ func addressOf(r *http.Request, cfg config.Config) string {
 	return cfg.ContinueURL
 }
 
-// newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a step of the
-// wall clock neither stretches the run nor ends it.
+// newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a wall clock that
+// is set back does not stretch the run ([state.Since]).
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)

@@ -80,8 +80,12 @@ func (r *run) acquire(ctx context.Context) error {
 	}
 	var before state.State
 	var overtaken *report.Report
-	known, err := r.store().Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+	known, err := r.store().Change(ctx, nil, func(s state.State, read time.Time) (state.State, map[string]any, error) {
 		now := r.clock()
+		if now.Sub(read).Abs() > state.Margin/2 && !r.hooks.AnyClock {
+			return s, nil, fmt.Errorf("this machine's clock says %s, and Firestore's %s: by it the run would judge what is due and "+
+				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
+		}
 		length := r.timeout + state.Margin
 		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
 		if r.continues == nil {

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 )
 
 // Somebody who wants a run to stop writes its id into the field stop of cleanupJobs/{job}. The run looks for that, begins nothing
-// more, and ends as if time were up. The run's end takes the mark away, and one that names another run stops nothing.
+// more, and ends as if time were up. The run's end takes the mark away, and one that names another run stops nothing. So ends a
+// call that has lost its lease, as a laptop's does that slept meanwhile.
 
 // stopEvery is how often a call looks whether its run is to stop, at most: a read each time, and none in the first five seconds.
 const stopEvery = 5 * time.Second
@@ -20,8 +22,9 @@ const stopEvery = 5 * time.Second
 // stop is what a call knows of that.
 type stop struct {
 	told    atomic.Bool // to stop
+	lost    atomic.Bool // the lease
 	looking sync.Mutex  // guards what follows
-	look    func() bool // nil for what cannot be told to stop
+	look    func()      // nil for what cannot be told to stop
 	looked  time.Time   // when somebody last looked
 	warned  bool        // of a mark that names no run
 }
@@ -40,7 +43,7 @@ type deadline struct {
 
 // timeIsUp reports whether nothing more may be begun.
 func (d *deadline) timeIsUp() bool {
-	return d.canceled() || !d.clock().Before(d.stopAt) || d.toldToStop()
+	return d.canceled() || d.over(d.stopAt) || d.mustStop()
 }
 
 // Now returns the wall clock's time.
@@ -60,51 +63,54 @@ func (d *deadline) PlanningTimeIsUp() bool {
 	if d.preview {
 		return d.timeIsUp()
 	}
-	return d.canceled() || !d.clock().Before(d.planUntil) || d.toldToStop()
+	return d.canceled() || d.over(d.planUntil) || d.mustStop()
 }
+
+func (d *deadline) over(at time.Time) bool { return state.Since(at, d.clock()) >= 0 }
 
 // listen has the call look for an order to stop from now on.
 func (r *run) listen(ctx context.Context) {
 	if r.hooks.DeafToStop {
 		return
 	}
-	r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
+	r.stop.look, r.stop.looked = func() { r.lookForStop(ctx) }, r.begun
 	r.stop.told.Store(r.saved.Told())
 }
 
-// toldToStop reports whether the run was told to stop. It looks when it is asked, which is before every step, if nobody has
-// for a while; those who ask meanwhile go on.
-func (d *deadline) toldToStop() bool {
-	if d.stop.look == nil || d.stop.told.Load() || !d.stop.looking.TryLock() {
-		return d.stop.told.Load()
+// mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every step,
+// if nobody has for a while; those who ask meanwhile go on.
+func (d *deadline) mustStop() bool {
+	s := &d.stop
+	if s.look != nil && !s.told.Load() && !s.lost.Load() && s.looking.TryLock() {
+		defer s.looking.Unlock()
+		if now := d.clock(); state.Since(s.looked, now) >= stopEvery {
+			s.looked = now
+			s.look()
+		}
 	}
-	defer d.stop.looking.Unlock()
-	if now := d.clock(); now.Sub(d.stop.looked) >= stopEvery {
-		d.stop.looked = now
-		d.stop.told.Store(d.stop.look())
-	}
-	return d.stop.told.Load()
+	return s.told.Load() || s.lost.Load()
 }
 
-// lookForStop reads the mark. Where it cannot be read, the next look tells.
-func (r *run) lookForStop(ctx context.Context) bool {
+// lookForStop reads the mark, and who holds the lease. Where it cannot be read, the next look tells.
+func (r *run) lookForStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopEvery)
 	defer cancel()
 	s, _, err := r.store().Read(ctx)
 	if err != nil {
 		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
-		return false
+		return
 	}
 	named, _ := s.Stop.(string)
 	switch {
+	case !s.HeldBy(r.Report.RunID, r.number()): // the release says so
+		r.stop.lost.Store(true)
 	case s.Stop == nil:
 	case named == r.id():
 		r.Logger.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
-		return true
+		r.stop.told.Store(true)
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
 		r.Logger.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
 			"set it to the string %s", r.job.Name, r.statePath(), r.id()))
 	}
-	return false
 }

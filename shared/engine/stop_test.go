@@ -328,3 +328,48 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 		})
 	}
 }
+
+// TestStopsWhenItsLeaseIsLost: nothing begins that another run may be doing, and what the other holds stays.
+func TestStopsWhenItsLeaseIsLost(t *testing.T) {
+	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
+	// Cloud Tasks calls again after a failure: whoever took over may be killed.
+	for lost, want := range map[string]report.Status{"while planning": report.Failed, "while applying": report.Partial} {
+		t.Run(lost, func(t *testing.T) {
+			s := newStoppable(t, newFunction(t, thingsJob(2)))
+			seed(t, s.Function, 6)
+			lose := func() {
+				s.Set(t, "cleanupJobs/testJob", other)
+				s.ahead.Add(5)
+			}
+			s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(n int) {
+				if n == 2 && lost == "while planning" {
+					lose()
+				}
+			}))
+			s.Hooks.BeforeApply = func() {
+				if lost == "while applying" {
+					lose()
+				}
+			}
+			enginetest.Want(t, "status", want, s.Run(t, "").Status)
+			enginetest.Want(t, "left", 6, len(left(t, s.Function)))
+			enginetest.Want(t, "the other run's lease", other, job(t, s.Function))
+			oneLine(t, s.Function, "lost its lease")
+		})
+	}
+}
+
+// TestCommitThatIsNotTriedAgain: another may hold the lease when a commit is to be tried once more.
+func TestCommitThatIsNotTriedAgain(t *testing.T) {
+	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
+	s.Set(t, "things/a", map[string]any{"left": 1})
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("Commit", func(n int, send func() error) error {
+		if n == 3 { // the first takes the lease, the second says what the run may do
+			s.ahead.Add(3600)
+			return status.Error(codes.Aborted, "it took too long")
+		}
+		return send()
+	}))
+	enginetest.WantReport(t, s.Run(t, ""), report.Partial, map[string]report.Counts{"file": {Planned: 1}})
+	enginetest.Want(t, "things", 1, len(s.Documents(t, "things")))
+}

@@ -51,7 +51,7 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	f.Getenv = func(name string) string { return tf.Env[name] }
 	f.Log = tf.log
 	f.Hooks.Pace = func(int) documents.Pace { return unpaced{} }
-	f.Hooks.DeafToStop = true
+	f.Hooks.DeafToStop, f.Hooks.AnyClock = true, true
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(tf.Request.record)...)
 	t.Cleanup(func() {
 		f.Close()

@@ -36,7 +36,9 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 	}
 	var tried [][]decide.Outcome // by each attempt
 	l, err := a.commitLogged(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
-		tried = append(tried, nil)
+		if tried = append(tried, nil); len(tried) > 1 && a.Time.CheckTime() != nil { // who was quicker may hold the lease
+			return t, cleanup.ErrOutOfTime
+		}
 		src := a.In(tx, roomOf(group))
 		outcomes, err := a.Decide(ctx, src, asked)
 		if err != nil {

@@ -11,6 +11,10 @@ import (
 // It is also how far clocks may differ.
 const Margin = time.Minute
 
+// Since returns how long ago a time was, by the clock that went further: while a laptop sleeps or a container is frozen, its
+// monotonic clock may stand still; its wall clock may be set back.
+func Since(at, now time.Time) time.Duration { return max(now.Sub(at), now.Round(0).Sub(at)) }
+
 // UndoLease is for how long an undo takes a job's lease; it renews the lease while it works. It is no longer than that of any
 // run, or else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
 const UndoLease = 2 * time.Minute

@@ -13,7 +13,7 @@ func (s State) Reserve(
 	who string, i, n int, looking map[string]cleanup.Lookups, check func(spent int, looked map[string]cleanup.Lookups) error,
 ) (State, error) {
 	s = s.normal()
-	if i >= len(s.Ranges) || s.Ranges[i].Holder != who {
+	if !s.HeldBy(who, i) {
 		return s, &LostError{s.lastID()}
 	}
 	s.Ranges[i].Looking = looking
@@ -42,13 +42,16 @@ func (s State) Released(who string, i int) bool {
 	return i < len(s.Ranges) && s.Ranges[i].Ended.Run == who
 }
 
+// HeldBy reports whether a call holds range i.
+func (s State) HeldBy(who string, i int) bool { return i < len(s.Ranges) && s.Ranges[i].Holder == who }
+
 // Release gives a range back, and counts what the call did. The error is a [*LostError].
 func (s State) Release(g Release) (State, error) {
 	s = s.normal()
 	switch {
 	case s.Released(g.Who, g.Range): // an earlier attempt took effect and its answer was lost
 		return s, nil
-	case g.Range >= len(s.Ranges) || s.Ranges[g.Range].Holder != g.Who:
+	case !s.HeldBy(g.Who, g.Range):
 		return s, &LostError{s.lastID()}
 	}
 	sum := s.sumWith(g)

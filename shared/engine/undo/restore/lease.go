@@ -117,9 +117,7 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 func (u *undoing) stillOurs(ctx context.Context) error {
 	u.leasing.Lock()
 	defer u.leasing.Unlock()
-	now := u.Clock()
-	// While a laptop sleeps, its monotonic clock may stand still; its wall clock may be set back.
-	if passed := max(now.Sub(u.renewed), now.Round(0).Sub(u.renewed)); passed < state.UndoLease/3 {
+	if state.Since(u.renewed, u.Clock()) < state.UndoLease/3 {
 		return nil
 	}
 	return u.renew(ctx)
