@@ -190,6 +190,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfPinned(t *testing.T) {
 		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
 	pinned := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
 	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: pinned})
+	f.Env["MAX_ACTIONS"] = "2" // of what is not pinned
 	foretold := f.Run(t, `{"dryRun":true}`).Plan[0].Writes
 	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/ is pinned"}, foretold[:1])
 	enginetest.Want(t, "foretold", 5, len(foretold))
@@ -199,6 +200,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfPinned(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"crates/gone/a", "files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
 	f.Delete(t, undo.PinnedIn+"/1")
+	f.Env["MAX_ACTIONS"] = "10"
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
