@@ -391,7 +391,7 @@ type lossy struct {
 func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.base.RoundTrip(r)
 	if r.Method == http.MethodDelete && l.seen[r.URL.Path] && l.again != 0 {
-		resp.StatusCode, resp.Status = l.again, http.StatusText(l.again)
+		resp.StatusCode, resp.Status, resp.Body = l.again, http.StatusText(l.again), http.NoBody
 	}
 	if r.Method == http.MethodDelete && !l.seen[r.URL.Path] {
 		l.seen[r.URL.Path] = true
