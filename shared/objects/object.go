@@ -151,11 +151,11 @@ func (w Writer) held(ctx context.Context, name string, refusal *googleapi.Error)
 		}
 	}
 	a, err := w.c.bucket.Object(name).Attrs(ctx)
-	switch now := time.Now(); {
-	case err != nil:
-	case a.TemporaryHold || a.EventBasedHold:
+	if err == nil && (a.TemporaryHold || a.EventBasedHold) {
 		return &HeldError{HeldByHold}
-	case a.RetentionExpirationTime.After(now), a.Retention != nil && a.Retention.RetainUntil.After(now): // of the bucket, or its own
+	}
+	now := time.Now()
+	if err == nil && (a.RetentionExpirationTime.After(now) || a.Retention != nil && a.Retention.RetainUntil.After(now)) {
 		return &HeldError{HeldByRetention}
 	}
 	return nil // the refusal says more than an error of Attrs

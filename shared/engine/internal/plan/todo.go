@@ -62,8 +62,8 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	return err
 }
 
-// countTodo returns as how many actions more than one a todo counts, without what is pinned. It looks into folders, no further than a safety limit
-// allows.
+// countTodo returns as how many actions more than one a todo counts, without what is pinned. It looks into folders, no further than
+// a safety limit allows.
 func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
 	n := len(todo.Next)
 	for _, f := range todo.Then {
