@@ -123,6 +123,11 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		}
 		return ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed:
+		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
+			if _, found, err := w.Get(ctx, d.Name); err != nil || !found {
+				return err
+			}
+		}
 		return ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusForbidden:
 		if held := w.held(ctx, d.Name, answer); held != nil {
@@ -148,6 +153,10 @@ func (w Writer) held(ctx context.Context, name string, refusal *googleapi.Error)
 	a, err := w.c.bucket.Object(name).Attrs(ctx)
 	if err == nil && (a.TemporaryHold || a.EventBasedHold) {
 		return &HeldError{HeldByHold}
+	}
+	now := time.Now()
+	if err == nil && (a.RetentionExpirationTime.After(now) || a.Retention != nil && a.Retention.RetainUntil.After(now)) {
+		return &HeldError{HeldByRetention}
 	}
 	return nil // the refusal says more than an error of Attrs
 }

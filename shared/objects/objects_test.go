@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -240,6 +241,28 @@ func (f refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// retained are what the attributes of some objects say of their retention.
+var retained = map[string]string{
+	"posts/retained by its bucket": `"retentionExpirationTime": "2999-01-01T00:00:00Z"`,
+	"posts/retained by itself":     `"retention": {"mode": "Locked", "retainUntilTime": "2999-01-01T00:00:00Z"}`,
+	"posts/retained once": `"retentionExpirationTime": "2020-01-01T00:00:00Z", "retention": {"mode": "Locked",
+		"retainUntilTime": "2020-01-01T00:00:00Z"}`,
+}
+
+// retaining answers whoever asks for the attributes of these.
+type retaining struct{ base http.RoundTripper }
+
+func (f retaining) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, name, _ := strings.Cut(r.URL.Path, "/o/")
+	if retained[name] == "" || r.Method != http.MethodGet {
+		return f.base.RoundTrip(r)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"name": %q, %s}`, name, retained[name]))),
+	}, nil
+}
+
 func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	p := backendstest.Start(t)
 	if !p.EmbeddedStorage() {
@@ -255,6 +278,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	bucket := p.Storage(t).Bucket(p.Bucket)
 	for name, hold := range map[string]storage.ObjectAttrsToUpdate{
 		"posts/temporary": {TemporaryHold: true}, "posts/event": {EventBasedHold: true}, "posts/free": {ContentType: "a/b"},
+		"posts/retained by its bucket": {ContentType: "a/b"}, "posts/retained by itself": {ContentType: "a/b"},
+		"posts/retained once": {ContentType: "a/b"},
 	} {
 		p.Put(t, name, nil, []byte("x"))
 		if _, err := bucket.Object(name).Update(t.Context(), hold); err != nil {
@@ -270,10 +295,13 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		{"posts/free", "retentionPolicyNotMet", objects.HeldByRetention},
 		{"posts/free", "objectUnderActiveHold", objects.HeldByHold},
 		{"posts/free", "forbidden", ""},
+		{"posts/retained by its bucket", "forbidden", objects.HeldByRetention},
+		{"posts/retained by itself", "forbidden", objects.HeldByRetention},
+		{"posts/retained once", "forbidden", ""},
 	} {
 		var wrap func(http.RoundTripper) http.RoundTripper
 		if tt.reason != "" {
-			wrap = func(base http.RoundTripper) http.RoundTripper { return refusing{base, tt.reason, message} }
+			wrap = func(base http.RoundTripper) http.RoundTripper { return retaining{refusing{base, tt.reason, message}} }
 		}
 		err := deleteFirst(t, tt.name, wrap)
 		var held *objects.HeldError
@@ -284,7 +312,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 			t.Errorf("%s, %s: %v, want the refusal", tt.name, tt.reason, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"posts/event", "posts/free", "posts/temporary"}, p.Objects(t)); diff != "" {
+	if diff := cmp.Diff(slices.Concat([]string{"posts/event", "posts/free"}, slices.Sorted(maps.Keys(retained)), []string{"posts/temporary"}),
+		p.Objects(t)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	if err := deleteFirst(t, "posts/free", nil); err != nil {
@@ -352,14 +381,18 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// lossy sends every first request to delete an object, and answers 503 to it.
+// lossy sends every first request to delete an object, and answers 503 to it; to those after it with the status again, if it is not 0.
 type lossy struct {
-	base http.RoundTripper
-	seen map[string]bool
+	base  http.RoundTripper
+	seen  map[string]bool
+	again int
 }
 
 func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.base.RoundTrip(r)
+	if r.Method == http.MethodDelete && l.seen[r.URL.Path] && l.again != 0 {
+		resp.StatusCode, resp.Status, resp.Body = l.again, http.StatusText(l.again), http.NoBody
+	}
 	if r.Method == http.MethodDelete && !l.seen[r.URL.Path] {
 		l.seen[r.URL.Path] = true
 		resp.StatusCode, resp.Status = http.StatusServiceUnavailable, "503 Service Unavailable"
@@ -369,13 +402,15 @@ func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	p := backendstest.Start(t)
-	p.Put(t, "posts/a", nil, []byte("x"))
-	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}} })
-	o := list(ctx, t, c.Reader(), "posts/", "")[0]
-	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
-		objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
-	if err != nil || len(p.Objects(t)) != 0 {
-		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
+	for _, again := range []int{0, http.StatusPreconditionFailed} { // whichever Google answers to a deletion that is sent again
+		p.Put(t, "posts/a", nil, []byte("x"))
+		ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}, again} })
+		o := list(ctx, t, c.Reader(), "posts/", "")[0]
+		err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
+			objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		if err != nil || len(p.Objects(t)) != 0 {
+			t.Errorf("%d: Delete = %v, left %v; want done", again, err, p.Objects(t))
+		}
 	}
 }
 

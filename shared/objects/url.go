@@ -33,6 +33,9 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 	}
 	path := u.EscapedPath()
 	var named, escaped string
+	// A name is often put into Cloud Storage's URLs as it is. Then what follows its # or ? may be of the name.
+	_, query, asks := strings.Cut(rawURL, "?")
+	unclear := strings.Contains(rawURL, "#") || asks && !strings.Contains(query, "=")
 	// Firebase's SDK for Apple's platforms writes the port of https into its download URLs.
 	host := strings.TrimSuffix(u.Host, ":443")
 	onFirebase := u.Scheme == "https" && host == "firebasestorage.googleapis.com"
@@ -44,6 +47,8 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		if !ok || strings.Contains(escaped, "/") { // Firebase escapes the slashes of a name
 			return "", ErrURLForm
 		}
+	case unclear:
+		return "", ErrURLForm
 	case u.Scheme == "https" && host == "storage.googleapis.com", onEmulator:
 		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if named != bucket && (strings.HasPrefix(path, "/download/storage/v1/b/") || strings.HasPrefix(path, "/storage/v1/b/")) {

@@ -122,11 +122,17 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	}
 	a.settleAccounts(ctx, due, result)
 	a.settleFamilies(ctx, families)
+	stays := false
 	for n, f := range families {
 		_, err := a.resultOf(ctx, f)
+		var kept *decide.KeptError
+		if errors.As(err, &kept) { // which the planner could not see yet: the account is gone all the same
+			a.Skip(ctx, "what goes with "+decide.AccountTarget(due[n]), kept.Reason)
+			stays, err = true, nil
+		}
 		*result(due[n]) = cmp.Or(*result(due[n]), err)
 	}
-	if todo != (documents.Ref{}) && !slices.ContainsFunc(due, func(uid string) bool { return *result(uid) != nil }) {
+	if todo != (documents.Ref{}) && !stays && !slices.ContainsFunc(due, func(uid string) bool { return *result(uid) != nil }) {
 		a.Log.Over(todo)
 	}
 	return results

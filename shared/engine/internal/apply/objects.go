@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,12 @@ const (
 const maxDeletes = 25
 
 // namedByDocuments tells which objects documents name. To know that, many documents may have to be read, so one reading serves a
-// minute of deletions.
+// minute of deletions from its end, however long it takes.
 type namedByDocuments struct {
 	mu    sync.Mutex
-	since time.Time
+	at    time.Time // when the last reading ended
 	named func(object string) bool
+	err   error
 }
 
 const namesLast = time.Minute
@@ -41,13 +43,11 @@ const namesLast = time.Minute
 func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := clock()
-	if n.named != nil && now.Sub(n.since) < namesLast {
-		return n.named, nil
+	if n.at.IsZero() || clock().Sub(n.at) >= namesLast {
+		n.named, n.err = read()
+		n.at = clock()
 	}
-	n.since = now
-	n.named, err = read()
-	return n.named, err
+	return n.named, n.err
 }
 
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
@@ -56,7 +56,13 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
-		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) { return names(ctx, a.Decider.Documents, a.Run) })
+		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) {
+			if err := a.Time.CheckTime(); err != nil { // a batch may have waited for another's reading
+				return nil, err
+			}
+			return names(ctx, a.Decider.Documents, a.Run)
+		})
+		err = cmp.Or(err, a.Time.CheckTime())
 	}
 	if err != nil {
 		return slices.Repeat([]error{err}, len(deletions))

@@ -58,6 +58,16 @@ func (d *Decider) KeptBy(target string) *KeptError {
 	return nil
 }
 
+// Keeps returns why the target of an action is kept: it, what belongs to it, or a document that would go with an account is pinned;
+// nil if none of it is.
+func (d *Decider) Keeps(a Action) *KeptError {
+	effect, ok := a.Effect.(DeleteAccount)
+	if pinned := d.KeptBy(a.Target); pinned != nil || !ok || effect.Rule.Next == nil {
+		return pinned
+	}
+	return d.pinnedWith(cleanup.Change{Next: effect.Rule.Next(effect.UID)})
+}
+
 // pinnedWith returns why an item is kept whose change would delete or change something pinned; nil if it would not.
 func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 	var targets []string

@@ -231,13 +231,14 @@ func (p *Planner) ConsiderAccounts(
 		case d.Kind == "":
 			p.Keep(d.Reason, 1)
 			continue
-		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.KeptBy(target) == nil:
+		}
+		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
+		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect, Version: decide.AccountVersion(found[i])}
+		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.Keeps(a) == nil {
 			c.Due++
 			c.Left = true
 			continue
 		}
-		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
-		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect, Version: decide.AccountVersion(found[i])}
 		if err := p.foreseeAccount(ctx, &a); err != nil {
 			return c, err
 		}

@@ -229,7 +229,7 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 }
 
 // stays reports whether nothing is to be done to the target of an action, and says why: it is not approved, it or something below it
-// is pinned, or the job does not declare the action.
+// or with it is pinned, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	approved := p.ask.Decider.Approved
 	reason := approved.Keeps(a)
@@ -237,7 +237,7 @@ func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 		p.Keep(reason, 1)
 		return true
 	}
-	if pinned := p.ask.Decider.KeptBy(a.Target); pinned != nil && reason == "" {
+	if pinned := p.ask.Decider.Keeps(a); pinned != nil && reason == "" {
 		reason = pinned.Reason
 	}
 	if reason != "" {

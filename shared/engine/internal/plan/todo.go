@@ -62,12 +62,15 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	return err
 }
 
-// countTodo returns as how many actions more than one a todo counts. It looks into folders, no further than a safety limit
-// allows.
+// countTodo returns as how many actions more than one a todo counts, without what is pinned. It looks into folders, no further than
+// a safety limit allows.
 func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
 	n := len(todo.Next)
 	for _, f := range todo.Then {
-		if !f.Object.Folder {
+		switch pinned := p.ask.Decider.FollowsPinned(f); {
+		case pinned != nil:
+			continue
+		case !f.Object.Folder:
 			n++
 			continue
 		}

@@ -2,6 +2,7 @@ package restore_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,6 +83,50 @@ func TestVersionedBucket(t *testing.T) {
 		t.Errorf("the second time: %v", again)
 	}
 }
+
+// TestObjectsThatCannotComeBack: one whose key is gone, say, does not keep the others from coming back; who may not restore at all is
+// told so.
+func TestObjectsThatCannotComeBack(t *testing.T) {
+	for message, tt := range map[string]struct {
+		code  int
+		fails bool
+	}{
+		"the object is encrypted by a customer-supplied encryption key": {http.StatusBadRequest, false},
+		"Permission denied on Cloud KMS key":                            {http.StatusForbidden, false},
+		"you do not have storage.objects.restore access":                {http.StatusForbidden, true},
+	} {
+		w := newWorld(t)
+		report := w.run(t)
+		hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if !strings.Contains(r.URL.Path, "/orphan/restore") {
+					return base.RoundTrip(r)
+				}
+				return &http.Response{StatusCode: tt.code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+					Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, tt.code, message)))}, nil
+			})
+		}}
+		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
+		if tt.fails {
+			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+			if err == nil || !strings.Contains(err.Error(), message) {
+				t.Errorf("%s: %v", message, err)
+			}
+			continue
+		}
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		enginetest.Want(t, message, []string{"gs://bucket/orphan"}, steps[undo.Lost])
+		if reason := why["gs://bucket/orphan"]; !strings.Contains(reason, message) {
+			t.Errorf("%s: %s", message, reason)
+		}
+		enginetest.Want(t, "objects", 3, len(w.Objects(t)))
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestAccessLists: objects with access lists of their own come back with them, if whoever undoes may copy these; otherwise a warning
 // says, before anything is done, that they come back private.

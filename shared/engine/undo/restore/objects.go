@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -184,10 +185,26 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	} else {
 		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{CopySourceACL: access})
 	}
-	if err != nil {
+	var refusal *googleapi.Error
+	switch {
+	case errors.As(err, &refusal) && refusesOne(refusal):
+		return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + refusal.Error()}, nil
+	case err != nil:
 		return Outcome{}, fmt.Errorf("restore object %s: %w", attrs.Name, err)
 	}
 	return Outcome{Step: undo.Recreate}, nil
+}
+
+// refusesOne reports whether Cloud Storage refuses to restore an object because of itself, such as for the key that it is encrypted
+// with, and others may come back.
+func refusesOne(refusal *googleapi.Error) bool {
+	switch refusal.Code {
+	case http.StatusBadRequest, http.StatusNotFound:
+		return true
+	case http.StatusForbidden:
+		return strings.Contains(refusal.Message, "KMS")
+	}
+	return false
 }
 
 func (u *undoing) objectTarget(name string) string {

@@ -78,10 +78,13 @@ func textOf(fields undo.Fields) string {
 	return string(text)
 }
 
+// component turns what [url.QueryEscape] returns into what JavaScript's encodeURIComponent does, with which Firebase's SDK makes URLs.
+var component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
 // mentions reports whether a text holds an object's name, as it is or as URLs have it.
 func mentions(text, name string) bool {
 	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
-		strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
+		strings.Contains(text, (&url.URL{Path: name}).EscapedPath()) || strings.Contains(text, component.Replace(url.QueryEscape(name)))
 }
 
 // belongs reports whether a target is below an item, or named after it.

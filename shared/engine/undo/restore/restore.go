@@ -67,7 +67,7 @@ type Outcome struct {
 var (
 	ErrUnknown    = errors.New("there is no such run")
 	ErrDryRun     = errors.New("it was a preview, which writes nothing")
-	ErrUnfinished = errors.New("the run was interrupted and has work left: run the job once more first, or take back the whole run")
+	ErrUnfinished = errors.New("the run has work left: release its pins, end its holds, run the job once more; or take back all of it")
 	ErrUnderWay   = errors.New("the job is under way")
 	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
 	ErrNotInLog   = errors.New("the undo log does not have it: look at the targets of firesweep undo without --only")
