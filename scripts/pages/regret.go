@@ -58,7 +58,7 @@ const regretTail = `## What to read from it
 - What waits costs storage only. If it is not much, choose the longer age.
 `
 
-// An item is the days since the simulation began on which somebody touched it, in order. On the last of them its owner deleted it,
+// An item is the days since the simulation began on which somebody touched it, in order. On the last its owner deleted it,
 // unless that is [never].
 type item []float64
 
