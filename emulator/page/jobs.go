@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -239,4 +241,20 @@ func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend
 	}
 	p.Jobs = functions.Registered()
 	return errors.Join(f(p), closeAll())
+}
+
+// backtest answers with what became of what a preview planned. It writes nothing.
+func (s *server) backtest(ctx context.Context, q struct{ Preview report.Report }) (*backtest.Result, error) {
+	e, err := entry(q.Preview.Job)
+	if err != nil {
+		return nil, err
+	}
+	job := functions.Registered()[e.Name]
+	if why := backtest.WhyNot(job); why != "" {
+		return nil, fmt.Errorf("%s has no backtest: %s", e.Name, why)
+	}
+	f := functions.New(job)
+	defer f.Close()
+	f.Getenv, f.Log = s.Getenv, io.Discard // the page says what comes of it
+	return f.Backtest(ctx, engine.PlanOptions{}, &q.Preview)
 }

@@ -181,6 +181,8 @@ func (p *printer) backtested(b backtested, all bool) {
 		p.Say("", 2, 2, "no backtest: %s", b.Skipped)
 	case b.Error != "":
 		p.Say(screen.Red, 2, 2, "nothing can be said: %s", b.Error)
+	case b.Planned == 0:
+		p.Say("", 2, 2, "Nothing was due on %s.", b.At.Format("2 January 2006"))
 	default:
 		if b.Preview != "" {
 			p.Say("", 2, 2, "as the preview %s planned, because Firestore does not keep what was there; of a rule that has changed "+
@@ -190,7 +192,7 @@ func (p *printer) backtested(b backtested, all bool) {
 			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
 		}
 		p.Say("", 2, 2, "%s", grouped("Of %d documents that %s would have cleaned up on %s, %d would be kept today, touched since: %.2f %%.",
-			b.Planned, b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(max(1, b.Planned))))
+			b.Planned, b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(b.Planned)))
 		p.Say("", 2, 2, "%s", grouped("Written since, and due all the same: %d. Gone since, so nobody can tell whether they were missed: %d.",
 			b.Written, b.Gone))
 		var rows []screen.Row

@@ -144,9 +144,9 @@ func TestBacktestOfACutPreview(t *testing.T) {
 		change func(report map[string]any)
 		want   string
 	}{
-		"a safety limit": {map[string]string{"MAX_ACTIONS": "1"}, nil, "the preview ended aborted: its report holds 2 items, and nobody knows how many were due"},
+		"a safety limit": {map[string]string{"MAX_ACTIONS": "1"}, nil, "the preview ended aborted, and its report holds 2 of the 2 items that it had found"},
 		"a log line's length": {nil, func(r map[string]any) { r["plan"] = r["plan"].([]any)[:2] },
-			"the report of the preview holds the first 2 items of 3"},
+			"the preview ended completed, and its report holds 2 of the 3 items that it had found"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestBacktestWithoutHistory(t *testing.T) {
 		"a preview that was later":      {-time.Hour, nil, 0, "the log has no preview of the day before"},
 		"a preview of another database": {0, func(r map[string]any) { r["database"] = "eu" }, 0, "the log has no preview of the day before"},
 		"no preview":                    {0, func(r map[string]any) { r["dryRun"] = false }, 0, "the log has no preview of the day before"},
-		"a preview without its plan":    {0, func(r map[string]any) { delete(r, "plan") }, 0, "holds the first 0 items of 3"},
+		"a preview without its plan":    {0, func(r map[string]any) { delete(r, "plan") }, 0, "holds 0 of the 3 items"},
 		"a log that is not to be read":  {0, nil, http.StatusForbidden, "it needs roles/logging.viewer"},
 	} {
 		t.Run(why, func(t *testing.T) {

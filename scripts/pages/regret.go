@@ -58,8 +58,8 @@ const regretTail = `## What to read from it
 - What waits costs storage only. If it is not much, choose the longer age.
 `
 
-// An item is the days since the simulation began on which somebody touched it, in order: on the last of them its owner deleted it,
-// or it is [never].
+// An item is the days since the simulation began on which somebody touched it, in order. On the last its owner deleted it,
+// unless that is [never].
 type item []float64
 
 var never = math.Inf(1)

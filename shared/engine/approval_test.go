@@ -389,11 +389,15 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
 }
 
-// TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before.
+// TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before, and one with which something would
+// go that was written since.
 func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	t.Parallel()
-	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") }}
-	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Reach: cleanup.Reach{Account: true},
+	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
+		Next: func(uid string) []cleanup.Item {
+			return []cleanup.Item{{Rule: boxes, Ref: documents.Ref{Collection: "boxes", ID: uid}}}
+		}}
+	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Reach: cleanup.Reach{Account: true}, Rules: []cleanup.AnyRule{boxes},
 		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			for page, err := range p.Accounts.Pages(ctx, "") {
 				if err != nil {
@@ -406,7 +410,7 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 			return nil
 		}})
 	f.Uses = append(f.Uses, config.Auth)
-	for _, uid := range []string{"gone", "used", "used-meanwhile"} {
+	for _, uid := range []string{"along", "gone", "used", "used-meanwhile"} {
 		f.Import(t, (&auth.UserToImport{}).UID(uid))
 	}
 	a := approvalOf(t, f)
@@ -415,7 +419,10 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 		return func() { f.SetAccount(t, uid, map[string]any{"lastLoginAt": "1767225600000"}) }
 	}
 	use("used")()
+	f.Set(t, "boxes/along", map[string]any{"state": "old"})
 	f.Hooks.BeforeApply = use("used-meanwhile")
-	f.Run(t, body(t, a))
-	enginetest.Want(t, "left", []string{"new", "used", "used-meanwhile"}, f.Accounts(t))
+	rep := f.Run(t, body(t, a))
+	enginetest.Want(t, "left", []string{"along", "new", "used", "used-meanwhile"}, f.Accounts(t))
+	enginetest.Want(t, "why", []string{"it changed since it was judged", "it was changed since the plan was approved",
+		"something that goes with it was written since the plan was approved"}, reasons(rep))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // readTime is when the database was read last, by its own clock.
@@ -56,8 +57,9 @@ func TestBacktest(t *testing.T) {
 	enginetest.Want(t, "gone", 1, b.Gone)
 	enginetest.Want(t, "written", 1, b.Written)
 	enginetest.Want(t, "missed", []backtest.Kept{
-		{Target: "boxes/pinned", Action: "delete box", Reason: "it is old", Kept: "pinned, until it is released with firesweep release"},
-		{Target: "boxes/used", Action: "delete box", Reason: "it is old", Kept: "in use", Fields: []string{"n", "opened", "state"}},
+		{Planned: report.Planned{Target: "boxes/pinned", Action: "delete box", Reason: "it is old"}, Kept: "pinned, until it is released with firesweep release"},
+		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use",
+			Fields: []string{"n", "opened", "state"}},
 	}, b.Kept)
 	enginetest.Want(t, "all that there is", before, everything(t, f))
 }

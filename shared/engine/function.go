@@ -263,7 +263,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		logTo:        log,
 	}
 	r.Logger = log.With(logging.Labels(r.labels()...))
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: decide.Restrict(req.plan)}
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: req.plan}
 	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()

@@ -1,15 +1,20 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -98,4 +103,49 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 		return ctx.Err() != nil || o.MaxReads > 0 && r.meter.Usage().FirestoreReads >= o.MaxReads
 	}
 	return r, c.close, nil
+}
+
+// Backtest plans a job as of the options' earlier time, or takes what a preview planned then, if there is one, and has its rules
+// look again today. It writes nothing. [backtest.WhyNot] must have no reason against it. The error is [backtest.ErrNoHistory],
+// [backtest.ErrMaxReads], a [*config.Error], or says what went wrong.
+func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.Report) (*backtest.Result, error) {
+	o.Force, o.Versions, o.Meter = true, true, cmp.Or(o.Meter, new(usage.Meter))
+	if preview != nil {
+		o.Now = preview.Now
+	}
+	uses := []config.Backend{config.Firestore}
+	today, closeToday, err := f.reading(ctx, o, uses)
+	if err != nil {
+		return nil, err
+	}
+	defer closeToday()
+	o.AsOf = true
+	then, closeThen, err := f.reading(ctx, o, uses)
+	if err != nil {
+		return nil, err
+	}
+	defer closeThen()
+	then.past, today.past = true, true
+	ctx = usage.NewContext(ctx, o.Meter)
+	today.share(1)
+	b := backtest.Backtest{Today: today.decider, Spent: today.canceled, Since: o.Now}
+	if preview == nil {
+		b.Then = then.clients.documents.Reader()
+		if _, _, err := b.Then.Get(ctx, then.statePath()); err != nil {
+			if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
+				err = fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
+			}
+			return nil, err
+		}
+		then.perform(ctx)
+		preview = then.Report
+		if failed := preview.Failures; len(failed) > 0 && !then.canceled() {
+			return nil, fmt.Errorf("plan as of %s: %s: %s", o.Now.Format(time.RFC3339), failed[0].Target, failed[0].Error)
+		}
+	} else {
+		b.Preview, b.Since = preview.RunID, preview.StartedAt
+	}
+	err = b.Compare(ctx, preview)
+	b.Reads = o.Meter.Usage().FirestoreReads
+	return &b.Result, err
 }

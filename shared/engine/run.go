@@ -105,7 +105,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		}
 		if r.mayApply(ctx, p, err) {
 			r.applyAll(ctx, p)
-			r.decider.Approved.Report(r.Report, r.through && r.beganAt == "")
+			r.decider.ReportApproved(r.through && r.beganAt == "")
 		}
 	}
 	r.release(ctx)

@@ -51,9 +51,7 @@ type Result struct {
 
 // Kept is something that would have gone, and would be kept today.
 type Kept struct {
-	Target string   `json:"target"`
-	Action string   `json:"action"`
-	Reason string   `json:"reason"`           // why it was due
+	report.Planned
 	Kept   string   `json:"kept"`             // why it would be kept
 	Fields []string `json:"fields,omitempty"` // those that changed, of the first such items, in order
 }
@@ -89,11 +87,8 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	if b.Planned, b.Kept = len(due), []Kept{}; b.Spent() {
 		return ErrMaxReads
 	}
-	switch planned := r.Totals().Planned; {
-	case r.Status != report.Completed:
-		b.Cut = fmt.Sprintf("the preview ended %s: its report holds %d items, and nobody knows how many were due", r.Status, len(r.Plan))
-	case len(r.Plan) < planned:
-		b.Cut = fmt.Sprintf("the report of the preview holds the first %d items of %d", len(r.Plan), planned)
+	if planned := r.Totals().Planned; r.Status != report.Completed || len(r.Plan) < planned {
+		b.Cut = fmt.Sprintf("the preview ended %s, and its report holds %d of the %d items that it had found", r.Status, len(r.Plan), planned)
 	}
 	if b.Planned == 0 && b.Cut != "" {
 		return fmt.Errorf("%w, and %s", ErrNoHistory, b.Cut)
@@ -132,7 +127,7 @@ func (b *Backtest) judge(ctx context.Context, rule cleanup.AnyRule, refs []docum
 		if err != nil {
 			return fmt.Errorf("%s: %w", ref.Path(), err)
 		}
-		kept := Kept{Target: ref.Path(), Action: was.Action, Reason: was.Reason}
+		kept := Kept{Planned: report.Planned{Target: was.Target, Action: was.Action, Reason: was.Reason}}
 		switch pinned := b.Today.KeptBy(ref.Path()); {
 		case group[i].Gone && now.Kind != was.Action && was.Version != decide.VersionAt(time.Time{}): // a preview does not tell whether there was one
 			b.Gone++

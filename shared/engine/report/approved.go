@@ -14,18 +14,13 @@ import (
 type Approved struct {
 	Items    int               `json:"items" firestore:"items"`                           // of the plan
 	FellAway int               `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: nothing was done
-	Which    map[string]string `json:"which,omitempty" firestore:"-"`                     // the first [MaxFell] of these, and why
+	Which    map[string]string `json:"which,omitempty" firestore:"-"`                     // the first of these, and why
 }
-
-// MaxFell is how many items that fell away a report names.
-const MaxFell = 100
 
 // Key returns digits that stand for an item of a plan, and others for its version. They tell nobody what it is.
 func (p Planned) Key() (item, version string) {
-	return digest.Of(p.Action, p.Target), digest.Of(p.Version)[:versionDigits]
+	return digest.Of(p.Action, p.Target), digest.Of(p.Version)[:16]
 }
-
-const versionDigits = 16
 
 // MaxApproved is how many items an approved plan may have: Cloud Scheduler, which calls the function, takes a job of 1 MB.
 const MaxApproved = 10_000

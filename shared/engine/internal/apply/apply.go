@@ -270,7 +270,7 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, done.Target, done.Kind, err)
 	}
-	a.Approved.Ended(done, fellAway)
+	a.Ended(done, fellAway)
 }
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and

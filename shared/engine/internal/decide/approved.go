@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -24,29 +23,13 @@ const (
 	fellUnreached  = "not reached in this run: run it again with the same plan"
 )
 
-// Approved is a plan that somebody approved: the run does its items and nothing else, each if it is still what it was. A nil one
-// approves everything.
-type Approved struct {
-	*report.Approval
-	mu    sync.Mutex
-	fates map[string]string // of items: why they fell away; empty: something was done, or failed
-}
-
-// Restrict returns what a plan approves.
-func Restrict(to *report.Approval) *Approved {
-	if to == nil {
-		return nil
-	}
-	return &Approved{Approval: to, fates: map[string]string{}}
-}
-
-// Keeps returns why an action is kept that is not in the plan exactly as it is.
-func (a *Approved) Keeps(action Action) (reason string) {
-	if a == nil {
+// NotApproved returns why an action is kept that is not in the approved plan exactly as it is; empty if nothing restricts the run.
+func (d *Decider) NotApproved(action Action) string {
+	if d.Approved == nil {
 		return ""
 	}
 	item, version := action.Planned().Key()
-	switch approved, named := a.Items[item]; {
+	switch approved, named := d.Approved.Items[item]; {
 	case !named:
 		return KeptUnapproved
 	case approved != version:
@@ -56,38 +39,41 @@ func (a *Approved) Keeps(action Action) (reason string) {
 }
 
 // Ended says what became of an action: why it fell away, or empty if something was done of it or failed.
-func (a *Approved) Ended(action Action, fellAway string) {
-	if a != nil {
+func (d *Decider) Ended(action Action, fellAway string) {
+	if d.Approved != nil {
 		item, _ := action.Planned().Key()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.fates[item] = fellAway
+		d.fates.Store(item, fellAway)
 	}
 }
 
-// Report says in the report of a run that has ended which items fell away, and why. whole says that it looked at all there is.
-func (a *Approved) Report(r *report.Report, whole bool) {
-	if a == nil {
+// maxFell is how many items that fell away a report names.
+const maxFell = 100
+
+// ReportApproved says in the report of a run that has ended which items of the approved plan fell away, and why. whole says that it
+// looked at all there is.
+func (d *Decider) ReportApproved(whole bool) {
+	if d.Approved == nil {
 		return
 	}
-	reason := fellUnreached
+	unseen := fellUnreached
 	if whole {
-		reason = fellUndue
+		unseen = fellUndue
 	}
-	r.Approved = &report.Approved{Items: len(a.Items), Which: map[string]string{}}
-	for _, item := range slices.Sorted(maps.Keys(a.Items)) {
-		why, ended := a.fates[item]
+	all := &report.Approved{Items: len(d.Approved.Items), Which: map[string]string{}}
+	for _, item := range slices.Sorted(maps.Keys(d.Approved.Items)) {
+		fate, ended := d.fates.Load(item)
 		if !ended {
-			why = reason
-			r.Kept[reason]++
+			fate = unseen
+			d.Keep(unseen, 1)
 		}
-		if why == "" {
+		if fate == "" {
 			continue
 		}
-		if r.Approved.FellAway++; r.Approved.FellAway <= report.MaxFell {
-			r.Approved.Which[item] = why
+		if all.FellAway++; all.FellAway <= maxFell {
+			all.Which[item] = fate.(string)
 		}
 	}
+	d.Report.Approved = all
 }
 
 // newerWith returns why an item is kept with which something would go that was written since the plan was made, which nobody has

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -26,10 +27,11 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
-	People    accounts.Reader // of no use in a function that does not use Authentication
-	Pins      undo.Pins       // what every job keeps
-	Saves     bool            // what the run deletes is saved for undo
-	Approved  *Approved       // what the run is restricted to; nil: to nothing
+	People    accounts.Reader  // of no use in a function that does not use Authentication
+	Pins      undo.Pins        // what every job keeps
+	Saves     bool             // what the run deletes is saved for undo
+	Approved  *report.Approval // what the run is restricted to; nil: to nothing
+	fates     sync.Map         // of the items of that: why they fell away; empty: something was done, or failed
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once

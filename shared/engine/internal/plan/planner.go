@@ -202,7 +202,7 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	}
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
 	if p.Report.DryRun {
-		p.ask.Decider.Approved.Ended(a, "")
+		p.ask.Decider.Ended(a, "")
 		p.list(p.withWrites(a))
 	}
 	if p.section.dropped {
@@ -231,23 +231,23 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 // stays reports whether nothing is to be done to the target of an action, and says why: it is not approved, it or something below it
 // or with it is pinned, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
-	approved := p.ask.Decider.Approved
-	reason := approved.Keeps(a)
+	d := p.ask.Decider
+	reason := d.NotApproved(a)
 	if reason == decide.KeptUnapproved {
 		p.Keep(reason, 1)
 		return true
 	}
-	if pinned := p.ask.Decider.Keeps(a); pinned != nil && reason == "" {
+	if pinned := d.Keeps(a); pinned != nil && reason == "" {
 		reason = pinned.Reason
 	}
 	if reason != "" {
-		approved.Ended(a, reason)
+		d.Ended(a, reason)
 		p.KeepNamed(ctx, a.Target, reason)
 		return true
 	}
-	err := decide.Proposes(p.ask.Decider.Job, a.Effect)
+	err := decide.Proposes(d.Job, a.Effect)
 	if err != nil {
-		approved.Ended(a, "")
+		d.Ended(a, "")
 		p.Fail(ctx, a.Target, a.Kind, err)
 	}
 	return err != nil
