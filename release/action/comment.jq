@@ -1,5 +1,6 @@
 # Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job, and
-# with the $checksum of the plan file, if there is one. Names and reasons hold what users wrote, so they stand in <pre>, where nothing
+# with the $checksum of the plan file, if there is one. $project and the $folder in the repository, each may be empty, tell its comment
+# from others. Names and reasons hold what users wrote, so they stand in <pre>, where nothing
 # is Markdown, a link or a mention.
 
 def cut(n): if length > n then .[:n] + "…" else . end;
@@ -10,12 +11,14 @@ def job:
   (.report // {}) as $r
   | ($r | if .dryRun == false then numbers("done") else numbers("planned") end) as $did
   | ($r.failures // [] | map("\(.target // ""): \(.error)" | ltrimstr(": "))) as $failures
+  | $failures[:([10, $items] | min)] as $bad
   | ($r.plan // [])[:$items] as $some
   | (.fellAway // [])[:$items] as $fell
   | ([$r.actions[]?.planned] | add // 0) as $due
   | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else $did end)",
     if .error then [.error] | pre else empty end,
-    if ($failures | length) > 0 then $failures[:10] | pre else empty end,
+    if ($bad | length) > 0 then $bad | pre else empty end,
+    if ($failures | length) > ($bad | length) then "Of \($failures | length) failures, \($bad | length) are named." else empty end,
     if ($some | length) > 0 then
       "<details><summary>\(if $due > ($some | length) then "the first \($some | length) of \($due)" else "all \($due)" end)</summary>\n",
       ($some | map("\(.action)  \(.target)\n    \(.reason)") | pre), "</details>"
@@ -26,7 +29,7 @@ def job:
     if $r.dryRun == false and $did != "" then "Undo: `firesweep undo --apply \($r.runId)`" else empty end;
 
 (.plans // .runs) as $all
-| (if $project == "" then "" else " of \($project | @html)" end) as $of
+| ((if $project == "" then "" else " of " + $project end) + (if $folder == "" then "" else " in " + $folder end) | @html) as $of
 | [
     "<!-- firesweep\($of | gsub("--"; "")) -->",
     "## Firesweep: \(if .plans then "the plan\($of)" else "a run\($of)" end)",

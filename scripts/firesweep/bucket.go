@@ -50,6 +50,7 @@ func (a *app) chooseBucket(project string) error {
 		return wrongUse("the project has the buckets %s: set STORAGE_BUCKET to one of them", strings.Join(filled, " and "))
 	}
 	a.setenv("STORAGE_BUCKET", there[0])
+	a.chosen = there[0]
 	fmt.Fprintf(a.errs, "firesweep: the bucket is %s, because STORAGE_BUCKET is not set\n", there[0])
 	return nil
 }

@@ -23,12 +23,13 @@ import (
 
 // forgotten is what became of a user: a receipt without any field's contents. docs/command.md documents it as JSON.
 type forgotten struct {
-	UID     string    `json:"uid"`
-	Project string    `json:"project"`
-	Rules   []string  `json:"rules"` // that were turned round
-	Plan    planned   `json:"plan"`
-	Run     *shownRun `json:"run,omitempty"`   // nil: nothing was run
-	Error   string    `json:"error,omitempty"` // what is not known of the run, or why there is none
+	UID      string    `json:"uid"`
+	Project  string    `json:"project"`
+	Emulator string    `json:"emulator,omitempty"` // the emulator that stood for the project's Firestore; empty: it was Google's
+	Rules    []string  `json:"rules"`              // that were turned round
+	Plan     planned   `json:"plan"`
+	Run      *shownRun `json:"run,omitempty"`   // nil: nothing was run
+	Error    string    `json:"error,omitempty"` // what is not known of the run, or why there is none
 }
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -86,7 +87,7 @@ second time there is nothing to do.`,
 			return err
 		}
 		a.here = true
-		r := forgotten{UID: args[0], Project: cfg.Project, Rules: names}
+		r := forgotten{UID: args[0], Project: cfg.Project, Emulator: cfg.Emulators.Firestore, Rules: names}
 		again := "firesweep forget --apply" + asGiven(c, "project", "rules", "force", "lift") + " " + shellQuote(r.UID)
 		return a.forget(c.Context(), job, o, r, again, apply, yes)
 	}
@@ -159,7 +160,7 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 		r.Error = err.Error()
 	}
 	return a.show(r, func(p *printer) {
-		p.Say(screen.Bold, 0, 2, "Receipt: the user %s in %s", r.UID, r.Project)
+		p.Say(screen.Bold, 0, 2, "Receipt: the user %s in %s%s", r.UID, r.Project, prefixed(", on the emulator ", r.Emulator))
 		if r.Error != "" {
 			p.Say(screen.Red, 2, 2, "%s", r.Error)
 		}

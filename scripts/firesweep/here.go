@@ -91,8 +91,8 @@ func (h here) call(ctx context.Context, job string, o order) (*report.Report, er
 	return rep, err
 }
 
-// confirm makes sure that somebody means this project: jobs that never ran in it run only if its id is given, or typed. What has run
-// is known from the jobs' own records.
+// confirm makes sure that somebody means this project, database and bucket: jobs that never ran there run only if the project's id is
+// given, or typed. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last run.
 func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) error {
 	project, err := a.project()
 	if err != nil {
@@ -101,20 +101,38 @@ func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) 
 	if given != "" && given != project {
 		return wrongUse("--confirm is %q, and the project is %s", given, project)
 	}
-	var never []string
+	var never, databases []string
 	for _, job := range jobs {
+		cfg, err := a.settings(job, job.Uses()...)
+		if err != nil {
+			return err
+		}
 		record, err := a.goodRecord(ctx, job)
 		if err != nil {
 			return err
 		}
-		if record.Run == "" && record.Last == nil {
-			never = append(never, job.Name)
+		name, was := job.Name, record.Begun.Bucket
+		if was == "" && record.Last != nil {
+			was = record.Last.Bucket
+		}
+		switch {
+		case record.Run == "" && record.Last == nil:
+		case was == "" || job.Roles[config.Storage] == nil || was == cfg.Bucket:
+			continue
+		case cfg.Bucket == a.chosen:
+			return wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
+				name, was, cfg.Bucket)
+		default:
+			name += " (on the bucket " + cfg.Bucket + ")"
+		}
+		if never = append(never, name); !slices.Contains(databases, cfg.Database) {
+			databases = append(databases, cfg.Database)
 		}
 	}
 	if len(never) == 0 || given != "" {
 		return nil
 	}
-	which := fmt.Sprintf("%s never ran in %s", strings.Join(never, ", "), project)
+	which := fmt.Sprintf("%s never ran in %s, database %s", strings.Join(never, ", "), project, strings.Join(databases, ", "))
 	if !a.screen.in {
 		return wrongUse("%s, and standard input is not a terminal: give the project's id: --confirm %s", which, project)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -44,7 +46,7 @@ func TestRunHere(t *testing.T) {
 	wantParts(t, out, "planned: 2 delete document", "Nothing was changed. Do it:", "firesweep run --here --apply --project "+o.ID+"\n")
 	o.env["npm_command"] = "exec" // as npx sets it
 	wantParts(t, o.well(t, "plan"), "\n    npx firesweep run --here --apply\n")
-	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", and standard input is not a terminal: give the project's id: --confirm "+
+	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", database (default), and standard input is not a terminal: give the project's id: --confirm "+
 		o.ID, "run", "--here", "--apply")
 	o.refuses(t, exitWrongUse, `--confirm is "other", and the project is `+o.ID, "run", "--here", "--apply", "--confirm", "other")
 	want(t, "the project", before, o.everything(t))
@@ -67,6 +69,73 @@ func TestRunHere(t *testing.T) {
 	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
 }
 
+// TestForgetOnly: a rule whose schedule is never does nothing but where a user is forgotten.
+func TestForgetOnly(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	both := read(t, filepath.Join(o.dir, "firesweep.json"))
+	posts := `{"name": "forgetPosts", "schedule": "never", "collection": "posts", "age": "any", "gone": [{"account": "{by}"}]},`
+	both = strings.Replace(both, `"functions": [`, `"functions": [`+posts, 1)
+	o.inApp(t, map[string]string{"firesweep.json": both, "firebase.json": "{}"})
+	o.Set(t, "posts/a", map[string]any{"by": "hana"})
+	run := []string{"run", "--here", "--apply", "--confirm", o.ID}
+	o.well(t, run...)
+	want(t, "posts", 1, len(o.Documents(t, "posts")))
+	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+	wantNone(t, o.well(t, "plan"), "forgetPosts")
+	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}, {"backtest"}} {
+		o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", append(args, "forgetPosts")...)
+	}
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + strings.TrimSuffix(posts, ",") + `]}`, "firebase.json": "{}"})
+	o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", run...)
+	want(t, "posts", 1, len(o.Documents(t, "posts")))
+	o.Import(t, new(auth.UserToImport).UID("hana"))
+	o.well(t, "forget", "--apply", "--yes", "--force", "hana")
+	want(t, "posts, forgotten", 0, len(o.Documents(t, "posts")))
+}
+
+// TestRunHereOnAnotherBucket: one that nobody named must be that of the last run, and one that somebody named is confirmed.
+func TestRunHereOnAnotherBucket(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[{"name":"cleanupExports","schedule":"0 4 * * *",
+		"objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
+	o.now = time.Now().Add(time.Hour)
+	o.Set(t, "users/u2", map[string]any{})
+	run := []string{"run", "--here", "--apply"}
+	o.well(t, append(run, "--confirm", o.ID)...)
+	first := o.Bucket
+	o.Bucket = o.ID + ".appspot.com"
+	o.Put(t, "exports/u1/a", nil, nil)
+	o.env["STORAGE_BUCKET"] = ""
+	out, errs := o.ends(t, exitWrongUse, append(run, "--confirm", o.ID)...)
+	want(t, "output", "", out)
+	wantParts(t, errs, "the last run of cleanupExports worked on the bucket "+first+", and not on "+o.Bucket+": set STORAGE_BUCKET")
+	o.env["STORAGE_BUCKET"] = o.Bucket
+	o.refuses(t, exitWrongUse, "cleanupExports (on the bucket "+o.Bucket+") never ran in "+o.ID, run...)
+	want(t, "objects", []string{"exports/u1/a"}, o.Objects(t))
+	o.well(t, append(run, "--confirm", o.ID)...)
+	want(t, "objects, confirmed", 0, len(o.Objects(t)))
+}
+
+// TestEmptyFlags restrict nothing, as a variable that is not set makes them, and nothing is begun.
+func TestEmptyFlags(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	before := o.everything(t)
+	for _, args := range []string{
+		"run --here --apply --confirm ID --plan", "run --here --apply --confirm ID --project", "run --here --apply --confirm ID --rules",
+		"run --here --apply --confirm", "undo --apply 01234567 --where", "forget --apply -y u --project", "plan --now", "plan --out",
+		"release --run",
+	} {
+		flag := args[strings.LastIndex(args, " ")+1:]
+		o.refuses(t, exitWrongUse, flag+" is empty", append(strings.Fields(strings.ReplaceAll(args, "ID", o.ID)), "")...)
+	}
+	want(t, "the project", before, o.everything(t))
+}
+
 // TestRunHereAsksOnce: at a terminal the project's id is typed, and anything else runs nothing.
 func TestRunHereAsksOnce(t *testing.T) {
 	t.Parallel()
@@ -79,7 +148,7 @@ func TestRunHereAsksOnce(t *testing.T) {
 			code = exitFine
 		}
 		_, errs := o.ends(t, code, "run", "--here", "--apply", "cleanupDrafts")
-		wantParts(t, errs, "cleanupDrafts never ran in "+o.ID+". Type the project's id to run: ")
+		wantParts(t, errs, "cleanupDrafts never ran in "+o.ID+", database (default). Type the project's id to run: ")
 		want(t, answer+", drafts", left, len(o.Documents(t, "drafts")))
 	}
 }
@@ -186,6 +255,9 @@ func TestRunHereRefuses(t *testing.T) {
 	} {
 		o.refuses(t, exitWrongUse, says, append([]string{"run"}, strings.Fields(args)...)...)
 	}
+	o.env["GOOGLE_CLOUD_PROJECT_cleanupDrafts"] = "other"
+	o.refuses(t, exitWrongUse, "GOOGLE_CLOUD_PROJECT_cleanupDrafts is other, and the project is "+o.ID, "run", "--here", "--apply", "--confirm", o.ID)
+	delete(o.env, "GOOGLE_CLOUD_PROJECT_cleanupDrafts")
 	o.env["DRY_RUN"] = "true"
 	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "--confirm", o.ID)
 	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")

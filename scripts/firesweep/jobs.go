@@ -51,6 +51,21 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
+// toRun is [application.jobsNamed] without rules that only firesweep forget uses. The error names one that was asked for, or if there
+// are no others.
+func (a *application) toRun(names []string) ([]manifest.Entry, error) {
+	jobs, err := a.jobsNamed(names)
+	i := slices.IndexFunc(jobs, manifest.Entry.ForgetOnly)
+	if err != nil || i < 0 {
+		return jobs, err
+	}
+	first := jobs[i].Name
+	if jobs = slices.DeleteFunc(jobs, manifest.Entry.ForgetOnly); len(names) > 0 || len(jobs) == 0 {
+		return nil, wrongUse("only firesweep forget UID uses %s, because its schedule is never", first)
+	}
+	return jobs, nil
+}
+
 // bucketOf returns the bucket of the function that made a run.
 func (a *app) bucketOf(runID string) string {
 	job, _ := a.entryOfRun(runID)
@@ -90,6 +105,9 @@ func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config,
 	project, err := a.project()
 	if err != nil {
 		return config.Config{}, err
+	}
+	if own := config.For(e.Name, a.getenv)("GOOGLE_CLOUD_PROJECT"); own != project {
+		return config.Config{}, wrongUse("GOOGLE_CLOUD_PROJECT_%s is %s, and the project is %s: unset it", e.Name, own, project)
 	}
 	if slices.Contains(uses, config.Storage) && config.For(e.Name, a.getenv)("STORAGE_BUCKET") == "" {
 		if err := a.chooseBucket(project); err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // Mozilla's certificates, where the machine has none, as in the image
 	"google.golang.org/api/option"
 
@@ -67,6 +68,8 @@ type app struct {
 
 	answers *bufio.Reader                // of in, once somebody was asked
 	readers map[string]*documents.Client // of databases, once something was read there
+
+	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
 	here  bool   // jobs run in this process
 	given string // --project and --rules as they were given, each with a blank before it
@@ -211,6 +214,15 @@ plan --exit-code something would be done, 130 interrupted.`,
 
 // prepare finds the rules and the project that a command is about.
 func (a *app) prepare(c *cobra.Command, _ []string) error {
+	var empty error // as of a variable that is not set: it would restrict nothing
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			empty = wrongUse("--%s is empty: give its value, or leave it out", f.Name)
+		}
+	})
+	if empty != nil {
+		return empty
+	}
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
@@ -231,8 +243,13 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// findEmulators fails if an emulator that the environment names does not answer, which clients try for long.
+// findEmulators fails if an emulator that the environment names does not answer, which clients try for long. It says that emulators
+// are used, where the project may be one of Google's.
 func (a *app) findEmulators(ctx context.Context) error {
+	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
+	if host != "" && id != "" && !forEmulators(id) {
+		fmt.Fprintf(a.errs, "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST=%s), not on Google's %s\n", host, id)
+	}
 	for _, name := range []string{"FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
 		host := a.getenv(name)
 		if _, _, err := net.SplitHostPort(host); err != nil {

@@ -87,8 +87,9 @@ It needs the role roles/datastore.user.`,
 			p.Command("firesweep pin --apply%s --because %s %s", asGiven(c, "project", "rules"), shellQuote(because), shellQuoted(targets))
 			return nil
 		}
-		var underWay []string
-		err := a.eachDatabase(c.Context(), func(project restore.Project, _ string) error {
+		var databases, underWay []string
+		err := a.eachDatabase(c.Context(), func(project restore.Project, database string) error {
+			databases = append(databases, database)
 			runs, err := project.Pin(c.Context(), because, who(), targets...)
 			underWay = append(underWay, runs...)
 			return err
@@ -96,7 +97,8 @@ It needs the role roles/datastore.user.`,
 		if err != nil {
 			return err
 		}
-		p.Say("", 0, 2, "Pinned: every job keeps %s from its next run on, until you release it:", plural(len(targets), "target"))
+		p.Say("", 0, 2, "Pinned in the database %s: every job there keeps %s from its next run on, until you release it:",
+			strings.Join(databases, ", "), plural(len(targets), "target"))
 		p.Command("firesweep release%s %s", asGiven(c, "project", "rules"), shellQuoted(targets))
 		for _, run := range underWay {
 			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",

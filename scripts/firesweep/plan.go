@@ -148,13 +148,16 @@ func doHere(c *cobra.Command, names []string) string {
 // begin. anywhere says that there need not be an application.
 func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
 	if len(names) > 0 || anywhere {
-		return a.jobsNamed(names)
+		return a.toRun(names)
 	}
 	if a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
 	}
-	return a.used(), a.declares()
+	if err := a.declares(); err != nil {
+		return nil, err
+	}
+	return a.toRun(nil)
 }
 
 // readOf returns the backends that planning a job opens: those that it reads.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -126,7 +125,7 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 			continue
 		}
 		function, err := a.function(job, io.Discard)
-		cfg, wrong := a.settings(job, config.Firestore)
+		cfg, wrong := a.settings(job, readOf(job)...)
 		if err = cmp.Or(err, wrong); err == nil {
 			err = p.approval().Check(function.Binding(cfg), a.clock())
 		}

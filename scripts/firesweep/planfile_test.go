@@ -79,6 +79,21 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 	wantNone(t, out, "reports/new")
 }
 
+// TestPlanFileOfAnotherBucket: files of the same names elsewhere were not approved.
+func TestPlanFileOfAnotherBucket(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+		{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
+	file := filepath.Join(t.TempDir(), "plan.json")
+	o.well(t, "plan", "--out", file)
+	rewrite(t, file, func(f *planFile) {
+		want(t, "bucket", o.Bucket, f.Plans[0].Bucket)
+		f.Plans[0].Bucket = "other"
+	})
+	o.refuses(t, exitWrongUse, "the plan is for {Project:"+o.ID+" Database:(default) Bucket:other ", "run", "--here", "--apply", "--plan", file)
+}
+
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
 func TestPlanFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
@@ -102,6 +117,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		"two": {func(file string) {
 			write(t, file, read(t, file)+read(t, file))
 		}, "invalid character '{' after top-level value", nil},
+		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = []jobPlan{} }) }, "has no plan of ", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
 			`{Project:other Database:(default)`, nil},
 		"a job that is not in it": {func(string) {}, "has no plan of cleanupBannedUsers", []string{"cleanupBannedUsers"}},

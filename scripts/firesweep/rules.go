@@ -86,7 +86,7 @@ func (a *app) load(creates bool) error {
 	if a.Jobs != nil {
 		return nil
 	}
-	a.locate(a.dir, a.getenv("HOME"))
+	a.locate(a.dir, a.home())
 	if a.rules = a.short(a.rules); a.rulesFlag != "" {
 		a.rules, a.nine = a.rulesFlag, false
 	}
@@ -117,6 +117,9 @@ func (a *app) load(creates bool) error {
 	a.enabled, err = manifest.Enabled(file)
 	return err
 }
+
+// home returns the user's folder, on Windows too; "" if it is not known.
+func (a *app) home() string { return cmp.Or(a.getenv("USERPROFILE"), a.getenv("HOME")) }
 
 // short returns a file's name as seen from the working directory; "" for none.
 func (a *app) short(name string) string {
@@ -200,13 +203,15 @@ func (a *app) chooseProject(flag string) error {
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
 	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	forEmulators := strings.HasPrefix(id, "demo-") // so the Firebase CLI takes it
-	if id != said && forEmulators && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
+	if id != said && forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
 		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
 			version.Page("docs/emulator-suite.md"))
 	}
 	return nil
 }
+
+// forEmulators reports whether a project is one that only emulators have, as the Firebase CLI takes it.
+func forEmulators(project string) bool { return strings.HasPrefix(project, "demo-") }
 
 // firebaseRC is what the Firebase CLI knows of an application's projects.
 type firebaseRC struct {
@@ -235,15 +240,22 @@ func (a *app) readRC() (rc firebaseRC, err error) {
 	if err != nil {
 		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
-	home := cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config"))
+	settings := a.getenv("XDG_CONFIG_HOME")
+	if home := a.home(); settings == "" && home != "" {
+		settings = filepath.Join(home, ".config")
+	}
+	if settings == "" { // what is in the working directory is not the user's
+		return rc, nil
+	}
 	var used struct {
-		ActiveProjects map[string]string `json:"activeProjects"` // by folder
+		ActiveProjects map[string]string `json:"activeProjects"` // by folder, without symbolic links
 	}
 	// Without it, or if a later version of the Firebase CLI writes another form, nothing is in use.
-	if text, err := os.ReadFile(filepath.Join(home, "configstore", "firebase-tools.json")); err == nil {
+	if text, err := os.ReadFile(filepath.Join(settings, "configstore", "firebase-tools.json")); err == nil {
 		_ = json.Unmarshal(text, &used)
 	}
-	rc.active = used.ActiveProjects[a.folder]
+	linked, _ := filepath.EvalSymlinks(a.folder) // "" on an error
+	rc.active = cmp.Or(used.ActiveProjects[linked], used.ActiveProjects[a.folder])
 	return rc, nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,8 @@ func TestEmulators(t *testing.T) {
 	o.env["FIREBASE_AUTH_EMULATOR_HOST"] = "127.0.0.1:1"
 	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
 	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
+	_, errs := o.ends(t, exitFine, "plan", "cleanupReports", "--project", "my-app")
+	want(t, "standard error", "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST="+o.env["FIRESTORE_EMULATOR_HOST"]+"), not on Google's my-app\n", errs)
 	delete(o.env, "FIRESTORE_EMULATOR_HOST")
 	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports"), "asks Google")
 	delete(o.env, "GOOGLE_CLOUD_PROJECT")
@@ -121,10 +124,14 @@ func TestProject(t *testing.T) {
 		name, rc, environment, active, flag string
 		said                                string // on standard error; empty: nothing
 		refused                             string
+		home                                string // the variable that says where home is; empty: HOME
+		linked                              bool   // the folder is reached by a symbolic link
 	}{
 		{name: "the only one", rc: `{"projects":{"staging":"ID"}}`, said: "firesweep: .firebaserc says ID (staging)\n"},
 		{name: "the default", rc: `{"projects":{"default":"ID","prod":"other"}}`, said: "firesweep: .firebaserc says ID (default)\n"},
 		{name: "in use", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", said: "firesweep: firebase use says ID\n"},
+		{name: "in use, Windows", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", home: "USERPROFILE", said: "firesweep: firebase use says ID\n"},
+		{name: "in use, by a link", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", linked: true, said: "firesweep: firebase use says ID\n"},
 		{name: "comments", rc: "{ // mine\n\"projects\":{\"default\":\"ID\",}}", said: "firesweep: .firebaserc says ID (default)\n"},
 		{name: "alias", rc: `{"projects":{"default":"other","staging":"ID"}}`, flag: "staging"},
 		{name: "flag before all", rc: `{"projects":{"default":"other"}}`, environment: "another", flag: "ID"},
@@ -142,7 +149,11 @@ func TestProject(t *testing.T) {
 			o.dir = filepath.Join(home, "app")
 			ok(t, os.MkdirAll(filepath.Join(home, ".config/configstore"), 0o700))
 			write(t, filepath.Join(home, ".config/configstore/firebase-tools.json"), active(o.dir, tt.active))
-			o.env = map[string]string{"HOME": home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
+			if tt.linked {
+				ok(t, os.Symlink(o.dir, filepath.Join(home, "link")))
+				o.dir = filepath.Join(home, "link")
+			}
+			o.env = map[string]string{cmp.Or(tt.home, "HOME"): home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
 			args := []string{"plan", "cleanupDrafts"}
 			if tt.flag != "" {
 				args = append(args, "--project", strings.ReplaceAll(tt.flag, "ID", o.ID))

@@ -160,7 +160,7 @@ func TestPin(t *testing.T) {
 	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed",
 		"firesweep pin --apply --because 'legal hold' reports/a")
 	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
-	o.well(t, append([]string{"pin", "--apply"}, args...)...)
+	wantParts(t, o.well(t, append([]string{"pin", "--apply"}, args...)...), "Pinned in the database (default): every job there keeps 2 targets")
 	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
 	if got := o.called(t, "cleanupReports", ""); got.Kept[undo.KeptPinned] != 1 || got.Kept[undo.KeptWithPinned] != 1 {
 		t.Errorf("kept %v", got.Kept)

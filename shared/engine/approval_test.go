@@ -30,7 +30,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) report.Approval {
 	if err != nil || rep.Status != report.Completed || rep.Read.IsZero() {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	want := report.Binding{Project: f.ID, Database: rep.Database, Job: rep.Job, Entry: f.Entry, Version: version.Release}
+	want := report.Binding{Project: f.ID, Database: rep.Database, Bucket: rep.Bucket, Job: rep.Job, Entry: f.Entry, Version: version.Release}
 	enginetest.Want(t, "what the plan is for", want, rep.Binding)
 	a := report.Approval{Binding: want, Made: rep.Read, Items: map[string]string{}}
 	for _, p := range rep.Plan {

@@ -217,7 +217,11 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 // job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
 // that the job would not do. Nobody continues such a run, because its state does not hold the plan.
 func (f *Function) Binding(cfg config.Config) report.Binding {
-	return report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
+	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
+	if slices.Contains(f.Uses, config.Storage) {
+		b.Bucket = cfg.Bucket
+	}
+	return b
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
@@ -238,14 +242,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
 	}
-	bucket := ""
-	if slices.Contains(f.Uses, config.Storage) {
-		bucket = cfg.Bucket
-	}
+	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: f.Binding(cfg),
+			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
 			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}},
 		deadline: deadline{

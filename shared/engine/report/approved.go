@@ -29,6 +29,7 @@ const MaxApproved = 10_000
 type Binding struct {
 	Project  string `json:"project"`
 	Database string `json:"database"`
+	Bucket   string `json:"bucket,omitempty"` // none if the job does not use Storage
 	Job      string `json:"job"`
 	Entry    string `json:"entry"`   // a digest of the job's entry in the lists
 	Version  string `json:"version"` // of Firesweep: [version.Release]

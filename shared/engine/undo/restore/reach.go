@@ -60,7 +60,7 @@ func (u *undoing) tellRefused() error {
 	return nil
 }
 
-// report returns an error if the run's report is missing or is of another job.
+// report returns an error if the run's report is missing, or is of another job or bucket.
 func (p Project) report(ctx context.Context, runID, job string, without bool) error {
 	if _, known := p.Jobs[job]; !known {
 		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
@@ -71,6 +71,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return fmt.Errorf("read the run's report: %w", err)
 	}
 	report, found := all[collections.Runs+"/"+runID]
+	bucket, _ := report.Data["bucket"].(string)
 	switch {
 	case !found && without:
 		return nil
@@ -80,14 +81,18 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		if err != nil {
 			return err
 		}
-		if killed := s.Killed(all[record].ReadTime); killed == nil || killed.RunID != runID {
+		killed := s.Killed(all[record].ReadTime)
+		if killed == nil || killed.RunID != runID {
 			return ErrNoReport
 		}
-		return nil
+		bucket = killed.Bucket
 	case report.Data["dryRun"] == true:
 		return ErrDryRun
 	case report.Data["job"] != job:
 		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
+	}
+	if p.Bucket != nil && bucket != "" && bucket != p.Bucket.BucketName() {
+		return fmt.Errorf("the run worked on the bucket %s, and not on %s: set STORAGE_BUCKET=%s", bucket, p.Bucket.BucketName(), bucket)
 	}
 	return nil
 }

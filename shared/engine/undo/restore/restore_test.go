@@ -493,6 +493,29 @@ func TestUnfinished(t *testing.T) {
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
+// TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would come back.
+func TestAnotherBucket(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	other := w.restorer
+	other.Bucket = w.Storage(t).Bucket("other")
+	refused := func(what string) {
+		t.Helper()
+		err := other.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "set STORAGE_BUCKET="+w.Bucket) || len(w.Documents(t, "users")) != 0 {
+			t.Errorf("%s: %v, %d users", what, err, len(w.Documents(t, "users")))
+		}
+	}
+	refused("a run")
+	w.Delete(t, "cleanupRuns/"+report.RunID)
+	killed := enginetest.Leased(report.RunID, time.Now().Add(-time.Minute))
+	killed["begun"].(map[string]any)["bucket"] = w.Bucket
+	w.Set(t, "cleanupJobs/testJob", killed)
+	refused("a run that was killed")
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+}
+
 // TestOff: with UNDO_DAYS=0 nothing is kept.
 func TestOff(t *testing.T) {
 	w := newWorld(t)
