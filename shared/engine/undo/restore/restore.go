@@ -124,6 +124,8 @@ type undoing struct {
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
 	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	copyOf     map[string]string     // of which document each copy is that the run left
+	whole      map[string]bool       // whether documents are back, with what is below them
 	matched    map[string]bool       // documents that Where means
 	ids        map[string]bool       // of these documents, and Where's value
 	claimed    map[identifier]string // which account comes back, by what identifies it
@@ -148,6 +150,20 @@ func (u *undoing) tell(o Outcome) error {
 		u.back++
 	}
 	return u.each(o)
+}
+
+// settle notes whether a document is back as it was. What is above one that is not back is not wholly back either.
+func (u *undoing) settle(path string, back bool) {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	if _, known := u.whole[path]; back && !known {
+		u.whole[path] = true
+	}
+	for i := range len(path) + 1 {
+		if !back && (i == len(path) || path[i] == '/') {
+			u.whole[path[:i]] = false
+		}
+	}
 }
 
 // jobOf returns the job that a run was of. Its report must say so, unless it needs none.
