@@ -26,8 +26,8 @@ type Record struct {
 	Write          *Write
 	Object         *Object
 	Account        *Account
-	// Stayed is a document's path, "object" and a name, or "account" and a uid: it changed before the deletion that an earlier entry
-	// tells of, which was therefore not made.
+	// Stayed is a document's path, "object" and a name, or "account" and a uid: the deletion that an earlier entry tells of was not
+	// made, for it had changed or time was up.
 	Stayed string
 }
 
