@@ -51,7 +51,7 @@ type Options struct {
 	By            string // who does it, for the record; empty: not known
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
-	// Warn, if set, is told what things that come back will lack, for want of permissions.
+	// Warn, if set, is told what things that come back will lack, for want of permissions, and whether some will not.
 	Warn func(text string)
 }
 
@@ -85,6 +85,9 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	done, noLog := p.doneBy(ctx, runID)
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	if done[0].Lacks && o.Warn != nil {
+		o.Warn("a part of the undo log has expired: what it told of stays as it is")
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},

@@ -493,6 +493,23 @@ func TestUnfinished(t *testing.T) {
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
+// TestPartHasExpired: the rest comes back, and that there was more is said.
+func TestPartHasExpired(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	for id, entry := range w.Documents(t, runlog.DoneOf(report.RunID)) {
+		if records, err := runlog.Unpack([][]byte{entry["data"].([]byte)}); err != nil || !strings.HasPrefix(records[0].Item, "drafts/") {
+			continue
+		}
+		entry["expireAt"] = time.Now()
+		w.Set(t, runlog.DoneOf(report.RunID)+"/"+id, entry)
+	}
+	var warned []string
+	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+	enginetest.Want(t, "users and drafts", []int{3, 0}, []int{len(w.Documents(t, "users")), len(w.Documents(t, "drafts"))})
+	enginetest.Want(t, "warnings", []string{"a part of the undo log has expired: what it told of stays as it is"}, warned)
+}
+
 // TestOff: with UNDO_DAYS=0 nothing is kept.
 func TestOff(t *testing.T) {
 	w := newWorld(t)
