@@ -90,7 +90,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		o.Warn("a part of the undo log has expired: what it told of stays as it is")
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]string{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
@@ -110,7 +110,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	for _, step := range []func(context.Context) error{
 		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
 		u.othersFree, // a run that begins from now on knows what is pinned
-		u.takeBack,
+		u.takeBack, u.unpin,
 	} {
 		if err == nil {
 			err = step(ctx)
@@ -133,6 +133,7 @@ type undoing struct {
 	ids        map[string]bool       // of these documents, and Where's value
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
+	pinned     map[string][]string   // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had

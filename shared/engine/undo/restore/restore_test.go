@@ -253,6 +253,30 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestUndoAgainAfterARelease brings nothing back, and so pins nothing: what was released goes.
+func TestUndoAgainAfterARelease(t *testing.T) {
+	w := newWorld(t)
+	first := w.run(t)
+	all := restore.Options{Apply: true}
+	w.undo(t, first.RunID, all)
+	if _, err := w.restorer.Release(t.Context(), first.RunID, "users/u1", "drafts/u0"); err != nil {
+		t.Fatal(err)
+	}
+	before := w.Documents(t, undo.PinnedIn)
+	w.undo(t, first.RunID, all)
+	for id, d := range w.Documents(t, undo.PinnedIn) {
+		enginetest.Want(t, "targets", before[id][undo.TargetsField], d[undo.TargetsField])
+		enginetest.Want(t, "with them", before[id][undo.WithField], d[undo.WithField])
+	}
+	if _, err := w.restorer.Release(t.Context(), first.RunID); err != nil {
+		t.Fatal(err)
+	}
+	w.undo(t, first.RunID, all)
+	wantPinned(t, w)
+	w.run(t)
+	enginetest.Want(t, "users and drafts", 0, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
+}
+
 // TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
