@@ -61,11 +61,11 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	}
 	for _, r := range records {
 		target := u.targetOf(r)
-		if r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
+		if p.seen[target] || r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
 			continue
 		}
 		for _, item := range items {
-			if len(items) == 1 || belongs(target, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
+			if len(items) == 1 || belongs(target, item) || r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
 				p.add(target, item)
 			}
 		}
@@ -85,6 +85,16 @@ var component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "
 func mentions(text, name string) bool {
 	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
 		strings.Contains(text, (&url.URL{Path: name}).EscapedPath()) || strings.Contains(text, component.Replace(url.QueryEscape(name)))
+}
+
+// names reports whether one of a document's fields, or of the maps in it, holds an item's id or path, or refers to it.
+func names(fields undo.Fields, item string) bool {
+	for _, v := range fields {
+		if Is(v, item) || Is(v, item[strings.LastIndexByte(item, '/')+1:]) || names(v.GetMapValue().GetFields(), item) {
+			return true
+		}
+	}
+	return false
 }
 
 // belongs reports whether a target is below an item, or named after it.
