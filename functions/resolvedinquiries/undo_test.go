@@ -25,7 +25,7 @@ import (
 // newUndoWorld is [newWorld] with an undo log.
 func newUndoWorld(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t, 5)
+	w := newWorld(t)
 	enginetest.NeedsSoftDelete(t, w.Project, w.Uses...)
 	w.Env["UNDO_DAYS"] = "7"
 	return w
@@ -66,7 +66,7 @@ func (w *world) wantSomewhere(t *testing.T) {
 
 // TestUndoOfAKilledRun: what a later run has archived stays whole, although the one that was killed had begun it.
 func TestUndoOfAKilledRun(t *testing.T) {
-	undisturbed := newWorld(t, 5)
+	undisturbed := newWorld(t)
 	undisturbed.interrupt(0, false, nil)
 	undisturbed.Run(t, "")
 	for n := range undisturbed.commits.Load() {

@@ -156,8 +156,12 @@ func (u *undoing) tell(o Outcome) error {
 	return u.each(o)
 }
 
-// settle notes whether a document is back as it was. What is above one that is not back is not wholly back either.
+// settle notes whether a document is back as it was, if that decides about a copy. What is above one that is not back is not wholly
+// back either.
 func (u *undoing) settle(path string, back bool) {
+	if len(u.copyOf) == 0 {
+		return
+	}
 	u.telling.Lock()
 	defer u.telling.Unlock()
 	if _, known := u.whole[path]; back && !known {
