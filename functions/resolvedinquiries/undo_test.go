@@ -45,14 +45,24 @@ func (w *world) takeBack(t *testing.T, runID string, hooks restore.Hooks) (left 
 	return slices.Sorted(slices.Values(left)), err
 }
 
+// contents returns the application's documents.
+func (w *world) contents(t *testing.T) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, d := range w.All(t) {
+		if !strings.Contains(d.Ref.Path, "/cleanup") {
+			all[d.Ref.Path] = d.Data()
+		}
+	}
+	return all
+}
+
 // wantSomewhere makes sure that every message is in the application's data, and so is the archive that was there.
 func (w *world) wantSomewhere(t *testing.T) {
 	t.Helper()
 	everything := ""
-	for _, d := range w.All(t) {
-		if !strings.Contains(d.Ref.Path, "/cleanup") {
-			everything += fmt.Sprintln(d.Data())
-		}
+	for _, data := range w.contents(t) {
+		everything += fmt.Sprintln(data)
 	}
 	for id, m := range w.messages {
 		if !strings.Contains(everything, fmt.Sprint(m)) {
@@ -73,18 +83,25 @@ func TestUndoOfAKilledRun(t *testing.T) {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
 			t.Parallel()
 			w := newUndoWorld(t)
+			before := w.contents(t)
 			w.interrupt(n+1, true, func() {})
 			killed := w.Run(t, "")
 			w.dead.Store(false)
 			later := now.Add(w.Timeout + time.Hour)
 			w.Clock = func() time.Time { return later }
-			w.Run(t, "")
+			last := w.Run(t, "")
 			w.check(t)
 			_, err := w.takeBack(t, killed.RunID, restore.Hooks{})
 			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it had written nothing yet
 				t.Error(err)
 			}
 			w.wantSomewhere(t)
+			for _, run := range []string{last.RunID, killed.RunID} {
+				if left, err := w.takeBack(t, run, restore.Hooks{}); err != nil && !errors.Is(err, restore.ErrNoLog) || len(left) > 0 {
+					t.Error(run, left, err)
+				}
+			}
+			enginetest.Want(t, "what there was", before, w.contents(t))
 		})
 	}
 }
