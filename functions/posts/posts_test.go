@@ -105,6 +105,39 @@ func counts(t *testing.T, rep *report.Report, status report.Status, want report.
 	}
 }
 
+// TestCommentsComeBackPinned: posts that share a commit come back each with its comments, and no rule takes these until they are
+// released with their post.
+func TestCommentsComeBackPinned(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, due, "p1", "p2")
+	stray := cleanup.Rule[cleanup.Subject]{
+		Name: "comment", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "comments"},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete comment", "due") },
+	}
+	other := enginetest.On(t, engine.NewFunction(cleanup.Job{Name: "otherJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "comments"}, "", stray)
+	}}, 5*time.Minute, []config.Backend{config.Firestore}), f.Project)
+	other.Clock = f.Clock
+	f.Env["UNDO_DAYS"] = "7"
+	for i, id := range []string{"p1", "p2"} {
+		f.Set(t, "posts/"+id, dueData())
+		f.Set(t, fmt.Sprint("comments/c", i), map[string]any{"postId": id})
+	}
+	first := f.Run(t, "")
+	want(t, f, map[string][]string{})
+	restorer := f.Restorer(t, f.Clock)
+	if err := restorer.Undo(t.Context(), first.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	other.Run(t, "")
+	want(t, f, map[string][]string{"posts": {"p1", "p2"}, "comments": {"c0", "c1"}})
+	if _, err := restorer.Release(t.Context(), first.RunID, "posts/p1"); err != nil {
+		t.Fatal(err)
+	}
+	other.Run(t, "")
+	want(t, f, map[string][]string{"posts": {"p1", "p2"}, "comments": {"c1"}})
+}
+
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "p1", "bare")

@@ -45,11 +45,11 @@ func (s state) archiveWhole(run cleanup.Run) cleanup.Change {
 // archive writes the archive and deletes the inquiry. If an archive exists already, it is moved.
 func (s state) archive(own map[string]any) []documents.Write {
 	writes := []documents.Write{
-		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own)},
+		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own), CopyOf: s.Ref()},
 		{Op: documents.Delete, Ref: s.Ref()},
 	}
 	if s.old != nil {
-		writes = append(writes, documents.Write{Op: documents.Create, Ref: s.earlier, Data: s.old.Data})
+		writes = append(writes, documents.Write{Op: documents.Create, Ref: s.earlier, Data: s.old.Data, CopyOf: s.archiveRef()})
 	}
 	return writes
 }

@@ -38,14 +38,14 @@ type world struct {
 	dead    atomic.Bool  // the run is killed: no more commits take effect
 }
 
-func newWorld(t *testing.T, messages int) *world {
+func newWorld(t *testing.T) *world {
 	t.Helper()
 	f := enginetest.New(t, functions.New(jobWith(8<<10)))
 	f.Now = now
 	f.Clock = func() time.Time { return now }
 	w := &world{Function: f, messages: map[string]map[string]any{}}
 	there := enginetest.World{"inquiries/i1": inquiry(8 * day)}
-	for i := range messages {
+	for i := range 5 {
 		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
 		m := withImage(message(i), "gs://"+f.Bucket+"/"+name)
 		m["content"] = strings.Repeat("long ", 500)
@@ -142,7 +142,7 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 // other. The next run ends with everything that must exist. What a kill alone and simpler inquiries come to, emulator/reliability
 // tries.
 func TestAtEveryStep(t *testing.T) {
-	undisturbed := newWorld(t, 5)
+	undisturbed := newWorld(t)
 	undisturbed.interrupt(0, false, nil)
 	enginetest.WantReport(t, undisturbed.Run(t, ""), report.Completed, archivedOnce)
 	undisturbed.check(t)
@@ -151,7 +151,7 @@ func TestAtEveryStep(t *testing.T) {
 			kill := (int(n)+i)%2 == 0
 			t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, []string{"reopened", "written to"}[i], kill), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 5)
+				w := newWorld(t)
 				w.interrupt(n+1, kill, func() { act(w, t) })
 				w.Run(t, "")
 				if w.commits.Load() <= n {

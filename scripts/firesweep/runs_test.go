@@ -221,7 +221,7 @@ func TestKilledRun(t *testing.T) {
 		if saved := o.Documents(t, "cleanupRuns")[killed.RunID]; saved["status"] != "killed" || saved["expireAt"] == nil {
 			t.Errorf("after the undo its report is %v", saved)
 		}
-		wantParts(t, o.well(t, "undo", short), "There is nothing to bring back.")
+		wantParts(t, o.well(t, "undo", short), "There is nothing to bring back.", "firesweep release", "--run "+killed.RunID)
 	}
 }
 

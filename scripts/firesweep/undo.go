@@ -80,6 +80,7 @@ type taken struct {
 	Applied  bool              `json:"applied"`
 	Outcomes []restore.Outcome `json:"outcomes"`
 	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
+	pinned   bool              // something of it is
 }
 
 func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) error {
@@ -99,10 +100,13 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	}
 	stop := a.progress(c.Context(), at.now)
 	err := a.on(c.Context(), job, func(p restore.Project) error {
-		return p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
+		err := p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
 			return nil
 		})
+		all, unread := p.Pinned(c.Context())
+		t.pinned = slices.ContainsFunc(all, func(one undo.Pinned) bool { return one.RunID == runID })
+		return cmp.Or(err, unread)
 	}, uses...)
 	stop()
 	if errors.Is(err, restore.ErrNotInLog) {
@@ -148,6 +152,9 @@ func (p *printer) taken(t taken, all bool, again string) {
 		p.Line("")
 	}
 	switch {
+	case back == 0 && t.pinned:
+		p.Say("", 2, 2, "There is nothing to bring back. Every job keeps what came back before until you release it:")
+		p.Command("firesweep release%s --run %s", p.given, t.Run)
 	case back == 0:
 		p.Say("", 2, 2, "There is nothing to bring back.")
 	case t.Applied:

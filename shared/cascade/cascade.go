@@ -386,7 +386,7 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		}
 		if w.Archive != "" {
 			to := documents.Document{Path: i.place.Path() + child.path}.Ref()
-			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: to, Data: child.Data})
+			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: to, Data: child.Data, CopyOf: child.Ref()})
 		}
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
 	}
@@ -395,7 +395,7 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		return change
 	}
 	if w.Archive != "" {
-		change.Writes = append(change.Writes, documents.Write{Op: documents.Create, Ref: i.place, Data: i.Data})
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Create, Ref: i.place, Data: i.Data, CopyOf: i.Ref()})
 	}
 	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	for _, a := range w.With {

@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -134,6 +135,28 @@ func TestArchiveThatIsTaken(t *testing.T) {
 		enginetest.Want(t, "revisions below "+second, many, len(f.Documents(t, "oldDrafts/"+second+"/revisions")))
 	}
 	enginetest.Want(t, "others in the archive", 1, len(archive))
+}
+
+// TestUndoLeavesTheOnlyCopy: somebody has written a document again since, so its archive is all that is left of what it was.
+func TestUndoLeavesTheOnlyCopy(t *testing.T) {
+	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
+	f.Env["UNDO_DAYS"] = "7"
+	for _, id := range []string{"d", "e"} {
+		f.Set(t, "drafts/"+id, fields{"updatedAt": old, "text": "first"})
+		f.Set(t, "drafts/"+id+"/revisions/r", fields{"n": int64(1)})
+	}
+	got := f.Run(t, "")
+	f.Set(t, "drafts/d", fields{"text": "second"})
+	f.Set(t, "drafts/e/revisions/r", fields{"n": int64(2)})
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	archived := fields{"updatedAt": old, "text": "first"}
+	enginetest.Want(t, "drafts", map[string]fields{"d": {"text": "second"}, "e": archived}, f.Documents(t, "drafts"))
+	enginetest.Want(t, "archive", map[string]fields{"d": archived, "e": archived}, f.Documents(t, "oldDrafts"))
+	enginetest.Want(t, "revision that came back", 0, len(f.Documents(t, "oldDrafts/d/revisions")))
+	enginetest.Want(t, "revision that could not", map[string]fields{"r": {"n": int64(1)}}, f.Documents(t, "oldDrafts/e/revisions"))
 }
 
 // TestManyThatGoAlong: more documents than one commit takes are deleted in several, and the document itself in the last.

@@ -24,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
 // slow is a function that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
@@ -115,6 +116,19 @@ func (s *slow) deliverAgain(t *testing.T) int {
 		t.Error(err)
 	}
 	return n
+}
+
+// TestUndoLogExpiresAtOnce: whichever call of a run wrote an entry, it is kept for UNDO_DAYS after the last call that there may be.
+func TestUndoLogExpiresAtOnce(t *testing.T) {
+	s := newSlow(t, 4)
+	s.Env["UNDO_DAYS"] = "7"
+	s.wantCall(t, http.StatusOK, 2, "")
+	s.deliver(t)
+	log := s.Documents(t, runlog.DoneOf(s.reports(t)[0]["runId"].(string)))
+	enginetest.Want(t, "entries", 2, len(log))
+	for name, entry := range log {
+		enginetest.Want(t, name+" is kept until", any(start.Add(7*24*time.Hour+time.Hour)), entry["expireAt"])
+	}
 }
 
 // stop tells a run to stop, and lets so much time pass that it looks.

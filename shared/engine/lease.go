@@ -37,7 +37,7 @@ func (r *run) id() string {
 func (r *run) newLog() *runlog.Log {
 	l := &runlog.Log{
 		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves,
-		Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays)) * 24 * time.Hour),
+		Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays))*24*time.Hour + r.config.ContinueFor),
 	}
 	if r.continues != nil {
 		l.By = digest.Of(r.Report.RunID)[:16]
@@ -130,6 +130,7 @@ func (r *run) from(known state.Known) {
 	if r.continues != nil { // what a task says decides nothing
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
+		r.applier.Log.Expire = r.applier.Log.Expire.Add(s.Begun.StartedAt.Sub(r.begun)) // as that of the other calls
 		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
 		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}

@@ -21,6 +21,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // stoppable is a function whose run can be told to stop: its clock stands still until then, and then a run looks.
@@ -114,6 +116,34 @@ func TestStoppedBetweenCommits(t *testing.T) {
 	enginetest.Want(t, "actions", map[string]report.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
 	s.ahead.Add(3600)
 	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("file", items-underWay))
+}
+
+// TestStoppedWithMoreSaved: what the undo log had from a run that stopped, and its owner deleted later, does not come back.
+func TestStoppedWithMoreSaved(t *testing.T) {
+	const n, underWay, batch = 500, 8, 50
+	job := thingsJob(n)
+	job.Rules = []cleanup.AnyRule{things}
+	s := newStoppable(t, newFunction(t, job))
+	s.Env["UNDO_DAYS"] = "7"
+	seed(t, s.Function, n)
+	var begun sync.WaitGroup
+	begun.Add(underWay)
+	var tell sync.Once
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(_ int, send func() error) error {
+		begun.Done()
+		begun.Wait()
+		tell.Do(func() { s.tell(t) })
+		return send()
+	}))
+	got := s.Run(t, "")
+	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: n, Done: underWay * batch}}, got.Actions)
+	rest := left(t, s.Function)
+	s.Delete(t, "things/"+rest[0])
+	steps := map[undo.Step]int{}
+	err := s.Restorer(t, s.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
+	enginetest.Want(t, "undo", nil, err)
+	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: underWay * batch}, steps)
+	enginetest.Want(t, "things", n-1, len(left(t, s.Function)))
 }
 
 // TestStoppedBetweenCommitsOfOneItem: what is committed stands, and the next run goes on with the item.

@@ -148,7 +148,7 @@ func Move(all []documents.Document, collection string) []documents.Write {
 func written(op documents.Op, all []documents.Document, collection string) []documents.Write {
 	writes := make([]documents.Write, len(all))
 	for i, d := range all {
-		writes[i] = documents.Write{Op: op, Ref: documents.Ref{Collection: collection, ID: d.ID()}, Data: d.Data}
+		writes[i] = documents.Write{Op: op, Ref: documents.Ref{Collection: collection, ID: d.ID()}, Data: d.Data, CopyOf: d.Ref()}
 	}
 	return writes
 }

@@ -105,6 +105,7 @@ func UnpackFields(parts [][]byte) ([]undo.Fields, error) {
 // The names of what a record holds.
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
+	copyOfKey                                                          = "copyOf"
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
 	accountKey, dataKey                                                = "account", "data"
 	itemKey, actionKey, reasonKey, stayedKey                           = "item", "action", "reason", "stayed"
@@ -116,7 +117,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 		w := r.Write
 		return undo.Fields{
 			opKey: text(string(w.Op)), pathKey: text(w.Path), foundKey: truth(w.Found), sentKey: truth(w.Sent),
-			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed),
+			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed), copyOfKey: text(w.CopyOf),
 		}
 	case r.Object != nil:
 		o := r.Object
@@ -139,11 +140,15 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		w := undo.Write{
 			Op: documents.Op(f[opKey].GetStringValue()), Path: f[pathKey].GetStringValue(), Found: f[foundKey].GetBooleanValue(),
 			Sent: f[sentKey].GetBooleanValue(), Before: f[beforeKey].GetMapValue().GetFields(), After: f[afterKey].GetMapValue().GetFields(),
+			CopyOf: f[copyOfKey].GetStringValue(),
 		}
 		for _, v := range f[removedKey].GetArrayValue().GetValues() {
 			w.Removed = append(w.Removed, v.GetStringValue())
 		}
 		_, err := documents.RefOf(w.Path)
+		if w.CopyOf != "" && err == nil {
+			_, err = documents.RefOf(w.CopyOf)
+		}
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
 		return undo.Record{Write: &w}, err == nil && known
 	case f[objectKey] != nil:

@@ -16,11 +16,12 @@ import (
 type Done struct {
 	At    time.Time // when it was written
 	parts []string  // the paths of its documents
+	Lacks bool      // the run did more, which has expired
 }
 
 // List returns what a run did, in the order in which it was done. The records are read later, a commit's at a time.
 func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) {
-	byName := map[string]*Done{}
+	byName, lacks := map[string]*Done{}, false
 	q := documents.Query{Collection: DoneOf(run), Select: []string{"at", "expireAt", "records"}}
 	for page, err := range db.Pages(ctx, q, "") {
 		if err != nil {
@@ -29,6 +30,7 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 		for _, d := range page.Documents {
 			expires, ok := d.Data["expireAt"].(time.Time)
 			if ok && !d.ReadTime.Before(expires) || d.Data["records"] == int64(0) {
+				lacks = lacks || d.Data["records"] != int64(0)
 				continue // Firestore deletes it within a day; or nothing was saved for undo
 			}
 			name := d.Path[:strings.LastIndexByte(d.Path, '-')+1] // without the number of the part
@@ -40,6 +42,7 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 	}
 	all := make([]Done, 0, len(byName))
 	for _, d := range byName {
+		d.Lacks = lacks
 		all = append(all, *d)
 	}
 	slices.SortFunc(all, func(a, b Done) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.parts[0], b.parts[0])) })

@@ -26,8 +26,8 @@ type Record struct {
 	Write          *Write
 	Object         *Object
 	Account        *Account
-	// Stayed is a document's path, "object" and a name, or "account" and a uid: it changed before the deletion that an earlier entry
-	// tells of, which was therefore not made.
+	// Stayed is a document's path, "object" and a name, or "account" and a uid: the deletion that an earlier entry tells of was not
+	// made, for it had changed or time was up.
 	Stayed string
 }
 
@@ -46,7 +46,8 @@ type Write struct {
 	After   Fields   // of a create or set, the whole document; of an update, the fields that it wrote
 	Removed []string // fields that an update removed
 	// Sent says that the write told somebody something, as a notification or an e-mail does. It is not taken back.
-	Sent bool
+	Sent   bool
+	CopyOf string // the path of the document that it copied; empty: none
 }
 
 // Object is an object that was deleted, or was to be after a commit.
@@ -67,7 +68,7 @@ type Account struct {
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.
 func Of(w documents.Write, before documents.Document, found bool) (Record, error) {
-	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent}
+	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent, CopyOf: w.CopyOf.Path()}
 	var err error
 	if found {
 		if r.Before, err = encode.Fields(before.Data); err != nil {

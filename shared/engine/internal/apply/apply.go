@@ -85,7 +85,8 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		defer mu.Unlock()
 		unfinished = min(unfinished, i)
 	}
-	for i := 0; i < len(actions); {
+	i := 0
+	for i < len(actions) {
 		n := batchLength(actions[i:], a.Documents.BatchSize())
 		weight := weightOf(actions[i].Effect, n)
 		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
@@ -112,6 +113,9 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		i += n
 	}
 	wg.Wait()
+	if i < saved.until { // saved together with what was begun
+		a.noteStayed(ctx, actions[i:saved.until], slices.Repeat([]error{documents.ErrChanged}, saved.until-i))
+	}
 	return unfinished
 }
 

@@ -167,7 +167,7 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 	return a.saveForUndo(ctx, records)
 }
 
-// noteStayed notes what was saved and then changed before it could be deleted, so that an undo leaves it out.
+// noteStayed notes what was saved and then not deleted, as it had changed or time was up, so that an undo leaves it out.
 func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
 	var stayed []string
 	for i, err := range results {

@@ -28,7 +28,13 @@ const (
 
 // documents takes back changes of documents, each once.
 func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
-	changes = slices.DeleteFunc(changes, func(c undo.Change) bool { return !u.chosen(c.Path) })
+	changes = slices.DeleteFunc(changes, func(c undo.Change) bool {
+		if u.chosen(c.Path) {
+			return false
+		}
+		u.settle(c.Path, false)
+		return true
+	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for len(changes) > 0 {
@@ -67,6 +73,9 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 		d, found := now[c.Path]
 		outcome := Outcome{Target: c.Path}
 		outcome.Step, outcome.Why = c.Decide(d.Fields, found)
+		if (outcome.Step == undo.Remove || outcome.Step == undo.Replace) && !s.needless(c, now) {
+			outcome.Step, outcome.Why = undo.Conflict, "it is the only copy: "+c.CopyOf+" is not back as it was"
+		}
 		if w := s.writeOf(c, outcome.Step, d); w != nil && s.Apply {
 			writes, written, outcomes = append(writes, w), append(written, c), append(outcomes, outcome)
 			continue
@@ -74,7 +83,7 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 		if wanted, sent := s.unsure[c.Path]; sent && outcome.Step == undo.Nothing { // the write took effect
 			outcome = wanted
 		}
-		if err := s.tell(outcome); err != nil {
+		if err := s.became(c, outcome); err != nil {
 			return err
 		}
 	}
@@ -90,7 +99,7 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 	for i, err := range s.DB.BatchWrite(ctx, writes) {
 		switch {
 		case err == nil:
-			err = s.tell(outcomes[i])
+			err = s.became(written[i], outcomes[i])
 		case errors.Is(err, documents.ErrChanged):
 			s.left = append(s.left, written[i])
 			err = status.Errorf(codes.Aborted, "%s keeps changing: try again later", outcomes[i].Target)
@@ -107,11 +116,33 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 	return failed
 }
 
-// current returns the documents as they are.
+// needless reports whether nothing is lost with what the run left: it is no copy, or its original is there. Of what the run did
+// to the original, an earlier turn says what became; of any other, the copy must say what it says now.
+func (s *someDocuments) needless(c undo.Change, now map[string]documents.Original) bool {
+	if c.CopyOf == "" || s.writes[c.CopyOf] == 0 {
+		original, found := now[c.CopyOf]
+		return c.CopyOf == "" || found && c.Left(original.Fields)
+	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	return s.whole[c.CopyOf]
+}
+
+// became tells what became of a document. One that there was not before is no original.
+func (s *someDocuments) became(c undo.Change, o Outcome) error {
+	if lost := o.Step == undo.Conflict; lost || c.Found && o.Step != undo.Stays {
+		s.settle(c.Path, !lost)
+	}
+	return s.tell(o)
+}
+
+// current returns the documents as they are, and the originals of copies, of which the log does not tell.
 func (s *someDocuments) current(ctx context.Context) (map[string]documents.Original, error) {
-	paths := make([]string, len(s.left))
-	for i, c := range s.left {
-		paths[i] = c.Path
+	var paths []string
+	for _, c := range s.left {
+		if paths = append(paths, c.Path); c.CopyOf != "" && s.writes[c.CopyOf] == 0 {
+			paths = append(paths, c.CopyOf)
+		}
 	}
 	now := map[string]documents.Original{}
 	for d, err := range s.DB.Originals(ctx, paths) {

@@ -44,7 +44,7 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
 // so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
 func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
-	u.writes, u.stayed = map[string]int{}, map[string]bool{}
+	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[string]bool{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	named := map[string]bool{} // of Only
 	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
@@ -62,6 +62,9 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 			}
 			if r.Write != nil {
 				u.writes[r.Write.Path]++
+				if r.Write.CopyOf != "" {
+					u.copyOf[r.Write.Path] = r.Write.CopyOf
+				}
 			}
 		}
 		return nil
@@ -74,13 +77,37 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	return pins, err
 }
 
-// takeBack goes through the log and takes back what it has.
+// maxTurns is how often an undo goes through the log: an archive that was moved is a copy of what is a copy now.
+const maxTurns = 3
+
+// turnOf returns in which turn a document is taken back: copies go after what they are copies of is back.
+func (u *undoing) turnOf(path string) (turn int) {
+	for turn = 0; turn < maxTurns-1 && u.copyOf[path] != ""; turn++ {
+		path = u.copyOf[path]
+	}
+	return turn
+}
+
+// takeBack goes through the log and takes back what it has: as often as there are turns.
 func (u *undoing) takeBack(ctx context.Context) error {
+	turns := 1
+	for path := range u.copyOf {
+		turns = max(turns, u.turnOf(path)+1)
+	}
+	for turn := range turns {
+		if err := u.takeTurn(ctx, turn, turns); err != nil {
+			return err
+		}
+	}
+	return u.tellRefused()
+}
+
+func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 	open := map[string][]undo.Write{}
-	done := 0
-	err := u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
+	done := turn * len(u.log)
+	return u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
-			u.Progress(done, len(u.log))
+			u.Progress(done, turns*len(u.log))
 		}
 		done++
 		var changes []undo.Change
@@ -89,15 +116,15 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		for _, r := range records {
 			switch {
 			case u.stayed[u.targetOf(r)]: // there is nothing to take back
-			case r.Write != nil:
+			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {
 					changes = append(changes, undo.Net(open[path])...)
 					delete(open, path)
 				}
-			case r.Object != nil:
+			case r.Object != nil && turn == 0:
 				objects = append(objects, *r.Object)
-			case r.Account != nil:
+			case r.Account != nil && turn == 0:
 				accounts = append(accounts, *r.Account)
 			}
 		}
@@ -109,8 +136,4 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		}
 		return u.accounts(ctx, accounts)
 	})
-	if err != nil {
-		return err
-	}
-	return u.tellRefused()
 }

@@ -61,11 +61,11 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	}
 	for _, r := range records {
 		target := u.targetOf(r)
-		if r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
+		if p.seen[target] || r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
 			continue
 		}
 		for _, item := range items {
-			if len(items) == 1 || belongs(target, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
+			if len(items) == 1 || belongs(target, item) || r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
 				p.add(target, item)
 			}
 		}
@@ -87,6 +87,16 @@ func mentions(text, name string) bool {
 		strings.Contains(text, (&url.URL{Path: name}).EscapedPath()) || strings.Contains(text, component.Replace(url.QueryEscape(name)))
 }
 
+// names reports whether one of a document's fields, or of the maps in it, holds an item's id or path, or refers to it.
+func names(fields undo.Fields, item string) bool {
+	for _, v := range fields {
+		if Is(v, item) || Is(v, item[strings.LastIndexByte(item, '/')+1:]) || names(v.GetMapValue().GetFields(), item) {
+			return true
+		}
+	}
+	return false
+}
+
 // belongs reports whether a target is below an item, or named after it.
 func belongs(target, item string) bool {
 	id := item[strings.LastIndexByte(item, '/')+1:]
@@ -97,6 +107,7 @@ func belongs(target, item string) bool {
 // which document names it, so what is pinned already stays pinned when this is done again, or for other targets.
 func (u *undoing) pin(ctx context.Context, p pinning) error {
 	var targets, with []any
+	var names []string
 	number, n, bytes := 1, 0, 0 // of the document, and what it would name if all were chosen
 	write := func() error {
 		if len(targets)+len(with) == 0 {
@@ -109,8 +120,15 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			undo.TargetsField: firestore.ArrayUnion(targets...), undo.WithField: firestore.ArrayUnion(with...),
 			"runId": u.runID, "by": u.By, "at": u.Clock(), "why": "it came back by undoing a run",
 		}
-		_, err := u.DB.Exchange(ctx, fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number),
-			documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) { return pinned, nil, nil })
+		path := fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number)
+		_, err := u.DB.Exchange(ctx, path, documents.Document{}, func(d documents.Document, found bool) (fields, also map[string]any, err error) {
+			var before undo.Pinned
+			if found {
+				before, err = undo.PinnedOf(d)
+			}
+			u.pinned[path] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(before.All(), name) })
+			return pinned, nil, err
+		})
 		if err != nil {
 			return fmt.Errorf("pin %d things that come back: %w", len(targets)+len(with), err)
 		}
@@ -122,11 +140,14 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			if err := write(); err != nil {
 				return err
 			}
-			number, n, bytes, targets, with = number+1, 0, 0, nil, nil
+			number, n, bytes, targets, with, names = number+1, 0, 0, nil, nil, nil
 		}
 		n, bytes = n+1, bytes+size
+		if !u.chosen(one.target) || u.stayed[one.target] {
+			continue
+		}
+		names = append(names, one.target)
 		switch {
-		case !u.chosen(one.target) || u.stayed[one.target]:
 		case one.with == "" || !u.chosen(one.with):
 			targets = append(targets, one.target)
 		default:
@@ -134,6 +155,19 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 		}
 	}
 	return write()
+}
+
+// unpin releases what this undo pinned if nothing came back: what an earlier one brought back may have been released since.
+func (u *undoing) unpin(ctx context.Context) error {
+	for path, names := range u.pinned {
+		if u.back > 0 || len(names) == 0 {
+			continue
+		}
+		if _, err := u.releaseFrom(ctx, path, names); err != nil {
+			return fmt.Errorf("release what %s names, for nothing came back: %w", path, err)
+		}
+	}
+	return nil
 }
 
 // Pinned returns what is pinned, in the order of the names of the documents that say so.

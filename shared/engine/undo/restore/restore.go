@@ -51,7 +51,7 @@ type Options struct {
 	By            string // who does it, for the record; empty: not known
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
-	// Warn, if set, is told what things that come back will lack, for want of permissions.
+	// Warn, if set, is told what things that come back will lack, for want of permissions, and whether some will not.
 	Warn func(text string)
 }
 
@@ -86,8 +86,11 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
+	if done[0].Lacks && o.Warn != nil {
+		o.Warn("a part of the undo log has expired: what it told of stays as it is")
+	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]string{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
@@ -107,7 +110,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	for _, step := range []func(context.Context) error{
 		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
 		u.othersFree, // a run that begins from now on knows what is pinned
-		u.takeBack,
+		u.takeBack, u.unpin,
 	} {
 		if err == nil {
 			err = step(ctx)
@@ -124,10 +127,13 @@ type undoing struct {
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
 	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	copyOf     map[string]string     // of which document each copy is that the run left
+	whole      map[string]bool       // whether documents are back, with what is below them
 	matched    map[string]bool       // documents that Where means
 	ids        map[string]bool       // of these documents, and Where's value
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
+	pinned     map[string][]string   // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had
@@ -148,6 +154,24 @@ func (u *undoing) tell(o Outcome) error {
 		u.back++
 	}
 	return u.each(o)
+}
+
+// settle notes whether a document is back as it was, if that decides about a copy. What is above one that is not back is not wholly
+// back either.
+func (u *undoing) settle(path string, back bool) {
+	if len(u.copyOf) == 0 {
+		return
+	}
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	if _, known := u.whole[path]; back && !known {
+		u.whole[path] = true
+	}
+	for i := range len(path) + 1 {
+		if !back && (i == len(path) || path[i] == '/') {
+			u.whole[path[:i]] = false
+		}
+	}
 }
 
 // jobOf returns the job that a run was of. Its report must say so, unless it needs none.

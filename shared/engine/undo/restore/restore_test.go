@@ -253,6 +253,30 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestUndoAgainAfterARelease brings nothing back, and so pins nothing: what was released goes.
+func TestUndoAgainAfterARelease(t *testing.T) {
+	w := newWorld(t)
+	first := w.run(t)
+	all := restore.Options{Apply: true}
+	w.undo(t, first.RunID, all)
+	if _, err := w.restorer.Release(t.Context(), first.RunID, "users/u1", "drafts/u0"); err != nil {
+		t.Fatal(err)
+	}
+	before := w.Documents(t, undo.PinnedIn)
+	w.undo(t, first.RunID, all)
+	for id, d := range w.Documents(t, undo.PinnedIn) {
+		enginetest.Want(t, "targets", before[id][undo.TargetsField], d[undo.TargetsField])
+		enginetest.Want(t, "with them", before[id][undo.WithField], d[undo.WithField])
+	}
+	if _, err := w.restorer.Release(t.Context(), first.RunID); err != nil {
+		t.Fatal(err)
+	}
+	w.undo(t, first.RunID, all)
+	wantPinned(t, w)
+	w.run(t)
+	enginetest.Want(t, "users and drafts", 0, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
+}
+
 // TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
@@ -514,6 +538,23 @@ func TestAnotherBucket(t *testing.T) {
 	refused("a run that was killed")
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+}
+
+// TestPartHasExpired: the rest comes back, and that there was more is said.
+func TestPartHasExpired(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	for id, entry := range w.Documents(t, runlog.DoneOf(report.RunID)) {
+		if records, err := runlog.Unpack([][]byte{entry["data"].([]byte)}); err != nil || !strings.HasPrefix(records[0].Item, "drafts/") {
+			continue
+		}
+		entry["expireAt"] = time.Now()
+		w.Set(t, runlog.DoneOf(report.RunID)+"/"+id, entry)
+	}
+	var warned []string
+	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+	enginetest.Want(t, "users and drafts", []int{3, 0}, []int{len(w.Documents(t, "users")), len(w.Documents(t, "drafts"))})
+	enginetest.Want(t, "warnings", []string{"a part of the undo log has expired: what it told of stays as it is"}, warned)
 }
 
 // TestOff: with UNDO_DAYS=0 nothing is kept.

@@ -1,0 +1,160 @@
+package resolvedinquiries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// newUndoWorld is [newWorld] with an undo log.
+func newUndoWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	enginetest.NeedsSoftDelete(t, w.Project, w.Uses...)
+	w.Env["UNDO_DAYS"] = "7"
+	return w
+}
+
+// takeBack undoes a run and returns what it left as it is.
+func (w *world) takeBack(t *testing.T, runID string, hooks restore.Hooks) (left []string, err error) {
+	t.Helper()
+	p := enginetest.OpenRestorer(t, hooks, w.Getenv, w.Clock, config.Firestore, config.Storage)
+	p.Jobs = map[string]cleanup.Job{Job.Name: Job}
+	err = p.Undo(t.Context(), runID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		if o.Step == undo.Conflict {
+			left = append(left, o.Target)
+		}
+		return nil
+	})
+	return slices.Sorted(slices.Values(left)), err
+}
+
+// contents returns the application's documents.
+func (w *world) contents(t *testing.T) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, d := range w.All(t) {
+		if !strings.Contains(d.Ref.Path, "/cleanup") {
+			all[d.Ref.Path] = d.Data()
+		}
+	}
+	return all
+}
+
+// wantSomewhere makes sure that every message is in the application's data, and so is the archive that was there.
+func (w *world) wantSomewhere(t *testing.T) {
+	t.Helper()
+	everything := ""
+	for _, data := range w.contents(t) {
+		everything += fmt.Sprintln(data)
+	}
+	for id, m := range w.messages {
+		if !strings.Contains(everything, fmt.Sprint(m)) {
+			t.Errorf("message %s is lost", id)
+		}
+	}
+	if !strings.Contains(everything, "last year's") || strings.Count(everything, "content:old ") != 3 {
+		t.Error("the archive that was there has lost something")
+	}
+}
+
+// TestUndoOfAKilledRun: what a later run has archived stays whole, although the one that was killed had begun it.
+func TestUndoOfAKilledRun(t *testing.T) {
+	undisturbed := newWorld(t)
+	undisturbed.interrupt(0, false, nil)
+	undisturbed.Run(t, "")
+	for n := range undisturbed.commits.Load() {
+		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
+			t.Parallel()
+			w := newUndoWorld(t)
+			before := w.contents(t)
+			w.interrupt(n+1, true, func() {})
+			killed := w.Run(t, "")
+			w.dead.Store(false)
+			later := now.Add(w.Timeout + time.Hour)
+			w.Clock = func() time.Time { return later }
+			last := w.Run(t, "")
+			w.check(t)
+			_, err := w.takeBack(t, killed.RunID, restore.Hooks{})
+			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it had written nothing yet
+				t.Error(err)
+			}
+			w.wantSomewhere(t)
+			for _, run := range []string{last.RunID, killed.RunID} {
+				if left, err := w.takeBack(t, run, restore.Hooks{}); err != nil && !errors.Is(err, restore.ErrNoLog) || len(left) > 0 {
+					t.Error(run, left, err)
+				}
+			}
+			enginetest.Want(t, "what there was", before, w.contents(t))
+		})
+	}
+}
+
+// TestUndoBesideAnEdit: of what cannot come back as it was, the copies stay.
+func TestUndoBesideAnEdit(t *testing.T) {
+	for edited, want := range map[string][]string{
+		"archivedInquiries/i1":      {"archivedInquiries/i1", moved},
+		"inquiries/i1":              {"archivedInquiries/i1", moved, "inquiries/i1"},
+		"inquiries/i1/messages/m1":  {"archivedInquiries/i1", moved, "archivedInquiries/i1/messages/m1", moved + "/messages/m1", "inquiries/i1/messages/m1"},
+		"archivedInquiries/another": nil,
+	} {
+		t.Run(edited, func(t *testing.T) {
+			t.Parallel()
+			w := newUndoWorld(t)
+			run := w.Run(t, "")
+			archive := w.Documents(t, "archivedInquiries")["i1"]
+			data := maps.Clone(archive)
+			data["note"] = "by hand"
+			w.Set(t, edited, data)
+			left, err := w.takeBack(t, run.RunID, restore.Hooks{})
+			if err != nil {
+				t.Error(err)
+			}
+			enginetest.Want(t, "left", slices.Sorted(slices.Values(want)), left)
+			w.wantSomewhere(t)
+			if edited != "archivedInquiries/i1" && want != nil {
+				enginetest.Want(t, "archive", archive, w.Documents(t, "archivedInquiries")["i1"])
+			}
+		})
+	}
+}
+
+// TestUndoThatFails before the first message is back has removed no copy of any.
+func TestUndoThatFails(t *testing.T) {
+	w := newUndoWorld(t)
+	run := w.Run(t, "")
+	var hooks restore.Hooks
+	hooks.Dial = wire.Before(func(_ context.Context, _ string, message any) error {
+		if sent, ok := message.(*firestorepb.BatchWriteRequest); ok && slices.ContainsFunc(sent.GetWrites(), func(w *firestorepb.Write) bool {
+			return strings.Contains(w.GetUpdate().GetName(), "/documents/inquiries/")
+		}) {
+			return status.Error(codes.PermissionDenied, "the process is dead")
+		}
+		return nil
+	})
+	if _, err := w.takeBack(t, run.RunID, hooks); status.Code(err) != codes.PermissionDenied {
+		t.Error(err)
+	}
+	w.wantSomewhere(t)
+	if left, err := w.takeBack(t, run.RunID, restore.Hooks{}); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+	wantIDs(t, w.Function, "archivedInquiries/i1/earlier")
+	wantIDs(t, w.Function, "inquiries/i1/messages", ids(w.messages)...)
+}
