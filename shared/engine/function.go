@@ -189,7 +189,7 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name+" only plans, because its DRY_RUN is true, and "+
 			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)"))
 	}
-	if err = req.plan.Check(f.Binding(cfg), f.Clock()); err == nil {
+	if err = req.plan.Check(f.Binding(cfg), wall); err == nil {
 		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	}
 	if err != nil {
