@@ -156,10 +156,10 @@ func (r *run) share(calls int) {
 	a := r.applier
 	a.Own = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
 	a.Documents = a.Own
-	a.Documents.Written = r.WroteDocuments
+	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
 	if r.clients.objects != nil {
 		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
-		a.Objects.Written = r.DeletedObject
+		a.Objects.Written, a.Objects.InTime = r.DeletedObject, r.inTime
 	}
 	r.decider.Run, r.decider.Documents = r.known(), a.Documents.Reader
 	if r.hooks.writers != nil {
