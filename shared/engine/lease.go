@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
@@ -86,8 +87,8 @@ func (r *run) acquire(ctx context.Context) error {
 			return s, nil, fmt.Errorf("this machine's clock says %s, and Firestore's %s: by it the run would judge what is due and "+
 				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
 		}
-		length := r.timeout + state.Margin
-		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
+		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Within: r.config.ContinueFor + maxLate, Now: now,
+			For: r.timeout + state.Margin, Longest: state.Longest}
 		if r.continues == nil {
 			begin := r.Report.Begun()
 			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.decider.Approved != nil
@@ -130,7 +131,8 @@ func (r *run) from(known state.Known) {
 	if r.continues != nil { // what a task says decides nothing
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
-		r.applier.Log.Expire = r.applier.Log.Expire.Add(s.Begun.StartedAt.Sub(r.begun)) // as that of the other calls
+		// As that of the other calls, but not sooner than UNDO_DAYS from now, however late the task comes.
+		r.applier.Log.Expire = r.applier.Log.Expire.Add(max(s.Begun.StartedAt.Sub(r.begun), -min(r.config.ContinueFor, config.MaxContinueFor)))
 		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
 		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}
