@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -91,7 +92,7 @@ func (r *run) acquire(ctx context.Context) error {
 			For: r.timeout + state.Margin, Longest: state.Longest}
 		if r.continues == nil {
 			begin := r.Report.Begun()
-			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.decider.Approved != nil
+			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.job.Split == nil || r.decider.Approved != nil
 			ask.Retry = r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0
 		}
 		after, err := s.Acquire(ask)
@@ -301,8 +302,13 @@ func (r *run) release(ctx context.Context) {
 		r.saved = left
 		return
 	case errors.As(err, &lost), errors.As(err, &foreign):
-		r.Logger.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, but its checkpoint is not saved")
+		how := " lost its lease to another run"
+		if foreign != nil {
+			how = " cannot give its lease back: " + foreign.Error()
+		}
+		r.Logger.WarnContext(ctx, r.job.Name+how+"; what it did stands, but its checkpoint is not saved")
 		r.leased = false
+		r.keepUndone(ctx)
 		r.saveAlone(ctx)
 	default:
 		r.leased = false
@@ -310,6 +316,14 @@ func (r *run) release(ctx context.Context) {
 		r.complete(0)
 	}
 	r.Report.Continued = false
+}
+
+// keepUndone keeps the note that the run was taken back, by an undo to which it lost its lease.
+func (r *run) keepUndone(ctx context.Context) {
+	d, _, err := r.clients.documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
+	if saved, notOurs := report.Of(d); err == nil && notOurs == nil {
+		r.Report.Undone = saved.Undone
+	}
 }
 
 func (r *run) giveBack(s state.State) (state.State, error) {

@@ -586,6 +586,18 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 }
 
+// TestShardsOfARuleThatIsAboutObjectsNoLonger: what an earlier run left says nothing to it, so it starts anew, by itself.
+func TestShardsOfARuleThatIsAboutObjectsNoLonger(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.Job.Split = nil
+	delete(s.Env, "SHARDS")
+	s.nextNight(t, "")
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	oneLine(t, s.Function, "starts from the beginning")
+}
+
 // TestSplitContinuesFromACheckpoint: of a run without shards. What lies before it is for the run after.
 func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	t.Parallel()
