@@ -13,6 +13,8 @@ var mutants = []mutant{
 	{"a lease that ended is renewed", "Renew", `|| !now.Before(r.Until)`, ``, "state.TestUndo"},
 	{"a task continues another run", "Acquire", `t.Run != s.Run ||`, ``, "TestTasksThatContinueNothing"},
 	{"a task continues what was continued", "Acquire", `!r.Ended.Left || a.Task.Token != r.Ended.Run && a.Task.Token != r.Ended.Token`, `false`, "TestContinuesOnce"},
+	{"a task continues however late it comes", "Acquire", `a.Within > 0 &&`, `false &&`, "TestTaskThatComesDaysLate"},
+	{"who woke up deletes what it looked at before", "inTime", `d.over(d.begun.Add(d.timeout))`, `false`, "TestSleepBeforeDocumentsGo"},
 	{"a chain goes on after a stop", "willContinue", `r.Report.Stopped ||`, ``, "TestStopEndsAChain"},
 	{"a task continues a run that was stopped", "Release", `!g.Report.Stopped && (`, `(`, "TestTasksThatContinueNothing"},
 

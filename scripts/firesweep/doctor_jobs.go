@@ -24,11 +24,7 @@ func (p *patient) examineJob(ctx context.Context, about subject, job manifest.En
 	if err != nil {
 		return err
 	}
-	timeout, err := job.Timeout(p.getenv)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(record.Err, record.TooLongFor(p.configs[job.Name], job.Name, timeout, p.clock())); err != nil {
+	if err := errors.Join(record.Err, record.HeldTooLong(p.configs[job.Name], job.Name, p.clock())); err != nil {
 		about.add(levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}

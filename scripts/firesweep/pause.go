@@ -232,23 +232,29 @@ func (s *switching) owns(queue string) bool {
 // stopRun stops the run of a job that is under way, if one is, and waits for its end.
 func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 	record, err := s.goodRecord(ctx, job)
+	held := s.clock().Before(record.Until)
 	switch {
 	case err != nil:
 		s.note("run", job.Name, "", err)
 		return
-	case record.Holder == "" || !s.clock().Before(record.Until):
-		return
-	case record.byUndo():
+	case held && record.byUndo():
 		s.note("run", record.Holder, "goes on: somebody is taking a run back", nil)
+		return
+	case !record.GoesOn():
 		return
 	}
 	var report *report.Report
-	if err = s.tellToStop(ctx, job, record.Holder); err == nil || errors.Is(err, jobstate.ErrNotUnderWay) {
+	if err = s.tellToStop(ctx, job, record.Run); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
+		err = nil
+	}
+	if held && err == nil {
 		report, err = s.awaitEnd(ctx, job, record)
 	}
 	switch {
 	case err != nil:
-		s.note("run", record.Holder, "", err)
+		s.note("run", record.Run, "", err)
+	case !held:
+		s.note("run", record.Run, "ends when its next call comes", nil)
 	case report == nil:
 		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
 	default:

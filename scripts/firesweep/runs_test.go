@@ -100,6 +100,8 @@ func TestHowAJobStands(t *testing.T) {
 		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",
 			levelProblem, "Its last run was killed: Run cleanupReports-1 ended without a report"},
 		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted", levelProblem, "Its last run was killed: "},
+		{"runs deployed, for longer than here", enginetest.Leased("cleanupReports-1", now.Add(31*time.Minute)), now, stateUnderWay,
+			"Run cleanupReports-1 is under way.", levelFine, "The last success was"},
 		{"is held for too long", enginetest.Leased("cleanupReports-1", now.AddDate(100, 0, 0)), now, stateUnderWay, "Run cleanupReports-1 is under way.",
 			levelProblem, "longer than any run may"},
 		{"foreign ranges", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote",

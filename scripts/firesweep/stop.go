@@ -61,28 +61,27 @@ type stopped struct {
 
 func (a *app) stop(ctx context.Context, job manifest.Entry) error {
 	record, err := a.goodRecord(ctx, job)
-	if between := record.UnderWay(a.clock()); record.Holder == "" && between != "" {
-		record.Holder, record.Until = between, a.clock().Add(nextCallWithin)
-	}
 	switch {
 	case err != nil:
 		return err
-	case record.Holder == "":
-		return notUnderWay(job.Name, record.Last)
-	case !a.clock().Before(record.Until):
-		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
-			"There is nothing to stop; the next run continues from there",
-			record.Holder, job.Name, when(record.Until))
-	case record.byUndo():
+	case record.byUndo() && a.clock().Before(record.Until):
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
+	case !record.GoesOn():
+		return notUnderWay(job.Name, record.Last)
+	case record.Holder == "":
+		record.Holder, record.Until = record.Run, a.clock().Add(nextCallWithin)
 	}
-	err = a.tellToStop(ctx, job, record.Holder)
+	err = a.tellToStop(ctx, job, record.Run)
 	switch {
 	case errors.Is(err, jobstate.ErrNotUnderWay): // it has ended meanwhile
 		return notUnderWay(job.Name, nil)
 	case err != nil:
 		return err
+	case !a.clock().Before(record.Until):
+		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
+			"If its task comes again it does nothing; the next run continues from there",
+			record.Run, job.Name, when(record.Until))
 	}
 	a.aside().Say("", 0, 2, "Run %s has been told to stop. Within seconds it starts nothing more.", record.Holder)
 	st := stopped{Job: job.Name, RunID: record.Holder}
@@ -112,10 +111,10 @@ func notUnderWay(job string, last *report.Report) error {
 		job, last.RunID, when(last.StartedAt), last.Status)
 }
 
-// tellToStop tells the run to stop, if it still holds the lease.
+// tellToStop tells the run to stop, if it has not ended.
 func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string) error {
 	err := a.on(ctx, job, func(p restore.Project) error {
-		return jobstate.Stop(ctx, p.DB, p.Config, job.Name, runID, a.clock())
+		return jobstate.Stop(ctx, p.DB, p.Config, job.Name, runID)
 	}, config.Firestore)
 	if err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // underWayRun has a run of cleanupReports hold its lease, and returns its id.
@@ -109,6 +110,48 @@ func TestStopBetweenCalls(t *testing.T) {
 	got.Report = nil
 	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
 	want(t, "looks", 30, looks)
+}
+
+// TestOrderToStopBeforeACallComes: pause and stop write the mark also where nobody is at work, or seems to be by the operator's clock;
+// but not where no task can come.
+func TestOrderToStopBeforeACallComes(t *testing.T) {
+	t.Parallel()
+	o, _ := onGoogle(t)
+	maps.Copy(o.env, o.other)
+	job := scheduled()[slices.IndexFunc(scheduled(), func(e manifest.Entry) bool { return e.Name == "cleanupReports" })]
+	runID := o.underWayRun(t)
+	o.sleep = func(context.Context, time.Duration) error {
+		o.now = o.now.Add(time.Second)
+		return nil
+	}
+	for name, c := range map[string]struct {
+		ended map[string]any
+		until time.Time // of the lease
+		mark  any
+	}{
+		"its task comes":              {ended: map[string]any{"next": true, "left": true}, mark: runID},
+		"its task comes again":        {ended: map[string]any{"left": true, "status": "failed", "token": runID}, mark: runID},
+		"the operator's clock is off": {until: o.now.Add(-time.Hour), mark: runID},
+		"nothing comes":               {ended: map[string]any{"left": true, "status": "failed"}},
+		"it is through":               {ended: map[string]any{"left": true, "status": "partial", "token": runID}},
+	} {
+		record := enginetest.Leased(runID, c.until)
+		record["ranges"].([]any)[0].(map[string]any)["ended"] = c.ended
+		if c.until.IsZero() {
+			record["ranges"].([]any)[0].(map[string]any)["holder"] = ""
+		}
+		for _, way := range []string{"pause", "stop"} {
+			o.Set(t, "cleanupJobs/cleanupReports", record)
+			a, _ := o.loaded(t)
+			if s := (switching{app: a, pause: true}); way == "pause" {
+				s.stopRun(t.Context(), job)
+				want(t, name+": rows", c.mark != nil, len(s.done) == 1 && !s.failed())
+			} else {
+				_ = a.stop(t.Context(), job) // what it says, others test
+			}
+			want(t, name+", "+way+": mark", c.mark, o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
+		}
+	}
 }
 
 // TestStopOfARunThatDies: its lease ends, and nobody waits any longer.

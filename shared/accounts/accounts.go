@@ -95,6 +95,7 @@ type Writer struct {
 	// Written, where set, is called with the uids whose accounts a call deleted, or found gone already: its answer does not
 	// tell the two apart.
 	Written func(ctx context.Context, uids []string)
+	InTime  func() error // where set, is asked right before a call is made; its error is that of the call
 }
 
 // Writer returns what deletes the project's accounts.
@@ -151,7 +152,11 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 			failed[uid] = err
 		}
 	}
-	if err := w.c.batches.Wait(ctx); err != nil {
+	err := w.c.batches.Wait(ctx)
+	if err == nil && w.InTime != nil {
+		err = w.InTime()
+	}
+	if err != nil {
 		fail(err)
 		return nil
 	}

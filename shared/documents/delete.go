@@ -33,6 +33,7 @@ type Writer struct {
 	// Written, if set, is called after every commit with the writes that took effect, and with those that may have, because
 	// the answer was lost.
 	Written func(ctx context.Context, writes []Written)
+	InTime  func() error // if set, is asked right before a batch is sent; its error is that of the batch
 	pace    Pace
 	batch   *pace.BatchSize
 }
@@ -79,6 +80,8 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 			switch {
 			case errors.Is(err, ErrChanged) && unsure[i]:
 				err = w.goneOrChanged(ctx, deletions[i].Path)
+			case err != nil && unsure[i] && !Answered(err): // it was not sent again, and may have taken effect all the same
+				continue
 			case err != nil && !errors.Is(err, ErrChanged):
 				if retry.Transient(err) {
 					unsure[i] = true
@@ -145,7 +148,11 @@ func (w Writer) batchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 		}
 		return outcomes
 	}
-	if err := w.pace.Wait(ctx, len(writes)); err != nil {
+	err := w.pace.Wait(ctx, len(writes))
+	if err == nil && w.InTime != nil {
+		err = w.InTime()
+	}
+	if err != nil {
 		return fail(err)
 	}
 	began := w.c.clock()

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
@@ -63,6 +65,9 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 	}
 	for {
 		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) && len(left) > 0 { // silence is no answer
+			return status.Errorf(codes.Unavailable, "the answer lacks %d documents", len(left))
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -389,14 +389,9 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
 }
 
-// TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before, and one with which something would
-// go that was written since.
-func TestAnApprovedPlanOfAccounts(t *testing.T) {
-	t.Parallel()
-	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
-		Next: func(uid string) []cleanup.Item {
-			return []cleanup.Item{{Rule: boxes, Ref: documents.Ref{Collection: "boxes", ID: uid}}}
-		}}
+// accountsFunction is a function that judges all accounts by a rule.
+func accountsFunction(t *testing.T, rule *cleanup.AccountRule) *enginetest.Function {
+	t.Helper()
 	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Reach: cleanup.Reach{Account: true}, Rules: []cleanup.AnyRule{boxes},
 		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			for page, err := range p.Accounts.Pages(ctx, "") {
@@ -410,6 +405,18 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 			return nil
 		}})
 	f.Uses = append(f.Uses, config.Auth)
+	return f
+}
+
+// TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before, and one with which something would
+// go that was written since.
+func TestAnApprovedPlanOfAccounts(t *testing.T) {
+	t.Parallel()
+	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
+		Next: func(uid string) []cleanup.Item {
+			return []cleanup.Item{{Rule: boxes, Ref: documents.Ref{Collection: "boxes", ID: uid}}}
+		}}
+	f := accountsFunction(t, rule)
 	for _, uid := range []string{"along", "gone", "used", "used-meanwhile"} {
 		f.Import(t, (&auth.UserToImport{}).UID(uid))
 	}

@@ -131,10 +131,34 @@ func TestUndoLogExpiresAtOnce(t *testing.T) {
 	}
 }
 
+// TestTaskThatComesDaysLate: one of a queue that was paused, say. A day late it deletes nothing that could not be taken back for
+// UNDO_DAYS; later it does nothing, for other runs have come since, or will.
+func TestTaskThatComesDaysLate(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]int{25 * time.Hour: 2, 25*time.Hour + time.Second: 1, 8 * 24 * time.Hour: 1} {
+		s := newSlow(t, 4)
+		s.Env["UNDO_DAYS"] = "1"
+		s.wantCall(t, http.StatusOK, 2, "")
+		s.seconds.Store(int64(late.Seconds()))
+		s.wantTasks(t, 1, 4-2*want)
+		log := s.Documents(t, runlog.DoneOf(onlyReport(t, s.Function).RunID))
+		enginetest.Want(t, late.String()+": entries", want, len(log))
+		latest := start.Add(25 * time.Hour)
+		for _, entry := range log {
+			if at := entry["expireAt"].(time.Time); at.After(latest) {
+				latest = at
+			}
+		}
+		if want == 2 && !latest.Equal(start.Add(late+24*time.Hour)) {
+			t.Errorf("what it deleted is kept until %s", latest)
+		}
+	}
+}
+
 // stop tells a run to stop, and lets so much time pass that it looks.
 func (s *slow) stop(t *testing.T, run string) {
 	t.Helper()
-	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", run, s.Clock()); err != nil {
+	if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", run); err != nil {
 		t.Error(err)
 	}
 	s.seconds.Add(6)

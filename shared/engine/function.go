@@ -268,7 +268,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
 	if c.accounts != nil {
 		r.applier.Accounts = c.accounts.Writer()
-		r.applier.Accounts.Written = r.DeletedAccounts
+		r.applier.Accounts.Written, r.applier.Accounts.InTime = r.DeletedAccounts, r.inTime
 		r.decider.People = r.applier.Accounts.Reader
 	}
 	if c.tasks != nil {

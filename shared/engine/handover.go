@@ -84,6 +84,9 @@ func (r *run) tellOfShards(ctx context.Context, of string, left int) {
 	case r.config.ContinueFor == 0:
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, "+
 			"and without CONTINUE_FOR none can be handed over", r.job.Name, of, left))
+	case r.job.Split == nil:
+		r.Logger.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, "+
+			"and a job that is not about objects has none", r.job.Name, of, left))
 	}
 }
 

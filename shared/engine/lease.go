@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
@@ -86,11 +88,11 @@ func (r *run) acquire(ctx context.Context) error {
 			return s, nil, fmt.Errorf("this machine's clock says %s, and Firestore's %s: by it the run would judge what is due and "+
 				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
 		}
-		length := r.timeout + state.Margin
-		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Now: now, For: length, Longest: length}
+		ask := state.Ask{Who: r.Report.RunID, Task: r.continues, Within: r.config.ContinueFor + maxLate, Now: now,
+			For: r.timeout + state.Margin, Longest: state.Longest}
 		if r.continues == nil {
 			begin := r.Report.Begun()
-			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.decider.Approved != nil
+			ask.Begin, ask.Alone = &begin, r.config.ContinueFor == 0 || r.job.Split == nil || r.decider.Approved != nil
 			ask.Retry = r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0
 		}
 		after, err := s.Acquire(ask)
@@ -130,7 +132,8 @@ func (r *run) from(known state.Known) {
 	if r.continues != nil { // what a task says decides nothing
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
-		r.applier.Log.Expire = r.applier.Log.Expire.Add(s.Begun.StartedAt.Sub(r.begun)) // as that of the other calls
+		// As that of the other calls, but not sooner than UNDO_DAYS from now, however late the task comes.
+		r.applier.Log.Expire = r.applier.Log.Expire.Add(max(s.Begun.StartedAt.Sub(r.begun), -min(r.config.ContinueFor, config.MaxContinueFor)))
 		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
 		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}
@@ -156,10 +159,10 @@ func (r *run) share(calls int) {
 	a := r.applier
 	a.Own = r.clients.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
 	a.Documents = a.Own
-	a.Documents.Written = r.WroteDocuments
+	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
 	if r.clients.objects != nil {
 		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
-		a.Objects.Written = r.DeletedObject
+		a.Objects.Written, a.Objects.InTime = r.DeletedObject, r.inTime
 	}
 	r.decider.Run, r.decider.Documents = r.known(), a.Documents.Reader
 	if r.hooks.writers != nil {
@@ -299,8 +302,13 @@ func (r *run) release(ctx context.Context) {
 		r.saved = left
 		return
 	case errors.As(err, &lost), errors.As(err, &foreign):
-		r.Logger.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, but its checkpoint is not saved")
+		how := " lost its lease to another run"
+		if foreign != nil {
+			how = " cannot give its lease back: " + foreign.Error()
+		}
+		r.Logger.WarnContext(ctx, r.job.Name+how+"; what it did stands, but its checkpoint is not saved")
 		r.leased = false
+		r.keepUndone(ctx)
 		r.saveAlone(ctx)
 	default:
 		r.leased = false
@@ -308,6 +316,14 @@ func (r *run) release(ctx context.Context) {
 		r.complete(0)
 	}
 	r.Report.Continued = false
+}
+
+// keepUndone keeps the note that the run was taken back, by an undo to which it lost its lease.
+func (r *run) keepUndone(ctx context.Context) {
+	d, _, err := r.clients.documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
+	if saved, notOurs := report.Of(d); err == nil && notOurs == nil {
+		r.Report.Undone = saved.Undone
+	}
 }
 
 func (r *run) giveBack(s state.State) (state.State, error) {

@@ -586,6 +586,18 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 }
 
+// TestShardsOfARuleThatIsAboutObjectsNoLonger: what an earlier run left says nothing to it, so it starts anew, by itself.
+func TestShardsOfARuleThatIsAboutObjectsNoLonger(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.Job.Split = nil
+	delete(s.Env, "SHARDS")
+	s.nextNight(t, "")
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	oneLine(t, s.Function, "starts from the beginning")
+}
+
 // TestSplitContinuesFromACheckpoint: of a run without shards. What lies before it is for the run after.
 func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	t.Parallel()
@@ -639,7 +651,7 @@ func TestShardHeldForTooLong(t *testing.T) {
 		enginetest.Want(t, what+": says how to go on", true, len(said) > before)
 	}
 	cfg := config.Config{Project: s.ID, Database: "(default)"}
-	if err := stateOf(t, s.Function).TooLongFor(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=ranges") {
+	if err := stateOf(t, s.Function).HeldTooLong(cfg, "testJob", start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=ranges") {
 		t.Errorf("the job's record says %v", err)
 	}
 }
@@ -728,7 +740,7 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
-	s.seconds.Add(int64((25 * time.Hour).Seconds()))
+	s.seconds.Add(int64((24 * time.Hour).Seconds()))
 	s.began = func(begin string) error {
 		if begin == "t020" { // out of time
 			s.seconds.Add(slowRun)

@@ -57,6 +57,15 @@ func (d *deadline) CheckTime() error {
 	return nil
 }
 
+// inTime returns [cleanup.ErrOutOfTime] when the call should have ended: its machine slept, or was frozen, since it looked at what
+// it is about to delete.
+func (d *deadline) inTime() error {
+	if d.over(d.begun.Add(d.timeout)) {
+		return cleanup.ErrOutOfTime
+	}
+	return nil
+}
+
 // PlanningTimeIsUp is earlier than [deadline.timeIsUp], for planning that took all the time would leave none to apply what was
 // planned, run after run.
 func (d *deadline) PlanningTimeIsUp() bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -242,6 +244,46 @@ func TestRunThatLostItsLease(t *testing.T) {
 		enginetest.Want(t, "saved", any("completed"), f.Documents(t, "cleanupRuns")[got.RunID]["status"])
 		oneLine(t, f, "lost its lease")
 	}
+}
+
+// TestRunThatWasTakenBackMeanwhile: its lease was over, and an undo came before its report, which keeps the undo's note.
+func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
+	job := thingsJob(10)
+	job.Rules = []cleanup.AnyRule{things}
+	f := newFunction(t, job)
+	f.Env["UNDO_DAYS"] = "7"
+	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
+	seed(t, f, 1)
+	undone := false
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		for _, w := range r.GetWrites() {
+			if name := w.GetUpdate().GetName(); !undone && strings.Contains(name, "/cleanupRuns/testJob-") && !strings.Contains(name, "/cleanupUndo/") {
+				undone = true
+				if err := f.Restorer(t, time.Now).Undo(t.Context(), path.Base(name), restore.Options{Apply: true, WithoutReport: true},
+					func(restore.Outcome) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return send()
+	})
+	f.Run(t, "")
+	got := onlyReport(t, f)
+	enginetest.Want(t, "status", report.Completed, got.Status)
+	if got.Undone == nil || got.Undone.Things != 1 {
+		t.Errorf("undone: %+v", got.Undone)
+	}
+	oneLine(t, f, "lost its lease")
+}
+
+// TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
+func TestRunWhoseRecordWasSpoiled(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": "mine"}) }
+	f.Run(t, "")
+	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=ranges")
+	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ type Pace interface {
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader
-	pace Pace
+	pace   Pace
+	InTime func() error // if set, is asked right before a deletion is sent, whose error its own is
 	// Written, if set, is called with every deletion that took effect. With unsure it is called with one that may have taken
 	// effect, because the answer was lost.
 	Written func(ctx context.Context, d Deletion, unsure bool)
@@ -98,7 +100,13 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 }
 
 func (w Writer) delete(ctx context.Context, d Deletion) error {
-	if err := w.pace.WaitN(ctx, 1); err != nil {
+	inTime := func() error {
+		if w.InTime == nil {
+			return nil
+		}
+		return w.InTime()
+	}
+	if err := cmp.Or(w.pace.WaitN(ctx, 1), inTime()); err != nil {
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
 	var attempts int
@@ -108,7 +116,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 			if err != nil {
 				attempts++
 			}
-			return storage.ShouldRetry(err)
+			return storage.ShouldRetry(err) && inTime() == nil
 		})).
 		Delete(ctx)
 	var answer *googleapi.Error

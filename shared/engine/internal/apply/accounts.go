@@ -117,9 +117,13 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	if err != nil {
 		return all(fmt.Errorf("remember what goes with the accounts: %w", err))
 	}
+	stayed = nil
 	for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
-		*result(due[n]) = err
+		if *result(due[n]) = err; errors.Is(err, cleanup.ErrOutOfTime) {
+			stayed = append(stayed, decide.AccountTarget(due[n]))
+		}
 	}
+	a.saveStayed(ctx, stayed)
 	a.settleAccounts(ctx, due, result)
 	a.settleFamilies(ctx, families)
 	stays := false
@@ -212,9 +216,11 @@ func (a *Applier) remember(ctx context.Context, rule *cleanup.AccountRule, uids 
 	return l.todo, of, err
 }
 
-// settleAccounts checks whether accounts whose deletion failed are gone nevertheless: the answer may have been lost.
+// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
 func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) {
-	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return *result(uid) == nil })
+	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool {
+		return *result(uid) == nil || errors.Is(*result(uid), cleanup.ErrOutOfTime)
+	})
 	if len(doubtful) == 0 {
 		return
 	}

@@ -11,18 +11,21 @@ import (
 // It is also how far clocks may differ.
 const Margin = time.Minute
 
+// Longest is for how long anybody may hold a range: Cloud Scheduler waits no longer for a function, wherever it runs.
+const Longest = 30 * time.Minute
+
 // Since returns how long ago a time was, by the clock that went further: while a laptop sleeps or a container is frozen, its
 // monotonic clock may stand still; its wall clock may be set back.
 func Since(at, now time.Time) time.Duration { return max(now.Sub(at), now.Round(0).Sub(at)) }
 
-// UndoLease is for how long an undo takes a job's lease; it renews the lease while it works. It is no longer than that of any
-// run, or else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
+// UndoLease is for how long an undo takes a job's lease; it renews the lease while it works.
 const UndoLease = 2 * time.Minute
 
 // Ask is who wants to hold what. It is a task's call, a run that begins, or an undo.
 type Ask struct {
 	Who     string         // a call, or an undo
 	Task    *Task          // the range to continue
+	Within  time.Duration  // after the run's begin, or else nobody continues it; 0: whenever
 	Begin   *report.Report // what the report begins with of a run that begins, which takes all ranges
 	Alone   bool           // the run cannot hand ranges over
 	Retry   bool           // Cloud Scheduler may call again for a time for which a run has ended
@@ -64,7 +67,8 @@ func (e *TooLongError) Error() string {
 type OvertakenError struct{ Token, Last string }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("it was to continue run %s, which left nothing or which run %s has continued already", e.Token, e.Last)
+	return fmt.Sprintf("it was to continue run %s, which left nothing, which run %s has continued already, or which began too long ago: "+
+		"the next scheduled run does what is left", e.Token, e.Last)
 }
 
 // An EndedError says that an earlier run for the same schedule time was aborted or stopped, and holds its report.
@@ -102,7 +106,8 @@ func (s State) Acquire(a Ask) (State, error) {
 	case a.Task != nil:
 		r := &s.Ranges[a.Task.Range]
 		if r.Holder != a.Who {
-			if !r.Ended.Left || a.Task.Token != r.Ended.Run && a.Task.Token != r.Ended.Token {
+			late := a.Within > 0 && a.Now.Sub(s.Begun.StartedAt) > a.Within
+			if late || !r.Ended.Left || a.Task.Token != r.Ended.Run && a.Task.Token != r.Ended.Token {
 				return s, &OvertakenError{Token: a.Task.Token, Last: r.Ended.Run}
 			}
 			*r = r.closed(r.Reserved) // of a call that was killed, which may have done all of it

@@ -137,6 +137,14 @@ func (s State) UnderWay(now time.Time) string {
 	return s.Run
 }
 
+// GoesOn reports whether a call of the run holds a range, though it may be dead, or a task may come that continues it: at once, or
+// once more after a failure.
+func (s State) GoesOn() bool {
+	return s.Run != "" && slices.ContainsFunc(s.Ranges, func(r Range) bool {
+		return r.Holder != "" || r.Ended.Next || r.Ended.Left && r.Ended.Status == report.Failed && r.Ended.Token != ""
+	})
+}
+
 // ByUndo reports whether a holder is an undo.
 func ByUndo(holder string) bool { return strings.HasPrefix(holder, undo.HolderPrefix) }
 

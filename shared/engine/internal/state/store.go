@@ -110,9 +110,9 @@ func (st Store) explained(err error) error {
 	return foreign(st.Config, st.Job, "ranges", err.Error())
 }
 
-// TooLongFor returns a [*ForeignError] if somebody holds a range for longer than a call with this timeout may, else nil.
-func (s State) TooLongFor(cfg config.Config, job string, timeout time.Duration, now time.Time) error {
-	return Store{Config: cfg, Job: job}.explained(s.TooLong(now, timeout+Margin))
+// HeldTooLong returns a [*ForeignError] if somebody holds a range for longer than any call may, else nil.
+func (s State) HeldTooLong(cfg config.Config, job string, now time.Time) error {
+	return Store{Config: cfg, Job: job}.explained(s.TooLong(now, Longest))
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].

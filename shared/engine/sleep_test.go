@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// What a laptop was about to delete when it fell asleep may be anything once it wakes: its last look is long ago.
+
+func TestSleepBeforeDocumentsGo(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	f.Env["UNDO_DAYS"] = "7"
+	seed(t, f, 3)
+	late, sent := lateClock(f), 0
+	f.Hooks.Dial = append(f.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		sent = n
+		return send()
+	}))
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if strings.Contains(r.GetWrites()[0].GetUpdate().GetName(), "/cleanupUndo/") {
+			late.Store(true)
+		}
+		return err
+	})
+	got := f.Run(t, "")
+	enginetest.Want(t, "requests", 0, sent)
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete thing"].Done, got.Actions["delete thing"].Failed})
+}
+
+// TestSleepBetweenAttempts: a request whose answer was lost may have taken effect, and no other follows.
+func TestSleepBetweenAttempts(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 3)
+	late := lateClock(f)
+	f.Hooks.Dial = append(f.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if late.Store(true); n > 1 {
+			t.Error("sent again")
+		}
+		_ = send()
+		return lost
+	}))
+	got := f.Run(t, "")
+	enginetest.Want(t, "failed", 3, got.Actions["delete thing"].Failed)
+	has(t, got.Failures[0].Error, "the connection broke")
+}
+
+func TestSleepBeforeAnObjectGoes(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["UNDO_DAYS"] = "7"
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	late := lateClock(f)
+	var saved atomic.Bool
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if strings.Contains(r.GetWrites()[0].GetUpdate().GetName(), "/cleanupUndo/") {
+			saved.Store(true)
+		}
+		return err
+	})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, _ any) error {
+		if saved.Load() && strings.Contains(method, "Query") { // whether its document is absent
+			late.Store(true)
+		}
+		return nil
+	})...)
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if r.Method == http.MethodDelete {
+			t.Error("sent")
+		}
+		return send()
+	})
+	f.Run(t, "")
+	if !late.Load() || len(f.Objects(t)) != 1 {
+		t.Errorf("slept: %t; objects: %v", late.Load(), f.Objects(t))
+	}
+}
+
+func TestSleepBeforeAnAccountGoes(t *testing.T) {
+	f := accountsFunction(t, &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision {
+		return cleanup.Do("delete account", "always")
+	}})
+	f.Env["UNDO_DAYS"] = "7"
+	f.Import(t, (&auth.UserToImport{}).UID("ann"))
+	late, looks := lateClock(f), 0
+	f.Hooks.Accounts = func(base accounts.API) accounts.API {
+		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
+			switch method {
+			case "DeleteUsers":
+				t.Error("sent")
+			case "GetUsers":
+				looks++
+				late.Store(looks == 2) // the first is what is saved for undo
+			}
+			return send()
+		})
+	}
+	got := f.Run(t, "")
+	enginetest.Want(t, "accounts", []string{"ann"}, f.Accounts(t))
+	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete account"].Done, got.Actions["delete account"].Failed})
+	data, _ := f.Documents(t, runlog.DoneOf(got.RunID))["000002-00"]["data"].([]byte)
+	records, err := runlog.Unpack([][]byte{data})
+	if err != nil || len(records) != 1 || records[0] != (undo.Record{Stayed: "account ann"}) {
+		t.Errorf("the last that the undo log says: %+v, %v", records, err)
+	}
+}
