@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -242,6 +243,7 @@ func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 		return nil, err
 	case o.by.fromTodo && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
 		a.KeepRestored(ctx, o.by.FollowUp)
+		a.saveStayed(ctx, []string{undo.StayedObject + o.Name})
 		return nil, nil
 	}
 	return []led{{latest, o.by}}, nil
