@@ -31,7 +31,7 @@ const (
 const maxDeletes = 25
 
 // namedByDocuments tells which objects documents name. To know that, many documents may have to be read, so one reading serves a
-// minute of deletions from its end, however long it takes.
+// minute of deletions from its end, however long it takes. One that failed serves those that were waiting for it.
 type namedByDocuments struct {
 	mu    sync.Mutex
 	at    time.Time // when the last reading ended
@@ -42,9 +42,10 @@ type namedByDocuments struct {
 const namesLast = time.Minute
 
 func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
+	asked := clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.at.IsZero() || clock().Sub(n.at) >= namesLast {
+	if n.at.IsZero() || clock().Sub(n.at) >= namesLast || n.err != nil && asked.After(n.at) {
 		n.named, n.err = read()
 		n.at = clock()
 	}
