@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
@@ -35,10 +36,8 @@ func (r *run) id() string {
 
 // newLog returns the log of the run's commits. What a run's calls leave is one log.
 func (r *run) newLog() *runlog.Log {
-	l := &runlog.Log{
-		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves,
-		Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays))*24*time.Hour + r.config.ContinueFor),
-	}
+	kept := time.Duration(max(1, r.config.UndoDays))*24*time.Hour + min(r.config.ContinueFor, config.MaxContinueFor)
+	l := &runlog.Log{Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves, Expire: r.Report.StartedAt.Add(kept)}
 	if r.continues != nil {
 		l.By = digest.Of(r.Report.RunID)[:16]
 	}
@@ -130,7 +129,7 @@ func (r *run) from(known state.Known) {
 	if r.continues != nil { // what a task says decides nothing
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
-		r.applier.Log.Expire = r.applier.Log.Expire.Add(s.Begun.StartedAt.Sub(r.begun)) // as that of the other calls
+		r.applier.Log.Expire = r.applier.Log.Expire.Add(s.Begun.StartedAt.Sub(r.Report.StartedAt)) // as that of the other calls
 		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
 		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}
@@ -205,7 +204,8 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 	case errors.As(err, &step):
 		r.Fail(ctx, step.target, step.step, step.err)
 	}
-	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) { // Firestore does not answer
+	// Otherwise Firestore does not answer, or this machine's clock is wrong.
+	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) {
 		r.complete(0)
 		return nil
 	}
