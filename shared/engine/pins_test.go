@@ -201,7 +201,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfPinned(t *testing.T) {
 	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: pinned})
 	f.Env["MAX_ACTIONS"] = "2" // of what is not pinned
 	foretold := f.Run(t, `{"dryRun":true}`).Plan[0].Writes
-	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/: something pinned goes with it, until that is released with firesweep release"}, foretold[:1])
+	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/ is pinned, until it is released with firesweep release"}, foretold[:1])
 	enginetest.Want(t, "foretold", 5, len(foretold))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})

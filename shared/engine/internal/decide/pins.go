@@ -20,7 +20,7 @@ func (e *KeptError) Error() string {
 	if e.Reason == keptNewer {
 		return e.Target + ": " + e.Reason
 	}
-	return e.Target + " is pinned"
+	return e.Target + " is " + undo.KeptPinned
 }
 
 // With is the error of what it belongs to.
