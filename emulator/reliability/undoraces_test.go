@@ -210,7 +210,9 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 	}
 	want := maps.Clone(before)
 	for _, o := range outcomes {
-		if strings.HasPrefix(o.Why, "it is the only copy") { // of what a user has written to
+		original, only := strings.CutPrefix(strings.TrimSuffix(o.Why, " is not back as it was"), "it is the only copy: ")
+		written := func(e *edit) bool { return e.wrote && strings.HasPrefix(e.target+"/", original+"/") }
+		if only && slices.ContainsFunc(users, written) {
 			want[o.Target] = after[o.Target]
 		}
 	}

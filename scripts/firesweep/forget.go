@@ -166,7 +166,7 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 		}
 		if rep != nil {
 			p.run(*r.Run, rep.RunID, nil)
-			p.Say("", 2, 2, "Undo brings the user back, until its log is gone (UNDO_DAYS).")
+			p.Say("", 2, 2, "Undo brings the user back, until its log is gone (UNDO_DAYS and a day).")
 		}
 	}, err != nil || rep.Status != report.Completed)
 }

@@ -115,14 +115,14 @@ func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) 
 		if was == "" && record.Last != nil {
 			was = record.Last.Bucket
 		}
+		ran, storage := record.Run != "" || record.Last != nil, job.Roles[config.Storage] != nil
 		switch {
-		case record.Run == "" && record.Last == nil:
-		case was == "" || job.Roles[config.Storage] == nil || was == cfg.Bucket:
+		case ran && (was == "" || !storage || was == cfg.Bucket):
 			continue
-		case cfg.Bucket == a.chosen:
+		case ran && cfg.Bucket == a.chosen:
 			return wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
 				name, was, cfg.Bucket)
-		default:
+		case storage:
 			name += " (on the bucket " + cfg.Bucket + ")"
 		}
 		if never = append(never, name); !slices.Contains(databases, cfg.Database) {

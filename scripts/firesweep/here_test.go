@@ -104,6 +104,7 @@ func TestRunHereOnAnotherBucket(t *testing.T) {
 	o.now = time.Now().Add(time.Hour)
 	o.Set(t, "users/u2", map[string]any{})
 	run := []string{"run", "--here", "--apply"}
+	o.refuses(t, exitWrongUse, "cleanupExports (on the bucket "+o.Bucket+") never ran in "+o.ID, run...)
 	o.well(t, append(run, "--confirm", o.ID)...)
 	first := o.Bucket
 	o.Bucket = o.ID + ".appspot.com"

@@ -88,6 +88,7 @@ func readPlan(from string) (f planFile, err error) {
 	if err != nil {
 		return f, wrongUse("--plan: %s is not a plan that firesweep plan --out wrote: %w", from, err)
 	}
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // as Git may have written it
 	if again, err := f.text(); err != nil || !bytes.Equal(again, text) {
 		return f, wrongUse("--plan: %s was altered since it was written: write a new one with firesweep plan --out, "+
 			"and have that approved", from)

@@ -73,6 +73,7 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
 	file := o.approved(t)
+	write(t, file, strings.ReplaceAll(read(t, file), "\n", "\r\n")) // as Git does on Windows
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	out := o.well(t, "run", "--here", "--plan", file)
 	wantParts(t, out, "reports/old", "kept 1: not in the approved plan", "firesweep run --here --apply --plan "+file)

@@ -13,13 +13,13 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -159,6 +159,16 @@ func TestAnApprovedPlanAndWhatGoesAlong(t *testing.T) {
 			enginetest.Want(t, "a file that was uploaded since", []string{"files/f"}, f.Objects(t))
 			enginetest.Want(t, "why", []string{"something that goes with it was written since the plan was approved"}, reasons(rep))
 			enginetest.Want(t, "status", report.Completed, rep.Status)
+			if saved == "0" || !f.EmbeddedStorage() {
+				return
+			}
+			if err := f.Storage(t).Bucket(f.Bucket).Object("files/f").Delete(t.Context()); err != nil { // by its owner
+				t.Fatal(err)
+			}
+			err := f.Restorer(t, f.Clock).Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+			enginetest.Want(t, "error", nil, err)
+			enginetest.Want(t, "boxes that are back", []string{"b000", "b001"}, ids(t, f, "boxes"))
+			enginetest.Want(t, "files that are back", 0, len(f.Objects(t)))
 		})
 	}
 }
@@ -389,34 +399,12 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
 }
 
-// accountsFunction is a function that judges all accounts by a rule.
-func accountsFunction(t *testing.T, rule *cleanup.AccountRule) *enginetest.Function {
-	t.Helper()
-	f := newFunction(t, cleanup.Job{Name: "testJob", Accounts: true, Reach: cleanup.Reach{Account: true}, Rules: []cleanup.AnyRule{boxes},
-		Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			for page, err := range p.Accounts.Pages(ctx, "") {
-				if err != nil {
-					return err
-				}
-				if _, err := p.ConsiderAccounts(ctx, rule, page.Accounts); err != nil {
-					return err
-				}
-			}
-			return nil
-		}})
-	f.Uses = append(f.Uses, config.Auth)
-	return f
-}
-
 // TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before, and one with which something would
 // go that was written since.
 func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	t.Parallel()
-	rule := &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
-		Next: func(uid string) []cleanup.Item {
-			return []cleanup.Item{{Rule: boxes, Ref: documents.Ref{Collection: "boxes", ID: uid}}}
-		}}
-	f := accountsFunction(t, rule)
+	f := newFunction(t, accountsJob(boxes))
+	f.Uses = append(f.Uses, config.Auth)
 	for _, uid := range []string{"along", "gone", "used", "used-meanwhile"} {
 		f.Import(t, (&auth.UserToImport{}).UID(uid))
 	}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
@@ -62,6 +63,39 @@ func TestBacktest(t *testing.T) {
 			Fields: []string{"n", "opened", "state"}},
 	}, b.Kept)
 	enginetest.Want(t, "all that there is", before, everything(t, f))
+}
+
+// TestBacktestOfTwoRulesForOneCollection compares each item with the rule that found it.
+func TestBacktestOfTwoRulesForOneCollection(t *testing.T) {
+	t.Parallel()
+	whole := cleanup.Rule[cleanup.Subject]{Name: "whole", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "boxes"},
+		Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
+			if s.Data["state"] == "empty" {
+				return cleanup.Do("delete empty box", "it is empty")
+			}
+			return cleanup.Keep("full")
+		}}
+	job, sweep := boxJob(), boxJob().Plan
+	job.Rules = append(job.Rules, whole)
+	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		return errors.Join(sweep(ctx, p), p.Sweep(ctx, documents.Query{Collection: "boxes", Select: []string{"state"}}, "", whole))
+	}
+	f := newFunction(t, job)
+	for id, state := range map[string]string{"empty": "empty", "filled": "empty", "old": "old", "used": "old"} {
+		f.Set(t, "boxes/"+id, map[string]any{"state": state})
+	}
+	at := readTime(t, f)
+	f.Set(t, "boxes/filled", map[string]any{"state": "new"})
+	f.Set(t, "boxes/used", map[string]any{"state": "new"})
+	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Want(t, "planned", 4, b.Planned)
+	enginetest.Want(t, "missed", []backtest.Kept{
+		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use", Fields: []string{"state"}},
+		{Planned: report.Planned{Target: "boxes/filled", Action: "delete empty box", Reason: "it is empty"}, Kept: "full", Fields: []string{"state"}},
+	}, b.Kept)
 }
 
 // everything is all that a test's project holds.

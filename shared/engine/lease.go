@@ -37,10 +37,8 @@ func (r *run) id() string {
 
 // newLog returns the log of the run's commits. What a run's calls leave is one log.
 func (r *run) newLog() *runlog.Log {
-	l := &runlog.Log{
-		Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves,
-		Expire: r.begun.Add(time.Duration(max(1, r.config.UndoDays))*24*time.Hour + r.config.ContinueFor),
-	}
+	kept := time.Duration(max(1, r.config.UndoDays))*24*time.Hour + min(r.config.ContinueFor, config.MaxContinueFor)
+	l := &runlog.Log{Job: r.job.Name, Run: r.id(), Saves: r.decider.Saves, Expire: r.Report.StartedAt.Add(kept)}
 	if r.continues != nil {
 		l.By = digest.Of(r.Report.RunID)[:16]
 	}
@@ -133,7 +131,8 @@ func (r *run) from(known state.Known) {
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
 		// As that of the other calls, but not sooner than UNDO_DAYS from now, however late the task comes.
-		r.applier.Log.Expire = r.applier.Log.Expire.Add(max(s.Begun.StartedAt.Sub(r.begun), -min(r.config.ContinueFor, config.MaxContinueFor)))
+		r.applier.Log.Expire = r.applier.Log.Expire.Add(max(s.Begun.StartedAt.Sub(r.Report.StartedAt),
+			-min(r.config.ContinueFor, config.MaxContinueFor)))
 		r.Report.Part = &report.Part{Of: s.Run, Number: i, Shards: len(s.Ranges)}
 		r.share(len(s.Ranges))
 		labels := []slog.Attr{slog.String("callId", r.Report.RunID)}
@@ -208,7 +207,8 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 	case errors.As(err, &step):
 		r.Fail(ctx, step.target, step.step, step.err)
 	}
-	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) { // Firestore does not answer
+	// Otherwise Firestore does not answer, or this machine's clock is wrong.
+	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) {
 		r.complete(0)
 		return nil
 	}

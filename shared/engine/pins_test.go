@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,9 @@ func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 			enginetest.Want(t, "books", left, f.IDs(t, "books"))
 			enginetest.Want(t, "pages", len(left), len(f.IDs(t, "pages")))
 			enginetest.Want(t, "objects", objects, f.Objects(t))
+			if says := strings.Contains(fmt.Sprint(f.LogLines(t)), "kept, pages/p1 is pinned"); says != (pinned == "pages/p1") {
+				t.Errorf("the log says that the page is pinned: %t", says)
+			}
 			for _, p := range preview.Plan {
 				if p.Target == "books/b1" && !slices.ContainsFunc(p.Writes, func(w string) bool { return strings.HasPrefix(w, "nothing: ") }) {
 					t.Errorf("the preview says %v", p.Writes)
@@ -111,18 +115,16 @@ func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 	}
 }
 
-// TestAnAccountWhoseDocumentIsPinnedIsKept, and not one with whose document something goes that is pinned: that is seen when the
-// account is gone, which the report says, and the document waits for the release.
-func TestAnAccountWhoseDocumentIsPinnedIsKept(t *testing.T) {
-	t.Parallel()
+// accountsJob deletes every account, and then the document of its id that a rule is about.
+func accountsJob(then cleanup.AnyRule) cleanup.Job {
 	rule := &cleanup.AccountRule{
 		Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
 		Next: func(uid string) []cleanup.Item {
-			return []cleanup.Item{{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: uid}}}
+			return []cleanup.Item{{Rule: then, Ref: documents.Ref{Collection: then.Reaches().Items, ID: uid}}}
 		},
 	}
-	f := enginetest.New(t, engine.NewFunction(cleanup.Job{
-		Name: "testJob", Rules: []cleanup.AnyRule{pageRule}, Accounts: true, Reach: cleanup.Reach{Account: true},
+	return cleanup.Job{
+		Name: "testJob", Rules: []cleanup.AnyRule{then}, Accounts: true, Reach: cleanup.Reach{Account: true},
 		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			for page, err := range p.Accounts.Pages(ctx, "") {
 				if err != nil {
@@ -134,7 +136,14 @@ func TestAnAccountWhoseDocumentIsPinnedIsKept(t *testing.T) {
 			}
 			return nil
 		},
-	}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	}
+}
+
+// TestAnAccountWhoseDocumentIsPinnedIsKept, and not one with whose document something goes that is pinned: that is seen when the
+// account is gone, which the report says, and the document waits for the release.
+func TestAnAccountWhoseDocumentIsPinnedIsKept(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, engine.NewFunction(accountsJob(pageRule), 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
 	for _, id := range []string{"p1", "p2", "p3", "p4"} {
 		f.Set(t, "pages/"+id, map[string]any{"n": 1})
 		f.SignUp(t, id)
@@ -192,7 +201,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfPinned(t *testing.T) {
 	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: pinned})
 	f.Env["MAX_ACTIONS"] = "2" // of what is not pinned
 	foretold := f.Run(t, `{"dryRun":true}`).Plan[0].Writes
-	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/: something pinned goes with it, until that is released with firesweep release"}, foretold[:1])
+	enginetest.Want(t, "foretold", []string{"nothing: something below gs://" + f.Bucket + "/crates/gone/ is pinned, until it is released with firesweep release"}, foretold[:1])
 	enginetest.Want(t, "foretold", 5, len(foretold))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})

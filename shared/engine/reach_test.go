@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
@@ -240,13 +242,61 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1, "its document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
-	if err := f.Auth(t).DeleteUser(t.Context(), "p1"); err != nil { // by its owner
+	wantLeft(t, f, got.RunID)
+}
+
+// wantLeft checks that an undo leaves deleted what the owner of account p1 and files/a deletes after a run that kept them.
+func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
+	t.Helper()
+	err := f.Auth(t).DeleteUser(t.Context(), "p1")
+	if slices.Contains(f.Objects(t), "files/a") && err == nil {
+		err = f.Storage(t).Bucket(f.Bucket).Object("files/a").Delete(t.Context())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if err != nil || len(f.Accounts(t)) > 0 {
-		t.Errorf("undo brings back what the run kept: %v, %v", f.Accounts(t), err)
+	err = f.Restorer(t, f.Clock).Undo(t.Context(), runID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if err != nil || len(f.Accounts(t)) > 0 || len(f.Objects(t)) > 0 {
+		t.Errorf("undo brings back what the run kept: %v, %v, %v", f.Accounts(t), f.Objects(t), err)
 	}
+}
+
+// TestAccountsThatARunCouldNotGoOnWith: it saved them, and then Firestore answered an error instead of what their deletion needs.
+func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
+	refusal := status.Error(codes.PermissionDenied, "not now")
+	f := reachFunction(t)
+	f.Env["UNDO_DAYS"] = "7"
+	f.SignUp(t, "p1")
+	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"))
+	var saved atomic.Bool
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		saved.Store(saved.Load() || strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/"))
+		return send()
+	})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, m any) error {
+		if r, ok := m.(*firestorepb.BatchGetDocumentsRequest); ok && saved.Load() && strings.Contains(fmt.Sprint(r.GetDocuments()), "/people/p1") {
+			return refusal
+		}
+		return nil
+	})...)
+	got := f.Run(t, "")
+	enginetest.Want(t, "status, led to by a document", report.Failed, got.Status)
+	saved.Store(false)
+	wantLeft(t, f, got.RunID)
+
+	f = newFunction(t, accountsJob(boxes))
+	f.Uses = append(f.Uses, config.Auth)
+	f.Env["UNDO_DAYS"] = "7"
+	f.SignUp(t, "p1")
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
+			return refusal
+		}
+		return send()
+	})
+	got = f.Run(t, "")
+	enginetest.Want(t, "status, with documents to go along", report.Failed, got.Status)
+	wantLeft(t, f, got.RunID)
 }
 
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some

@@ -11,7 +11,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -92,9 +92,8 @@ func TestSleepBeforeAnObjectGoes(t *testing.T) {
 }
 
 func TestSleepBeforeAnAccountGoes(t *testing.T) {
-	f := accountsFunction(t, &cleanup.AccountRule{Judge: func(accounts.Account, cleanup.Run) cleanup.Decision {
-		return cleanup.Do("delete account", "always")
-	}})
+	f := newFunction(t, accountsJob(boxes))
+	f.Uses = append(f.Uses, config.Auth)
 	f.Env["UNDO_DAYS"] = "7"
 	f.Import(t, (&auth.UserToImport{}).UID("ann"))
 	late, looks := lateClock(f), 0
@@ -113,7 +112,7 @@ func TestSleepBeforeAnAccountGoes(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.Want(t, "accounts", []string{"ann"}, f.Accounts(t))
 	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete account"].Done, got.Actions["delete account"].Failed})
-	data, _ := f.Documents(t, runlog.DoneOf(got.RunID))["000002-00"]["data"].([]byte)
+	data, _ := f.Documents(t, runlog.DoneOf(got.RunID))["000003-00"]["data"].([]byte)
 	records, err := runlog.Unpack([][]byte{data})
 	if err != nil || len(records) != 1 || records[0] != (undo.Record{Stayed: "account ann"}) {
 		t.Errorf("the last that the undo log says: %+v, %v", records, err)

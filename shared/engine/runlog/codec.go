@@ -109,6 +109,7 @@ const (
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
 	accountKey, dataKey                                                = "account", "data"
 	itemKey, actionKey, reasonKey, stayedKey                           = "item", "action", "reason", "stayed"
+	untilKey                                                           = "until"
 )
 
 func fieldsOf(r undo.Record) undo.Fields {
@@ -124,6 +125,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 		return undo.Fields{
 			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner), markedKey: truth(o.Marked),
 			generationKey: {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Generation}},
+			untilKey:      {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Until}},
 		}
 	case r.Account != nil:
 		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
@@ -155,7 +157,7 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		o := undo.Object{
 			Name: f[objectKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue(), Folder: f[folderKey].GetBooleanValue(),
 			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(),
-			Marked: f[markedKey].GetBooleanValue(),
+			Marked: f[markedKey].GetBooleanValue(), Until: f[untilKey].GetIntegerValue(),
 		}
 		return undo.Record{Object: &o}, o.Name != ""
 	case f[accountKey] != nil:

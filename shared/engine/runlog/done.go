@@ -15,13 +15,13 @@ import (
 // Done is what one commit did, or what was to be deleted without one.
 type Done struct {
 	At    time.Time // when it was written
+	By    string    // tells the call of the run that wrote it from the others
 	parts []string  // the paths of its documents
-	Lacks bool      // the run did more, which has expired
 }
 
 // List returns what a run did, in the order in which it was done. The records are read later, a commit's at a time.
 func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) {
-	byName, lacks := map[string]*Done{}, false
+	byName := map[string]*Done{}
 	q := documents.Query{Collection: DoneOf(run), Select: []string{"at", "expireAt", "records"}}
 	for page, err := range db.Pages(ctx, q, "") {
 		if err != nil {
@@ -30,19 +30,17 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 		for _, d := range page.Documents {
 			expires, ok := d.Data["expireAt"].(time.Time)
 			if ok && !d.ReadTime.Before(expires) || d.Data["records"] == int64(0) {
-				lacks = lacks || d.Data["records"] != int64(0)
 				continue // Firestore deletes it within a day; or nothing was saved for undo
 			}
 			name := d.Path[:strings.LastIndexByte(d.Path, '-')+1] // without the number of the part
 			if byName[name] == nil {
-				byName[name] = &Done{At: timeOf(d)}
+				byName[name] = &Done{At: timeOf(d), By: d.Path[:strings.LastIndexByte(d.Path, '.')+1]}
 			}
 			byName[name].parts = append(byName[name].parts, d.Path)
 		}
 	}
 	all := make([]Done, 0, len(byName))
 	for _, d := range byName {
-		d.Lacks = lacks
 		all = append(all, *d)
 	}
 	slices.SortFunc(all, func(a, b Done) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.parts[0], b.parts[0])) })

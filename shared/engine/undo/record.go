@@ -58,6 +58,7 @@ type Object struct {
 	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept; with Marked, those that name none too.
 	OwnerKey, Owner string
 	Marked          bool
+	Until           int64 // what was made after it was kept, in microseconds; 0: after the commit
 }
 
 // Account is an account that was deleted, or was to be.

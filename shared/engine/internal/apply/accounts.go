@@ -100,8 +100,12 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 		return all(err)
 	}
 	due, err := a.stillDue(ctx, rule, uids, saved, action, result)
-	if err != nil {
-		return all(err)
+	var todo documents.Ref
+	var families []family
+	if len(due) > 0 {
+		if todo, families, err = a.remember(ctx, rule, due); err != nil {
+			due, err = nil, fmt.Errorf("remember what goes with the accounts: %w", err)
+		}
 	}
 	var stayed []string
 	for _, uid := range uids {
@@ -110,12 +114,11 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 		}
 	}
 	a.saveStayed(ctx, stayed)
-	if len(due) == 0 {
+	switch {
+	case err != nil:
+		return all(err)
+	case len(due) == 0:
 		return results
-	}
-	todo, families, err := a.remember(ctx, rule, due)
-	if err != nil {
-		return all(fmt.Errorf("remember what goes with the accounts: %w", err))
 	}
 	stayed = nil
 	for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
@@ -295,10 +298,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 		for _, f := range all {
 			then = append(then, f.FollowUp)
 		}
-		still, err := a.StillAbsent(ctx, then)
-		if err != nil {
-			return err
-		}
+		still, err := a.StillAbsent(ctx, then) // none with an error
 		all = slices.DeleteFunc(all, func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
 		var stayed []string
 		for _, one := range found {
@@ -306,7 +306,9 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 				stayed = append(stayed, decide.AccountTarget(one.UID))
 			}
 		}
-		a.saveStayed(ctx, stayed)
+		if a.saveStayed(ctx, stayed); err != nil {
+			return err
+		}
 	}
 	if len(all) == 0 {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -30,7 +31,7 @@ const (
 const maxDeletes = 25
 
 // namedByDocuments tells which objects documents name. To know that, many documents may have to be read, so one reading serves a
-// minute of deletions from its end, however long it takes.
+// minute of deletions from its end, however long it takes. One that failed serves those that were waiting for it.
 type namedByDocuments struct {
 	mu    sync.Mutex
 	at    time.Time // when the last reading ended
@@ -41,9 +42,10 @@ type namedByDocuments struct {
 const namesLast = time.Minute
 
 func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
+	asked := clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.at.IsZero() || clock().Sub(n.at) >= namesLast {
+	if n.at.IsZero() || clock().Sub(n.at) >= namesLast || n.err != nil && asked.After(n.at) {
 		n.named, n.err = read()
 		n.at = clock()
 	}
@@ -242,6 +244,7 @@ func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 		return nil, err
 	case o.by.fromTodo && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
 		a.KeepRestored(ctx, o.by.FollowUp)
+		a.saveStayed(ctx, []string{undo.StayedObject + o.Name})
 		return nil, nil
 	}
 	return []led{{latest, o.by}}, nil

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestNamesLastAMinute: one reading of what documents name serves a minute of deletions from its end, whatever came of it.
+// TestNamesLastAMinute: one reading of what documents name serves a minute of deletions from its end; one that failed, those that
+// were waiting.
 func TestNamesLastAMinute(t *testing.T) {
 	const takes = 70 * time.Second
 	start := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
@@ -20,14 +21,23 @@ func TestNamesLastAMinute(t *testing.T) {
 		reads int
 		fails bool
 	}{
-		{0, failed, 1, true}, {takes + time.Minute - 1, nil, 1, true}, {takes + time.Minute, nil, 2, false},
-		{2*takes + 2*time.Minute - 1, failed, 2, false}, {2 * (takes + time.Minute), failed, 3, true},
+		{0, failed, 1, true}, {takes, nil, 1, true}, {takes + 1, nil, 2, false},
+		{2*takes + time.Minute, failed, 2, false}, {2*takes + time.Minute + 1, failed, 3, true},
 	} {
-		now := start.Add(step.after)
+		asked := start.Add(step.after)
+		now := asked
 		var batches sync.WaitGroup
 		for range 5 {
 			batches.Go(func() {
-				_, err := n.latest(func() time.Time { return now }, func() (func(string) bool, error) {
+				waits := false
+				clock := func() time.Time {
+					if !waits {
+						waits = true
+						return asked
+					}
+					return now
+				}
+				_, err := n.latest(clock, func() (func(string) bool, error) {
 					reads++
 					now = now.Add(takes)
 					return func(string) bool { return true }, step.err

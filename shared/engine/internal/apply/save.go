@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // What a run deletes or changes is saved for undo, in its log. A commit writes its own records ([Applier.recordsOf]). What is
@@ -53,9 +54,13 @@ func (a *Applier) recordsOf(
 	}
 	for _, f := range then {
 		if f.Object.Name != "" {
-			records = append(records, undo.Record{Object: &undo.Object{
+			o := undo.Object{
 				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner, Marked: f.Object.Marked,
-			}})
+			}
+			if a.Approved != nil {
+				o.Until = a.Approved.Made.UnixMicro()
+			}
+			records = append(records, undo.Record{Object: &o})
 		}
 	}
 	return records, nil
@@ -167,11 +172,12 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 	return a.saveForUndo(ctx, records)
 }
 
-// noteStayed notes what was saved and then not deleted, as it had changed or time was up, so that an undo leaves it out.
+// noteStayed notes what was saved and then not deleted, as it had changed or is held, or time was up, so that an undo leaves it out.
 func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
 	var stayed []string
 	for i, err := range results {
-		if !errors.Is(err, documents.ErrChanged) {
+		var held *objects.HeldError
+		if !errors.Is(err, documents.ErrChanged) && !errors.Is(err, cleanup.ErrOutOfTime) && !errors.As(err, &held) {
 			continue
 		}
 		switch effect := batch[i].Effect.(type) {

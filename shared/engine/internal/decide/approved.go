@@ -98,7 +98,14 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, refs []document
 
 // Planned is the action as a plan lists it.
 func (a Action) Planned() report.Planned {
-	return report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version}
+	p := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version}
+	switch effect := a.Effect.(type) {
+	case Ruled:
+		p.Rule = effect.Rule.Named()
+	case DeleteDocument:
+		p.Rule = effect.Rule.Named()
+	}
+	return p
 }
 
 // VersionAt is the version of a document that was written then; of one that does not exist, that is the zero time.

@@ -16,7 +16,12 @@ import (
 // A KeptError says that an item is kept because of something that is pinned, or newer than the plan that was approved.
 type KeptError struct{ Reason, Target string }
 
-func (e *KeptError) Error() string { return e.Target + ": " + e.Reason }
+func (e *KeptError) Error() string {
+	if e.Reason == keptNewer {
+		return e.Target + ": " + e.Reason
+	}
+	return e.Target + " is " + undo.KeptPinned
+}
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {

@@ -41,27 +41,33 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 	return flow.Each(ctx, 1, log, read, func(done runlog.Done, records []undo.Record) error { return f(done, u.within(records)) })
 }
 
+// byCall is a target in what one call of the run wrote: another may have deleted what this one left.
+type byCall struct{ call, target string }
+
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
 // so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
 func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
-	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[string]bool{}, map[string]string{}, map[string]bool{}
+	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[byCall]bool{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
+	pins.of = map[string][]string{}
 	named := map[string]bool{} // of Only
-	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
+	writes := map[byCall]int{}
+	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
 			u.match(r)
 			for _, target := range u.Only {
 				named[target] = named[target] || u.names(r, target)
 			}
+			of := byCall{d.By, u.targetOf(r)}
 			switch {
 			case r.Stayed != "":
-				u.stayed[u.targetOf(r)] = true
+				u.stayed[of] = true
 			default:
-				delete(u.stayed, u.targetOf(r)) // it was tried again
+				delete(u.stayed, of) // it was tried again
 			}
 			if r.Write != nil {
-				u.writes[r.Write.Path]++
+				writes[of]++
 				if r.Write.CopyOf != "" {
 					u.copyOf[r.Write.Path] = r.Write.CopyOf
 				}
@@ -69,6 +75,11 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		}
 		return nil
 	})
+	for of, n := range writes {
+		if !u.stayed[of] {
+			u.writes[of.target] += n
+		}
+	}
 	for _, target := range u.Only {
 		if err == nil && !named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
@@ -115,7 +126,7 @@ func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 		var accounts []undo.Account
 		for _, r := range records {
 			switch {
-			case u.stayed[u.targetOf(r)]: // there is nothing to take back
+			case u.stayed[byCall{d.By, u.targetOf(r)}]: // there is nothing to take back
 			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {

@@ -71,9 +71,13 @@ func gone(attrs *storage.ObjectAttrs) time.Time {
 }
 
 // liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: of each name, the
-// last that was made by that moment and has been deleted since. What the run kept, by the same comparisons, is none of these.
+// last that was made by that moment, or until an earlier one, and has been deleted since. What the run kept, by the same comparisons,
+// is none of these.
 func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
-	last := map[string]*storage.ObjectAttrs{}
+	last, until := map[string]*storage.ObjectAttrs{}, at
+	if o.Until != 0 {
+		until = time.UnixMicro(o.Until)
+	}
 	// In a bucket with versioning, a deleted object is noncurrent.
 	for _, q := range []*storage.Query{{Prefix: o.Name, SoftDeleted: true}, {Prefix: o.Name, Versions: true}} {
 		for it := u.Bucket.Objects(ctx, q); ; {
@@ -87,7 +91,7 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 			if err != nil {
 				return fmt.Errorf("list deleted objects of %s: %w", o.Name, err)
 			}
-			if attrs.Created.After(at) || gone(attrs).Before(at.Add(-undo.ClocksApart)) { // or is live
+			if attrs.Created.After(until) || gone(attrs).Before(at.Add(-undo.ClocksApart)) { // or is live
 				continue
 			}
 			if other := last[attrs.Name]; other == nil || other.Generation < attrs.Generation { // or was overwritten right before

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,6 +23,7 @@ import (
 type pinning struct {
 	seen map[string]bool
 	all  []toPin
+	of   map[string][]string // the items for which something was done to a target
 }
 
 type toPin struct {
@@ -61,14 +63,22 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	}
 	for _, r := range records {
 		target := u.targetOf(r)
-		if p.seen[target] || r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
+		if r.Item != "" || r.Stayed != "" || slices.Contains(items, target) {
 			continue
 		}
-		for _, item := range items {
-			if len(items) == 1 || belongs(target, item) || r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
+		its := slices.DeleteFunc(slices.Clone(items), func(item string) bool {
+			return len(items) > 1 && !belongs(target, item) && (r.Write == nil || !names(r.Write.Before, item)) &&
+				(r.Object == nil || !mentions(contents[item], r.Object.Name))
+		})
+		for _, item := range its {
+			if r.Write == nil || r.Write.Op == documents.Delete && r.Write.Found {
 				p.add(target, item)
 			}
 		}
+		if len(its) == 0 {
+			its = items
+		}
+		p.of[target] = append(p.of[target], its...)
 	}
 }
 
@@ -107,7 +117,7 @@ func belongs(target, item string) bool {
 // which document names it, so what is pinned already stays pinned when this is done again, or for other targets.
 func (u *undoing) pin(ctx context.Context, p pinning) error {
 	var targets, with []any
-	var names []string
+	var names []toPin
 	number, n, bytes := 1, 0, 0 // of the document, and what it would name if all were chosen
 	write := func() error {
 		if len(targets)+len(with) == 0 {
@@ -126,7 +136,8 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			if found {
 				before, err = undo.PinnedOf(d)
 			}
-			u.pinned[path] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(before.All(), name) })
+			all := before.All()
+			u.pinned[path] = slices.DeleteFunc(slices.Clone(names), func(one toPin) bool { return slices.Contains(all, one.target) })
 			return pinned, nil, err
 		})
 		if err != nil {
@@ -143,10 +154,10 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			number, n, bytes, targets, with, names = number+1, 0, 0, nil, nil, nil
 		}
 		n, bytes = n+1, bytes+size
-		if !u.chosen(one.target) || u.stayed[one.target] {
+		if !u.chosen(one.target) {
 			continue
 		}
-		names = append(names, one.target)
+		names = append(names, one)
 		switch {
 		case one.with == "" || !u.chosen(one.with):
 			targets = append(targets, one.target)
@@ -157,14 +168,28 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 	return write()
 }
 
-// unpin releases what this undo pinned if nothing came back: what an earlier one brought back may have been released since.
-func (u *undoing) unpin(ctx context.Context) error {
-	for path, names := range u.pinned {
-		if u.back > 0 || len(names) == 0 {
+// unpin releases the items that this undo pinned, with what is pinned with them, for which nothing came back: what an earlier one
+// brought back may have been released since.
+func (u *undoing) unpin(ctx context.Context, p pinning) error {
+	came := func(target string) bool { return u.came.Keep(target) || u.came.Within(target) }
+	of := map[string]bool{}
+	for target, items := range p.of {
+		for _, item := range items {
+			of[item] = of[item] || came(target)
+		}
+	}
+	for path, some := range u.pinned {
+		var names []string
+		for _, one := range some {
+			if item := cmp.Or(one.with, one.target); !of[item] && !came(item) {
+				names = append(names, one.target)
+			}
+		}
+		if len(names) == 0 {
 			continue
 		}
 		if _, err := u.releaseFrom(ctx, path, names); err != nil {
-			return fmt.Errorf("release what %s names, for nothing came back: %w", path, err)
+			return fmt.Errorf("release what %s names and did not come back: %w", path, err)
 		}
 	}
 	return nil

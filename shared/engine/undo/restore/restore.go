@@ -86,11 +86,8 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	if done[0].Lacks && o.Warn != nil {
-		o.Warn("a part of the undo log has expired: what it told of stays as it is")
-	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]string{},
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
@@ -110,11 +107,14 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	for _, step := range []func(context.Context) error{
 		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
 		u.othersFree, // a run that begins from now on knows what is pinned
-		u.takeBack, u.unpin,
+		u.takeBack,
 	} {
 		if err == nil {
 			err = step(ctx)
 		}
+	}
+	if err == nil || errors.Is(err, ErrRefused) {
+		err = errors.Join(err, u.unpin(ctx, pins))
 	}
 	return errors.Join(err, u.noteUndone(ctx), release())
 }
@@ -126,14 +126,15 @@ type undoing struct {
 	job, runID string
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
-	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	stayed     map[byCall]bool       // what a call of the run wrote down and then did not delete
 	copyOf     map[string]string     // of which document each copy is that the run left
 	whole      map[string]bool       // whether documents are back, with what is below them
 	matched    map[string]bool       // documents that Where means
 	ids        map[string]bool       // of these documents, and Where's value
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
-	pinned     map[string][]string   // what this call has pinned and nobody before, by the document that says so
+	came       undo.Pins             // these
+	pinned     map[string][]toPin    // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had
@@ -152,6 +153,7 @@ func (u *undoing) tell(o Outcome) error {
 	defer u.telling.Unlock()
 	if o.Step.Back() {
 		u.back++
+		u.came.Add(o.Target)
 	}
 	return u.each(o)
 }

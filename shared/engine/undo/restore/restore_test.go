@@ -16,6 +16,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -253,7 +254,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestUndoAgainAfterARelease brings nothing back, and so pins nothing: what was released goes.
+// TestUndoAgainAfterARelease pins nothing but what comes back that time: what was released goes.
 func TestUndoAgainAfterARelease(t *testing.T) {
 	w := newWorld(t)
 	first := w.run(t)
@@ -273,8 +274,15 @@ func TestUndoAgainAfterARelease(t *testing.T) {
 	}
 	w.undo(t, first.RunID, all)
 	wantPinned(t, w)
+	w.Delete(t, "users/u1") // by hand
+	w.Set(t, "friends/u2", map[string]any{"count": 0, "other": "x"})
+	steps, _ := w.undo(t, first.RunID, all)
+	enginetest.Want(t, "back", []string{"users/u1"}, steps[undo.Recreate])
+	enginetest.Want(t, "back as it was", []string{"friends/u2"}, steps[undo.Revert])
+	u1, u2 := "gs://"+w.Bucket+"/users/u1/", "gs://"+w.Bucket+"/users/u2/"
+	wantPinned(t, w, "users/u1", "account u1", u1, "users/u2", "account u2", u2)
 	w.run(t)
-	enginetest.Want(t, "users and drafts", 0, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
+	enginetest.Want(t, "users and drafts", 2, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
 }
 
 // TestOnly takes back what is named, and pins nothing else.
@@ -540,23 +548,6 @@ func TestAnotherBucket(t *testing.T) {
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
 }
 
-// TestPartHasExpired: the rest comes back, and that there was more is said.
-func TestPartHasExpired(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	for id, entry := range w.Documents(t, runlog.DoneOf(report.RunID)) {
-		if records, err := runlog.Unpack([][]byte{entry["data"].([]byte)}); err != nil || !strings.HasPrefix(records[0].Item, "drafts/") {
-			continue
-		}
-		entry["expireAt"] = time.Now()
-		w.Set(t, runlog.DoneOf(report.RunID)+"/"+id, entry)
-	}
-	var warned []string
-	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
-	enginetest.Want(t, "users and drafts", []int{3, 0}, []int{len(w.Documents(t, "users")), len(w.Documents(t, "drafts"))})
-	enginetest.Want(t, "warnings", []string{"a part of the undo log has expired: what it told of stays as it is"}, warned)
-}
-
 // TestOff: with UNDO_DAYS=0 nothing is kept.
 func TestOff(t *testing.T) {
 	w := newWorld(t)
@@ -609,6 +600,70 @@ func TestRacedObjectsStayAsTheyAre(t *testing.T) {
 			t.Error("what stayed is pinned")
 		}
 	}
+}
+
+// TestObjectsThatTheRunLeft: what is held, or what there was no time for, an undo leaves when its owner has deleted it since.
+func TestObjectsThatTheRunLeft(t *testing.T) {
+	for want, late := range map[report.Status]bool{report.Completed: false, report.Partial: true} {
+		w := newWorld(t)
+		var passed atomic.Int64
+		w.Clock = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
+		w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+			o, _, err := p.Objects.Get(ctx, "orphan")
+			return errors.Join(err, p.ProposeObject(ctx, "delete object", "nobody's", cleanup.DeleteObject{
+				Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration},
+				Named: func(context.Context, documents.Reader, cleanup.Run) (func(string) bool, error) {
+					if late {
+						passed.Store(int64(w.Timeout))
+					}
+					return func(string) bool { return false }, nil
+				},
+			}))
+		}
+		orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
+		hold := func(on bool) {
+			if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hold(!late)
+		rep := w.Run(t, "")
+		enginetest.Want(t, "status", want, rep.Status)
+		hold(false)
+		if err := orphan.Delete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		steps, _ := w.undo(t, rep.RunID, restore.Options{Apply: true})
+		enginetest.Want(t, string(want)+", steps", map[undo.Step][]string{}, steps)
+	}
+}
+
+// TestACallThatWakes notes that what another call of its run has deleted meanwhile has changed: it comes back as that call found it.
+func TestACallThatWakes(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	found := func(n int64) undo.Record {
+		before := undo.Fields{"n": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "drafts/z", Found: true, Before: before}}
+	}
+	at := time.Now().Add(-time.Hour)
+	for i, entry := range []struct {
+		name    string
+		records []undo.Record
+	}{
+		{"aa.000001", []undo.Record{{Item: "drafts/z"}, found(1)}}, {"bb.000001", []undo.Record{{Item: "drafts/z"}, found(2)}},
+		{"aa.000002", []undo.Record{{Stayed: "drafts/z"}}},
+	} {
+		packed, err := runlog.Pack(entry.records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, runlog.DoneOf(report.RunID)+"/"+entry.name+"-00", map[string]any{
+			"data": packed[0], "parts": 1, "records": len(entry.records), "at": at.Add(time.Duration(i) * time.Second),
+		})
+	}
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "n", any(int64(2)), w.Documents(t, "drafts")["z"]["n"])
 }
 
 func update(field string, value any) []firestore.Update {
@@ -694,6 +749,14 @@ func TestForgedRecords(t *testing.T) {
 		}
 		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
 	}
+	if _, err := w.restorer.Release(t.Context(), report.RunID); err != nil {
+		t.Fatal(err)
+	}
+	err = w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if !errors.Is(err, restore.ErrRefused) {
+		t.Error(err)
+	}
+	wantPinned(t, w) // for nothing came back
 	for path := range forged {
 		if strings.Contains(path, "://") {
 			continue
