@@ -135,6 +135,9 @@ func (f *forgetting) add(p part) {
 func (f *forgetting) leaveToNarrower() {
 	for _, p := range f.parts {
 		for _, of := range f.parts {
+			if !rule.Same(p.At(), of.At()) { // though a query for collections of one name finds both
+				of.elsewhere = append(of.elsewhere, p.At())
+			}
 			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
 				of.elsewhere = append(of.elsewhere, p.At())
 				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
