@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -163,7 +164,7 @@ func (a *app) lookAt(ctx context.Context, job manifest.Entry, c *checked) error 
 		c.Empty, err = declared.EmptyKeepers(ctx, db, *job.Rule)
 	}
 	if err == nil {
-		c.Doubts, err = declared.Doubts(ctx, db, *job.Rule)
+		c.Doubts, err = doubts.Of(ctx, db, *job.Rule)
 	}
 	return err
 }

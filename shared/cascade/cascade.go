@@ -264,7 +264,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 	for _, d := range found {
 		c := child{Document: d, path: below(above, d)}
 		if a.Remove {
-			c.loses = func(data map[string]any) (string, any) { return removed(a, data, ref, repeats) }
+			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
@@ -303,18 +303,16 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 
 // removed returns a field of a document's data, and its value without what names another document in it. With repeats, only a
 // reference does.
-func removed(a rule.Relation, data map[string]any, gone documents.Ref, repeats bool) (field string, whole any) {
+func removed(a rule.Relation, database string, data map[string]any, gone documents.Ref, repeats bool) (field string, whole any) {
 	list, isList := strings.CutSuffix(a.Field, "[]")
 	if !isList {
 		return Changed(data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
 	}
 	elements, _ := valuesAt(data, strings.Split(list, "."))[0].([]any)
 	return Changed(data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
-		if ref, isReference := documents.ReferenceOf(element); isReference {
-			return ref == gone
-		}
-		id, named := documents.IDOf(element)
-		return named && !repeats && id == gone.ID
+		_, isReference := documents.ReferenceOf(element)
+		id, named := documents.Document{Database: database}.IDIn(gone.Collection, element)
+		return named && (isReference || !repeats) && id == gone.ID
 	}))
 }
 

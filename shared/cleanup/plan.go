@@ -95,7 +95,7 @@ type Plan interface {
 	// Section begins a section of the plan. What comes before it is judged now.
 	Section(ctx context.Context, s Section) error
 	// LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the safety limit that guards
-	// conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
+	// conclusions from absence. A kind is the name of the collection, after which "of" and more words may tell it from
 	// another kind: "circles", "circles of posts".
 	LookedUp(kind string, asked, missing int)
 	// Share says that so many more items were looked at and so many of them are due, for the safety limit on that share. What is in
@@ -106,6 +106,8 @@ type Plan interface {
 	// FieldSeen says that of so many documents more that were looked at so many have a field whose absence makes them due. q says
 	// where the documents are.
 	FieldSeen(q documents.Query, field string, looked, written int)
+	// Unwritten says that no document of a collection has a field by which documents of it were looked for.
+	Unwritten(collection, field string)
 	// Uploaded says that an object was uploaded for an owner, which exists or does not.
 	Uploaded(owner documents.Ref, at time.Time, exists bool)
 	// Unknown says that the section cannot be judged, so that nothing of it is done and the run fails.

@@ -18,6 +18,7 @@ type documentsOf struct {
 	rule.Rule
 	keepers *keepers
 	forgets string // the uid of an account that keeps nothing, because it is forgotten; empty: none is
+	copies  string // the collection of the originals, if the documents are copies in an archive
 }
 
 func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }
@@ -305,8 +306,10 @@ func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documen
 			return "", nil
 		}
 	}
-	if _, dated := c.Age[0].At(d.Value(c.Age[0].Field)); c.Age[0].Indexed() && !dated {
-		return "", nil
+	if !c.Scans() {
+		if _, dated := c.Age[0].At(d.Value(c.Age[0].Field)); !dated {
+			return "", nil
+		}
 	}
 	return q.Past(d)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
@@ -29,7 +29,13 @@ func TestDoubts(t *testing.T) {
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": array{fields{"subcollection": "**"}}},
 			30, []string{"stat is missing or null in all of 30: is that its name?", "att is missing or null in all of 30: is that its name?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, []string{"draft holds no document: is that its name?"}},
-		"everything below":   {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
+		"what is related": {fields{"age": "any", "with": array{fields{"subcollection": "comments"}}, "gone": array{
+			fields{"collection": "users", "field": "of", "where": array{fields{"field": "x", "==": "true"}, fields{"field": "x", "==": false}}}},
+			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, []string{
+			"gone[0].field: of is missing, or of another type, in all of 5: is that its name?",
+			"gone[0].where[0]: x is missing, or of another type, in all of 5: is that its name?",
+			"unless[0].within: at is missing, or of another type, in all of 1: is that its name?"}},
+		"everything below": {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(fields{"collection": "drafts"}, tt.more)
@@ -48,7 +54,7 @@ func TestDoubts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := declared.Doubts(t.Context(), client.Reader(), *entry(t, rule).Rule)
+			got, err := doubts.Of(t.Context(), client.Reader(), *entry(t, rule).Rule)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,8 +2,11 @@ package declared_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -37,6 +40,9 @@ func TestNewest(t *testing.T) {
 			map[string]fields{"builds/1": {"at": at(1), "ok": true}, "builds/2": {"at": at(2), "ok": true}, "builds/3": {"at": at(3), "ok": false},
 				"builds/4": {"at": at(4)}, "builds/odd": {"at": at(0), "ok": "yes"}},
 			[]string{"builds/1", "builds/3", "builds/4"}},
+		"what is no time does not count": {fields{"collection": "builds", "age": fields{"field": "at", "as": "seconds", "days": 30}, "unless": array{fields{"newest": 1}}},
+			map[string]fields{"builds/1": {"at": at(1).Unix()}, "builds/2": {"at": at(2).Unix()}, "builds/ms": {"at": at(2).UnixMilli()}, "builds/odd": {"at": 1e300}},
+			[]string{"builds/1"}},
 		"young ones count": {fields{"collection": "builds", "unless": array{fields{"newest": 1}}},
 			map[string]fields{"builds/1": {"at": at(1)}, "builds/now": {"at": now}}, []string{"builds/1"}},
 	} {
@@ -58,6 +64,27 @@ func TestNewest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReferencesToElsewhere: a reference into another database names nothing here.
+func TestReferencesToElsewhere(t *testing.T) {
+	f := start(t, fields{"collection": "builds", "age": fields{"field": "at", "days": 30}, "unless": array{fields{"newest": 1, "per": "app"}},
+		"with": array{fields{"collection": "lists", "field": "all[]", "remove": true}}, "maxDuePercent": 100})
+	here, of := f.Firestore(t).Doc("apps/a"), f.Firestore(t).Doc("builds/1")
+	elsewhere, ofElsewhere := *here, *of
+	for _, ref := range []*firestore.DocumentRef{&elsewhere, &ofElsewhere} {
+		ref.Path = strings.Replace(ref.Path, "/(default)/", "/second/", 1)
+	}
+	f.Set(t, "builds/1", fields{"at": old, "app": here})
+	f.Set(t, "builds/2", fields{"at": old.Add(time.Minute), "app": here})
+	f.Set(t, "builds/elsewhere", fields{"at": old, "app": &elsewhere})
+	f.Set(t, "lists/l", fields{"all": array{of, &ofElsewhere, "x", "1"}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "left", []string{"2", "elsewhere"}, f.IDs(t, "builds"))
+	left := f.Documents(t, "lists")["l"]["all"].([]any)
+	if len(left) != 2 || left[0].(*firestore.DocumentRef).Path != ofElsewhere.Path || left[1] != "x" {
+		t.Errorf("%v", left)
 	}
 }
 

@@ -38,7 +38,7 @@ func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 	f.account = f.accountRule(rules)
 	job := cleanup.Job{Name: name, Plan: f.plan, Accounts: true, Reach: cleanup.Reach{Account: true}}
 	for _, p := range f.parts {
-		p.documentsOf = documentsOf{Rule: p.Rule, keepers: &keepers{}, forgets: uid}
+		p.keepers, p.forgets = &keepers{}, uid
 		p.sweep = p.ruleOf(p.name, p.judgeMine)
 		job.Rules = append(job.Rules, p.sweep)
 	}
@@ -57,7 +57,6 @@ type part struct {
 	documentsOf
 	name      string
 	account   string   // how a document names the account, such as {userId}
-	copies    bool     // its documents are copies in an archive
 	follows   bool     // they go along with the account
 	elsewhere []string // the places in its own that are left to other parts
 	sweep     cleanup.AnyRule
@@ -89,7 +88,7 @@ func (f *forgetting) turn(r rule.Rule) error {
 		p.Because, p.With = account+" is the uid", slices.Clone(r.With)
 		f.add(p)
 		if r.Archive != "" {
-			p.copies, p.Collection, p.CollectionGroup = true, r.Archive, ""
+			p.copies, p.Collection, p.CollectionGroup = r.Collection, r.Archive, ""
 			p.With = []rule.Relation{{Subcollection: rule.Everything}} // nothing else reads what is below a copy
 			f.add(p)
 		}
@@ -136,6 +135,9 @@ func (f *forgetting) add(p part) {
 func (f *forgetting) leaveToNarrower() {
 	for _, p := range f.parts {
 		for _, of := range f.parts {
+			if !rule.Same(p.At(), of.At()) { // though a query for collections of one name finds both
+				of.elsewhere = append(of.elsewhere, p.At())
+			}
 			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
 				of.elsewhere = append(of.elsewhere, p.At())
 				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
@@ -175,7 +177,7 @@ func (p *part) covers(of *part, w rule.Relation) bool {
 	byField := w.Collection != "" && w.Collection == p.Collection && p.account == "{"+w.Field+"}" &&
 		of.Collection == "users" // where a reference to the document names the account as well
 	below := w.Subcollection != "" && p.Collection == of.Collection+"/"+p.account+"/"+w.Subcollection
-	return (byField || below) && p != of && !of.copies && p.Deletes() && !w.Remove && of.account == "{id}"
+	return (byField || below) && p != of && of.copies == "" && p.Deletes() && !w.Remove && of.account == "{id}"
 }
 
 // turn is when a part is planned: what may take others along comes after those, and what is only changed last.
@@ -193,15 +195,32 @@ func (p *part) takesBelow() bool {
 	return slices.ContainsFunc(p.With, func(w rule.Relation) bool { return w.Subcollection != "" })
 }
 
+// itemOf is [rule.Rule.ItemOf] of a document, or of the original whose copy it is, which it returns as well.
+func (c documentsOf) itemOf(d documents.Document) (i rule.Item, of documents.Document, ok bool) {
+	i, ok = c.ItemOf(d)
+	if c.copies == "" || !ok {
+		return i, d, ok
+	}
+	place, ok := i.Fill(c.copies + "/x")
+	if ok {
+		d.Path = place[0].Collection + "/" + original(i.ID)
+	}
+	i, _ = rule.Rule{Collection: c.copies}.ItemOf(d)
+	return i, d, ok
+}
+
+// original returns the id of what a copy was made of: to that of a second copy, shared/cascade appends a time.
+func original(id string) string {
+	i := strings.LastIndexByte(id, '@')
+	if t, err := time.Parse(time.RFC3339Nano, id[i+1:]); i < 0 || err != nil || t.UTC().Format(time.RFC3339Nano) != id[i+1:] {
+		return id
+	}
+	return id[:i]
+}
+
 // mine reports whether a document of the part's place is this user's and nobody else's.
 func (p *part) mine(d documents.Document) bool {
-	item, ok := p.ItemOf(d)
-	if i := strings.LastIndexByte(item.ID, '@'); p.copies && i >= 0 { // a second copy, as shared/cascade names it
-		at := item.ID[i+1:]
-		if t, err := time.Parse(time.RFC3339Nano, at); err == nil && t.UTC().Format(time.RFC3339Nano) == at {
-			item.ID = item.ID[:i]
-		}
-	}
+	item, _, ok := p.itemOf(d)
 	uid, named := item.UID(p.account)
 	return ok && named && uid == p.forgets
 }

@@ -121,7 +121,7 @@ func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err e
 		return q, false, nil
 	case hole == "id":
 		end := "!"
-		if p.copies {
+		if p.copies != "" {
 			end = "A" // after @, with which the id of a second copy goes on
 		}
 		id, self := documents.NameOnly[0], p.Collection+"/"+uid

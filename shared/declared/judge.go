@@ -26,7 +26,7 @@ func (c documentsOf) judgeItself(d documents.Document, run cleanup.Run) cleanup.
 
 // judgeFields decides about a document by its own fields.
 func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.Decision {
-	item, ok := c.ItemOf(d)
+	item, _, ok := c.itemOf(d)
 	if !ok {
 		return cleanup.Keep("not in " + c.Source())
 	}
@@ -113,8 +113,9 @@ func (o own) time(a criteria.Age) (at time.Time, set, ok bool) {
 		return o.at[a.By], true, !o.at[a.By].IsZero()
 	}
 	value, _ := o.fields(a.Field)
+	misplaced := o.fields.Misplaced(a.Field)
 	at, ok = a.At(value)
-	return at, value != nil || o.fields.Misplaced(a.Field), ok
+	return at, value != nil || misplaced, ok && !misplaced
 }
 
 // fieldsOf returns what looks up an item's fields, and what stands for its id and what the rule's path binds.
@@ -195,6 +196,8 @@ type item struct {
 func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
+	case !i.Found: // a document that is gone has nothing that could keep it
+		return cleanup.Decision{}
 	case d.Kind == "":
 		return d
 	case i.nameless != "":

@@ -106,6 +106,27 @@ func TestContinuesBehindALimit(t *testing.T) {
 	enginetest.Want(t, "left, all that are published", 25, len(f.Documents(t, "drafts")))
 }
 
+// TestContinuesOfAnyAge: behind what a run has kept of texts, though no age orders them.
+func TestContinuesOfAnyAge(t *testing.T) {
+	f := start(t, fields{"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "unless": array{fields{"field": "hold", "==": true}},
+		"age": "any", "limit": 2, "maxDuePercent": 100})
+	f.SetMany(t, 6, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%d", i), fields{"token": fmt.Sprintf("t%d", i), "hold": i%2 == 0}
+	})
+	for _, left := range []int{4, 3} {
+		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+		enginetest.Want(t, "left", left, len(f.IDs(t, "drafts")))
+	}
+}
+
+// TestABlankInAName: a collection whose name has a blank is asked for as a whole.
+func TestABlankInAName(t *testing.T) {
+	f := start(t, drafts(fields{"unless": array{fields{"document": "legal holds/{id}"}}}))
+	f.Set(t, "legal/x", fields{})
+	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	enginetest.WantAborted(t, f.Run(t, ""), "empty collection: legal holds ")
+}
+
 // TestArchiveThatIsTaken: an earlier document with the same id stays unchanged in the archive. The later one gets a place of
 // its own, and so do the documents that go along, even if one run began with them and another finished.
 func TestArchiveThatIsTaken(t *testing.T) {

@@ -97,11 +97,7 @@ func readings(r rule.Rule, name string) (all []string) {
 	for range 3 { // photo.jpg.webp has two extensions
 		add(resized.ReplaceAllString(name, "$1"))
 		add(name)
-		extension := path.Ext(name)
-		if extension == "" {
-			break
-		}
-		name = strings.TrimSuffix(name, extension)
+		name = strings.TrimSuffix(name, path.Ext(name))
 	}
 	if strings.HasSuffix(r.Objects, ".*") { // which would take the end of an id for an extension where there is none
 		add(whole + ".")

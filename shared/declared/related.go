@@ -3,7 +3,9 @@ package declared
 import (
 	"context"
 	"log/slog"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -22,7 +24,11 @@ type question struct {
 	queries []documents.Query
 	newest  int // so many must be found, or the item counts as one of them; 0: one tells that there is any
 	found   bool
+	there   []documents.Ref // of refs
 }
+
+// lookedIn is in how many collections, or at how many documents of a group, a run looks for a field that nobody may have written.
+const lookedIn = 20
 
 // questionsAtOnce is how many queries are asked side by side.
 const questionsAtOnce = 20
@@ -33,12 +39,11 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	var all []*question
 	for i, s := range subjects {
 		items[i].Subject = s
-		if c.judgeFields(s.Document, src.Run()).Kind == "" {
+		if !s.Found || c.judgeFields(s.Document, src.Run()).Kind == "" {
 			continue
 		}
-		filled, _ := c.ItemOf(s.Document)
 		for _, related := range c.Related() {
-			q, ok := c.questionOf(related, filled, s.Document, src)
+			q, ok := c.questionOf(related, s.Document, src)
 			switch {
 			case !ok:
 				items[i].nameless = related.Nameless()
@@ -56,7 +61,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			items[q.item].exists = q.of.Exists()
 		}
 		if q.newest == 0 {
-			c.keepers.lookedUp(q.of, q.found, c.isGone(q.of))
+			c.keepers.answered(q, c.isGone(q.of))
 		}
 	}
 	return items, nil
@@ -69,8 +74,9 @@ func (c documentsOf) isGone(r rule.Relation) bool {
 
 // questionOf returns what to ask for, nil if the item itself tells; ok is false if the item names nothing, or nothing that could be
 // asked for.
-func (c documentsOf) questionOf(r rule.Relation, i rule.Item, d documents.Document, src cleanup.Source) (q *question, ok bool) {
+func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src cleanup.Source) (q *question, ok bool) {
 	q = &question{of: r, newest: r.Newest}
+	i, of, _ := c.itemOf(d)
 	switch {
 	case r.Newest > 0:
 		for _, w := range r.Where {
@@ -85,7 +91,11 @@ func (c documentsOf) questionOf(r rule.Relation, i rule.Item, d documents.Docume
 	case r.Account != "":
 		q.uid, ok = i.UID(r.Account)
 	default:
-		q.queries, ok = r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
+		q.queries, ok = r.Queries(of.Ref(), false, src.Reference, src.Run().Now)
+		if of.Path != d.Path { // what is below a copy keeps that
+			more, _ := r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
+			q.queries = append(q.queries, more...)
+		}
 	}
 	return q, ok
 }
@@ -127,8 +137,9 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 	}
 	for _, q := range all {
 		for _, ref := range q.refs {
-			_, there := found[ref]
-			q.found = q.found || there
+			if _, there := found[ref]; there {
+				q.found, q.there = true, append(q.there, ref)
+			}
 		}
 		q.found = q.found || accounts[q.uid]
 	}
@@ -136,76 +147,153 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 }
 
 // keepers watches where related things are looked for while a run plans. A collection that was misspelt, moved or emptied keeps
-// nothing: without a document in it, nobody can tell it from one without exceptions.
+// nothing, nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type keepers struct {
-	mu      sync.Mutex
-	missing map[rule.Place]bool            // of those looked up in, whether no document was found yet
-	asked   []rule.Place                   // whether it is empty
-	gone    map[rule.Place]cleanup.Lookups // of those whose absence makes items due
+	mu    sync.Mutex
+	looks map[look]*looked
+}
+
+// look is where something is looked for, and by which fields of what is there.
+type look struct {
+	rule.Place
+	field, within string
+}
+
+// looked is what became of it.
+type looked struct {
+	found, told bool            // something was; it was asked whether anything could be
+	in          []string        // collections, of the first items
+	gone        cleanup.Lookups // since the last report, where absence makes items due
+}
+
+// answered says what a question found. Where its item names any document, that is in the collection that it names.
+func (k *keepers) answered(q *question, gone bool) {
+	in := look{Place: q.of.Place()}
+	if q.of.Within != nil {
+		in.within = q.of.Within.Field
+	}
+	if q.of.Collection+q.of.CollectionGroup != "" {
+		in.field = strings.TrimSuffix(strings.TrimSuffix(q.of.Field, "[]"), ".{id}")
+	}
+	if in.Place != (rule.Place{}) || q.uid != "" {
+		k.lookedUp(in, q.queries, q.found, gone)
+		return
+	}
+	for _, ref := range q.refs {
+		in.Collection, in.Group = path.Base(ref.Collection), ""
+		if in.Collection != ref.Collection {
+			in.Group = in.Collection
+		}
+		k.lookedUp(in, nil, slices.Contains(q.there, ref), gone)
+	}
 }
 
 // lookedUp says that something was looked for, and whether it was found.
-func (k *keepers) lookedUp(r rule.Relation, found, gone bool) {
+func (k *keepers) lookedUp(in look, by []documents.Query, found, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.missing == nil {
-		k.missing, k.gone = map[rule.Place]bool{}, map[rule.Place]cleanup.Lookups{}
+	l := k.looks[in]
+	if l == nil {
+		if l = (&looked{}); k.looks == nil {
+			k.looks = map[look]*looked{}
+		}
+		k.looks[in] = l
 	}
-	in := r.Place()
-	before, known := k.missing[in]
-	k.missing[in] = !found && (before || !known)
-	if !gone {
-		return
+	l.found = l.found || found
+	if len(by) > 0 && len(l.in) < lookedIn && !slices.Contains(l.in, by[0].Collection) {
+		l.in = append(l.in, by[0].Collection)
 	}
-	l := k.gone[in]
-	if l.Asked++; !found {
-		l.Missing++
+	if gone {
+		l.gone.Asked++
+		if !found {
+			l.gone.Missing++
+		}
 	}
-	k.gone[in] = l
 }
 
 // considered reports what was looked for to keep accounts.
 func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
 	for collection, l := range found.Lookups {
 		if l.Asked > 0 {
-			k.lookedUp(rule.Relation{Document: collection + "/x"}, l.Missing < l.Asked, false)
+			k.lookedUp(look{Place: rule.Place{Collection: collection}}, nil, l.Missing < l.Asked, false)
 		}
 	}
 	return k.report(ctx, p)
 }
 
-// report reports each empty collection in which something was looked for to the safety limit on empty collections, and how
-// often what must be gone is gone to that on missing ids. That costs one read for each collection in which nothing was found.
+// report reports each empty collection in which something was looked for, and each field by which it was and that nobody writes, to
+// the safety limits on these, and how often what must be gone is gone to that on missing ids. That costs one read for each
+// collection and field by which nothing was found.
 func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for in, l := range k.gone {
+	for in, l := range k.looks {
 		switch {
-		case in == (rule.Place{}):
-			p.Share("items whose account was looked up", l.Asked, l.Missing, 0)
+		case l.gone.Asked == 0:
+		case in.Place == (rule.Place{}):
+			p.Share("items whose account was looked up", l.gone.Asked, l.gone.Missing, 0)
 		case in.Group != "":
-			p.Share("items for which documents of "+in.Collection+" were looked for", l.Asked, l.Missing, 0)
+			p.Share("items for which documents of "+in.Collection+" were looked for", l.gone.Asked, l.gone.Missing, 0)
 		default:
-			p.LookedUp(in.Collection, l.Asked, l.Missing)
+			p.LookedUp(in.Collection, l.gone.Asked, l.gone.Missing)
 		}
-	}
-	clear(k.gone)
-	for in, missing := range k.missing {
-		if !missing || slices.Contains(k.asked, in) || in == (rule.Place{}) {
+		l.gone = cleanup.Lookups{}
+		if l.found || l.told || in.Place == (rule.Place{}) {
 			continue
 		}
-		k.asked = append(k.asked, in)
-		empty, err := isEmpty(ctx, p.Documents, in)
+		l.told = true
+		unwritten, err := in.unwritten(ctx, p.Documents, l.in)
 		if err != nil {
 			return err
 		}
-		if empty { // that most are missing is normal, unlike with owners of objects, so only this is reported
+		empty := false
+		if unwritten != "" || in.field+in.within == "" || in.Group != "" {
+			if empty, err = isEmpty(ctx, p.Documents, in.Place); err != nil {
+				return err
+			}
+		}
+		switch {
+		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
 			p.LookedUp(in.Collection, 1, 1)
 			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: correct "+
 				"the name in the rule or, if it is right, put any document into that collection", slog.String("target", in.Collection))
+		case unwritten != "":
+			p.Unwritten(in.Collection, unwritten)
 		}
 	}
 	return nil
+}
+
+// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there is
+// none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
+func (in look) unwritten(ctx context.Context, r documents.Reader, collections []string) (string, error) {
+	for _, field := range []string{in.field, in.within} {
+		if field == "" {
+			continue
+		}
+		lacks := in.Group == ""
+		for _, collection := range collections {
+			q, n := documents.Query{Collection: collection, Select: []string{field}}, 1
+			switch {
+			case in.Group == "":
+				q.Where, q.OrderBy = []documents.Filter{{Field: field, Op: "!=", Value: nil}}, q.Select
+			case collection == in.Group:
+				q.Group, n = true, lookedIn
+			}
+			found, err := r.First(ctx, q, "", n)
+			if err != nil {
+				return "", err
+			}
+			if lacks = lacks || len(found) > 0; slices.ContainsFunc(found, func(d documents.Document) bool { return d.Value(field) != nil }) {
+				lacks = false
+				break
+			}
+		}
+		if lacks {
+			return field, nil
+		}
+	}
+	return "", nil
 }
 
 // isEmpty reports whether there is no document at all that could keep something. It costs one read.

@@ -151,3 +151,124 @@ func TestDatesWithin(t *testing.T) {
 	f.Now = over
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
 }
+
+// TestTakenBack: a request that is deleted after the plan was made, by whoever thought better of it, takes nothing along.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]fields{
+		"any": {"age": "any"}, "not set": {"age": "any", "where": array{fields{"field": "done", "is": "not set"}}},
+		"gone":     {"age": fields{"field": "at", "days": 1, "optional": true}, "gone": array{fields{"document": "orders/{id}"}}},
+		"archived": {"age": "any", "archive": "oldRequests", "with": array{fields{"document": "users/{id}"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "requests", "maxDuePercent": 100,
+				"with": array{fields{"account": "{id}"}, fields{"document": "users/{id}"}}}, more))
+			f.SignUp(t, "hana", "ken")
+			for _, path := range []string{"requests/hana", "requests/ken", "users/hana", "users/ken", "orders/x"} {
+				f.Set(t, path, fields{"x": true})
+			}
+			f.Hooks.BeforeApply = func() { f.Delete(t, "requests/hana") }
+			got := f.Run(t, "")
+			enginetest.Want(t, "report", report.Counts{Planned: 2, Done: 1, Changed: 1}, got.Actions["delete document"])
+			enginetest.Want(t, "users", []string{"hana"}, f.IDs(t, "users"))
+			if more["archive"] == nil {
+				enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
+			} else {
+				enginetest.Want(t, "archive", []string{"ken"}, f.IDs(t, "oldRequests"))
+			}
+		})
+	}
+}
+
+// TestNamesWithDots: what set writes as {"a.b": true} is one field of that name, which says what the rule asks of b in a.
+func TestNamesWithDots(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]fields{"plain": {}, "not plain": {"with": array{fields{"subcollection": "x"}}}} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "drafts", "age": array{fields{"field": "at", "days": 9}, fields{"field": "meta.seenAt", "days": 9, "optional": true}},
+				"where": array{fields{"field": "state.a.published", "is": "not true"}}, "unless": array{fields{"field": "hold.on", "==": true}}}, more))
+			f.Env["UNDO_DAYS"] = "7"
+			for id, data := range map[string]fields{
+				"where": {"state.a.published": true}, "whereBelow": {"state": fields{"a.published": true}}, "whereAbove": {"state.a": fields{"published": true}},
+				"unless": {"hold.on": true}, "age": {"meta.seenAt": now}, "ageBoth": {"meta": fields{"seenAt": old}, "meta.seenAt": now},
+				"due": {"state": fields{"a": fields{"published": false}}, "hold": fields{"on": false}, "meta": fields{"seenAt": old}, "state.b": true, "a.published": true},
+			} {
+				f.Set(t, "drafts/"+id, with(data, fields{"at": old}))
+			}
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+			enginetest.Want(t, "left", []string{"age", "ageBoth", "unless", "where", "whereAbove", "whereBelow"}, f.IDs(t, "drafts"))
+		})
+	}
+}
+
+// TestACollectionThatTheItemNames: where the item says in which collection something must be, an empty one protects as any other.
+func TestACollectionThatTheItemNames(t *testing.T) {
+	t.Parallel()
+	gone, unless := fields{"gone": array{fields{"document": "{parent}"}}}, fields{"unless": array{fields{"document": "{target}"}}}
+	for name, tt := range map[string]struct {
+		more      fields
+		documents []string
+		empty     string // the collection that is named; empty: all three go
+	}{
+		"gone, none": {gone, nil, "rooms"}, "gone, of others": {gone, []string{"rooms/other"}, ""},
+		"unless, none": {unless, []string{"rooms/x"}, "holds"}, "unless, of others": {unless, []string{"holds/other"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "rooms/{room}/notes", "age": "any", "maxDuePercent": 100}, tt.more))
+			for _, path := range tt.documents {
+				f.Set(t, path, fields{"x": true})
+			}
+			f.SetMany(t, 3, func(i int) (string, fields) { return fmt.Sprintf("rooms/r%d/notes/n", i), fields{"target": "holds/h"} })
+			if got := f.Run(t, ""); tt.empty != "" {
+				enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
+				enginetest.Want(t, "lifted", report.Completed, f.Run(t, `{"lift":["empty:`+tt.empty+`"]}`).Status)
+			} else {
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 3))
+			}
+		})
+	}
+}
+
+// TestFieldsOfOthersThatNobodyWrites: a field by which the rule looks for what keeps something, and which no document there has, such as
+// a misspelt one, must not mean that there are no exceptions.
+func TestFieldsOfOthersThatNobodyWrites(t *testing.T) {
+	t.Parallel()
+	within := func(field string) fields { return fields{"field": field, "days": 30} }
+	chats := fields{"collection": "chats", "age": "any", "maxDuePercent": 100}
+	for name, tt := range map[string]struct {
+		related fields
+		aborted string // the field that is named; empty: all five go
+	}{
+		"within, misspelt":              {fields{"subcollection": "messages", "within": within("creatdAt")}, "messages.creatdAt"},
+		"within, old":                   {fields{"subcollection": "messages", "within": within("seenAt")}, ""},
+		"within, null":                  {fields{"subcollection": "messages", "within": within("nullAt")}, "messages.nullAt"},
+		"within, by name, misspelt":     {fields{"collection": "logs", "field": "chat", "within": within("creatdAt")}, "logs.creatdAt"},
+		"within, by name, old":          {fields{"collection": "logs", "field": "chat", "within": within("at")}, ""},
+		"by name, misspelt":             {fields{"collection": "logs", "field": "cht"}, "logs.cht"},
+		"by name, null":                 {fields{"collection": "logs", "field": "null"}, "logs.null"},
+		"by name, others":               {fields{"collection": "logs", "field": "of"}, ""},
+		"by name, in a list, misspelt":  {fields{"collection": "logs", "field": "o[]"}, "logs.o"},
+		"by name, in a list, others":    {fields{"collection": "logs", "field": "all[]"}, ""},
+		"by name, in a group, misspelt": {fields{"collectionGroup": "messages", "field": "cht"}, "messages.cht"},
+		"by name, in a group, others":   {fields{"collectionGroup": "messages", "field": "of"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(chats, fields{"unless": array{tt.related}}))
+			f.Set(t, "logs/l", fields{"chat": "c0", "at": old, "of": "other", "null": nil, "all": array{"other"}})
+			f.SetMany(t, 5, func(i int) (string, fields) { return fmt.Sprintf("chats/c%d", i), fields{"x": true} })
+			f.SetMany(t, 4, func(i int) (string, fields) {
+				return fmt.Sprintf("chats/c%d/messages/m", i+1), fields{"createdAt": now, "seenAt": old, "nullAt": nil, "of": "other"}
+			})
+			got := f.Run(t, "")
+			if tt.aborted == "" {
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 5))
+				return
+			}
+			collection, field, _ := strings.Cut(tt.aborted, ".")
+			enginetest.WantAborted(t, got, "unwritten field: no document of "+collection+" has "+field+",")
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "left", 5, len(f.IDs(t, "chats")))
+			enginetest.WantReport(t, f.Run(t, `{"lift":["unwritten:`+tt.aborted+`"]}`), report.Completed, enginetest.Done("delete document", 5))
+		})
+	}
+}

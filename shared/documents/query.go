@@ -30,12 +30,23 @@ type Query struct {
 	OrderBy    []string   // fields, ascending
 	From       []any      // values of OrderBy to begin at. Of any type, unlike conditions, which match one type only. Not for Pages.
 	Until      []any      // values of OrderBy to end before, likewise
-	Select     []string   // the fields to fetch; none means all. Fewer fields save memory, not reads.
+	Select     []string   // the fields to fetch, or [Dotted] names; none means all. Fewer fields save memory, not reads.
 	PageSize   int        // documents a page; 0 means DefaultPageSize
 }
 
 // NameOnly is the Select of queries that need only the documents' names.
 var NameOnly = []string{firestore.DocumentID}
+
+// Dotted returns what stands in [Query.Select] for one field whose name has dots, which lead nowhere.
+func Dotted(name string) string { return "`" + name + "`" }
+
+// pathOf returns the way to a field of Select.
+func pathOf(field string) firestore.FieldPath {
+	if name, isDotted := strings.CutPrefix(field, "`"); isDotted {
+		return firestore.FieldPath{strings.TrimSuffix(name, "`")}
+	}
+	return strings.Split(field, ".")
+}
 
 // Filter is one condition of a query, with Firestore's operators: "==", "<", "in" and so on.
 type Filter struct {
@@ -317,7 +328,11 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
 	}
 	if len(q.Select) > 0 {
-		fq = fq.Select(q.selected()...)
+		var paths []firestore.FieldPath
+		for _, field := range q.selected() {
+			paths = append(paths, pathOf(field))
+		}
+		fq = fq.SelectPaths(paths...)
 	}
 	fq = q.bounded(fq)
 	if from != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/api/iterator"
@@ -66,13 +65,16 @@ func wholeOf(it *firestore.DocumentIterator, fields []string, room int) (found [
 func (d Document) only(fields []string) map[string]any {
 	data := make(map[string]any, len(fields))
 	for _, field := range fields {
-		value, there := d.Lookup(field)
+		parts := pathOf(field)
+		last := len(parts) - 1
+		value, there := d.Data[parts[0]]
+		if last > 0 {
+			value, there = d.Lookup(field)
+		}
 		if !there {
 			continue
 		}
 		in := data
-		parts := strings.Split(field, ".")
-		last := len(parts) - 1
 		for _, part := range parts[:last] {
 			deeper, _ := in[part].(map[string]any)
 			if deeper == nil {

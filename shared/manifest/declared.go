@@ -60,15 +60,20 @@ func (e Entry) notDeclared() (keys []string) {
 	return keys
 }
 
-// archives returns a problem for each archive that a rule or a job reads. A copy holds what clients wrote, so it must not get to
-// where it decides about anything.
+// archives returns a problem for each archive that a rule or a job reads, or that rules about two collections have. A copy holds what clients wrote, so
+// it must not get to where it decides about anything, nor to where another rule's copy is.
 func archives(entries []Entry) (problems []error) {
-	for _, e := range entries {
+	for i, e := range entries {
 		if e.Rule == nil {
 			continue
 		}
 		for _, archive := range e.Archives() {
-			for _, other := range entries {
+			for k, other := range entries {
+				same := func(place string) bool { return rule.Same(place, archive) }
+				if k > i && other.Rule != nil && other.Collection != e.Collection && slices.ContainsFunc(other.Archives(), same) {
+					problems = append(problems, fmt.Errorf("%s: archive: %s has copies in %s, too, and either may overwrite the other's: "+
+						"choose another collection", e.Name, other.Name, archive))
+				}
 				if place := other.reads(archive); place != "" {
 					problems = append(problems, fmt.Errorf("%s: archive: %s reads %s, and must not find copies in %s: "+
 						"choose a collection that no rule and no job reads", e.Name, other.Name, place, archive))

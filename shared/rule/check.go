@@ -54,8 +54,11 @@ func (r *Rule) Problems() (problems []string) {
 		c.remove()
 		c.warn()
 	}
-	c.notOf(criteria.OfDocuments, map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
-		"warn": r.Warn != nil, "maxReads": r.MaxReads != 0 && !r.ByReference()})
+	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
+		"warn": r.Warn != nil, "maxReads": r.MaxReads != 0 && !r.ByReference()}
+	for _, key := range sorted(ofDocuments) {
+		c.Expect(!ofDocuments[key] || c.kind == criteria.OfDocuments, key, "it is for documents, not for %s", c.kind)
+	}
 	c.gone()
 	// The age says this.
 	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.Dates) })
@@ -73,13 +76,6 @@ type checker struct {
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// notOf refuses keys that only rules about a kind of items have.
-func (c *checker) notOf(kind string, keys map[string]bool) {
-	for _, key := range sorted(keys) {
-		c.Expect(!keys[key] || c.kind == kind, key, "it is for %s, not for %s", kind, c.kind)
-	}
-}
 
 // source checks what the rule goes through.
 func (c *checker) source() {
@@ -196,26 +192,31 @@ func (c *checker) where(key string, all []criteria.Condition, kind string) {
 	}
 }
 
-// alternatives checks how many combinations of alternatives the query has, and how many filters and orders these have together.
+// alternatives checks how many combinations of alternatives each query has, and how many filters and orders these have together.
 func (c *checker) alternatives() {
-	q := c.rule.Query(time.Unix(0, 0))
-	if len(q.Any) == 0 {
-		q.Any = [][]documents.Filter{nil}
-	}
-	combinations, terms := 0, 0
-	for _, group := range q.Any {
-		n, all := 1, append(slices.Clone(q.Where), group...)
-		for _, f := range all {
-			if values, isList := f.Value.([]any); isList {
-				n *= max(1, len(values))
-			}
+	for i, q := range c.rule.queries() {
+		key := "where"
+		if i > 0 {
+			key += " of " + q.Collection
 		}
-		combinations, terms = combinations+n, terms+n*(len(all)+len(q.OrderBy)+1) // the last order is that of names
+		if len(q.Any) == 0 {
+			q.Any = [][]documents.Filter{nil}
+		}
+		combinations, terms := 0, 0
+		for _, group := range q.Any {
+			n, all := 1, append(slices.Clone(q.Where), group...)
+			for _, f := range all {
+				if values, isList := f.Value.([]any); isList {
+					n *= max(1, len(values))
+				}
+			}
+			combinations, terms = combinations+n, terms+n*(len(all)+len(q.OrderBy)+1) // the last order is that of names
+		}
+		c.Expect(combinations <= criteria.MaxAlternatives, key, "%d combinations of values; Firestore allows %d", combinations,
+			criteria.MaxAlternatives)
+		c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, key,
+			"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations, criteria.MaxTerms)
 	}
-	c.Expect(combinations <= criteria.MaxAlternatives, "where", "%d combinations of values; Firestore allows %d", combinations,
-		criteria.MaxAlternatives)
-	c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, "where",
-		"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations, criteria.MaxTerms)
 }
 
 // path checks a document's path, which may have holes.
@@ -333,7 +334,11 @@ func (c *checker) archive() {
 	}
 	c.Expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
 	c.Expect(r.Deletes(), "archive", "set and remove keep the document, so it is not archived")
-	if !c.expectHoles() {
+	want, got := criteria.Holes(r.Collection), criteria.Holes(r.Archive)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		c.Add("archive", "it must have every hole of %s, so that no two documents share a place", r.Collection)
 		return
 	}
 	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
@@ -353,15 +358,6 @@ func (c *checker) archivedApart(key string, with []Relation) {
 			"copies of several documents of one id would share a place in the archive")
 		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.With)
 	}
-}
-
-// expectHoles checks that the archive has every hole that the collection binds, so that no two documents share a place.
-func (c *checker) expectHoles() bool {
-	want, got := criteria.Holes(c.rule.Collection), criteria.Holes(c.rule.Archive)
-	slices.Sort(want)
-	slices.Sort(got)
-	c.Expect(slices.Equal(want, got), "archive", "it must have every hole of %s, so that no two documents share a place", c.rule.Collection)
-	return slices.Equal(want, got)
 }
 
 func (c *checker) set() {

@@ -184,6 +184,9 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"a/{x}/{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                            "has the same hole twice",
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                             "gone: every old object would go; say whose, or \"nobody\"",
 		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:                    "limit: it is for documents",
+
+		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11]}]}]}`:     "where of holds: 33 combinations of values",
+		`{` + good + `,"unless":[{"newest":1,"where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]}]}]}`: "where of drafts: 105 filters and orders",
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, problems := parse(rule)
@@ -201,6 +204,7 @@ func TestWhatIsTaken(t *testing.T) {
 		`{` + good + `,"archive":"old","with":[{"collection":"notes","field":"of"},{"collection":"notes","field":"at"},{"document":"notes/{id}"}]}`,
 		`{` + good + `,"where":[{"field":"a","is":"set"},{"field":"a.b","==":1}],"with":[{"objects":"p/**","field":"a.url"},{"objects":"p/**","field":"c[].url"},{"objects":"p/**","field":"c[].small"}]}`,
 		`{` + good + `,"where":[{"field":"updatedAt","is":"set"}]}`,
+		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10]}]}]}`,
 		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"objects":"p/**","field":"cover"}]}`,
 	} {
 		if _, problems := parse(rule); problems != nil {

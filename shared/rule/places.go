@@ -111,7 +111,8 @@ func Same(a, b string) bool {
 		return false
 	}
 	for i := 1; i <= n; i++ {
-		if !samePart(partsA[len(partsA)-i], partsB[len(partsB)-i]) {
+		x, y := partsA[len(partsA)-i], partsB[len(partsB)-i]
+		if x != y && !strings.Contains(x+y, "{") {
 			return false
 		}
 	}
@@ -125,8 +126,4 @@ func below(document, place string) bool {
 		return true
 	}
 	return len(parts) > len(of) && Same(strings.Join(parts[:len(of)], "/"), document)
-}
-
-func samePart(x, y string) bool {
-	return x == y || strings.Contains(x, "{") || strings.Contains(y, "{")
 }

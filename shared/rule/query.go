@@ -94,13 +94,18 @@ func (r Rule) Finds() bool {
 		!strings.Contains(r.Collection, "{")
 }
 
-// fields returns the fields by which a document is judged, as a whole: a field of what is no map must not look missing.
+// fields returns the fields by which a document is judged, as a whole: none that says it in another way must look missing.
 func (r Rule) fields() []string {
 	var fields []string
 	add := func(field string) {
-		field, _, _ = strings.Cut(field, ".")
-		if field = strings.TrimSuffix(field, "[]"); field != "" && !strings.Contains(field, "{") {
-			fields = append(fields, field)
+		top, rest, _ := strings.Cut(field, ".")
+		if top = strings.TrimSuffix(top, "[]"); top != "" && !strings.Contains(top, "{") {
+			fields = append(fields, top)
+		}
+		for part := range strings.SplitSeq(rest, ".") {
+			if top += "." + part; criteria.Name.MatchString(top) {
+				fields = append(fields, documents.Dotted(top))
+			}
 		}
 	}
 	for _, field := range append(r.deciding(), r.Remove) {
@@ -177,22 +182,27 @@ type IndexField struct {
 // Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field, except in a
 // collection group, and none of equalities alone, which Firestore merges.
 func (r Rule) Indexes() (all []Index) {
-	if !r.OfDocuments() {
-		return nil
-	}
-	add := func(q documents.Query) {
+	for _, q := range r.queries() {
 		for _, i := range indexesOf(q) {
 			if !slices.ContainsFunc(all, func(other Index) bool { return reflect.DeepEqual(other, i) }) {
 				all = append(all, i)
 			}
 		}
 	}
-	now := time.Unix(0, 0)
-	add(r.Query(now))
-	if r.Warn != nil {
-		add(r.Warned())
+	return all
+}
+
+// queries returns the rule's queries, and those for what is related to an item that has as many names as any.
+func (r Rule) queries() (all []documents.Query) {
+	if !r.OfDocuments() {
+		return nil
 	}
-	self := documents.Ref{Collection: "x", ID: "x"}
+	now := time.Unix(0, 0)
+	all = append(all, r.Query(now))
+	if r.Warn != nil {
+		all = append(all, r.Warned())
+	}
+	self := documents.Ref{Collection: "x", ID: "1"}
 	for _, related := range append(r.Related(), flat(r.With)...) {
 		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
 			continue
@@ -203,14 +213,12 @@ func (r Rule) Indexes() (all []Index) {
 				like.Path = "x/x/" + r.Name() + "/x"
 			}
 			q, _ := r.Newer(related, like, nil)
-			add(q)
+			all = append(all, q)
 			continue
 		}
-		queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
-		for _, q := range queries {
-			if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
-				add(q)
-			}
+		if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
+			queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
+			all = append(all, queries...)
 		}
 	}
 	return all

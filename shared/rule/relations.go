@@ -93,6 +93,9 @@ func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.
 	} else if of.Per != "" {
 		value := d.Value(of.Per)
 		if ref, isReference := documents.ReferenceOf(value); isReference {
+			if _, here := d.IDIn(ref.Collection, value); !here {
+				return q, false
+			}
 			value = reference(ref)
 		}
 		if !criteria.Comparable(value) {
@@ -100,7 +103,8 @@ func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.
 		}
 		q.Where = append(q.Where, documents.Filter{Field: of.Per, Op: "==", Value: value})
 	}
-	q.Where = append(q.Where, documents.Filter{Field: age, Op: ">", Value: d.Value(age)})
+	q.Where = append(q.Where, documents.Filter{Field: age, Op: ">", Value: d.Value(age)},
+		documents.Filter{Field: age, Op: "<=", Value: r.Age[0].Last()})
 	return q, true
 }
 
@@ -198,7 +202,7 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 		_, isList := r.elementOf()
 		_, isKey := r.keyOf()
 		switch {
-		case isKey && (repeats || !plainKey(self.ID)):
+		case isKey && (repeats || strings.ContainsAny(self.ID, ".~*/[]`")):
 			return nil, false
 		case isKey: // whatever is there
 			q.OrderBy, q.From = []string{field + "." + self.ID}, []any{nil}
@@ -219,11 +223,6 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 	odd := q.Odd(r.Within.Field, least, least)[0]
 	q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
 	return []documents.Query{q, odd}, true
-}
-
-// plainKey reports whether a query can ask for a field of that name in a map.
-func plainKey(key string) bool {
-	return !strings.ContainsAny(key, ".~*/[]`") && documents.Queryable(key)
 }
 
 // Place is where the documents of a relation are.

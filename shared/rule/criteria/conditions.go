@@ -323,19 +323,23 @@ func (c Condition) Absence() bool {
 	return slices.ContainsFunc(c.operators(), func(o operator) bool { return o.absence })
 }
 
-// Lookup returns the value of an item's field, and whether the item has the field.
+// Lookup returns the value of an item's field, and whether the item has the field; of "", all fields of a document.
 type Lookup func(field string) (value any, there bool)
 
-// Misplaced reports whether a field cannot be there because what it leads through is set, but no map: an earlier version of the
-// application may have said the same there in another way.
+// Misplaced reports whether the application may have said elsewhere what a field says: what it leads through is set, but no map, or
+// one field has a name with dots, as JavaScript's set writes {"a.b": true}.
 func (l Lookup) Misplaced(field string) bool {
-	for i, char := range field {
-		if char != '.' {
-			continue
-		}
-		value, _ := l(field[:i])
-		if _, isMap := value.(map[string]any); value != nil && !isMap {
+	parts := strings.Split(field, ".")
+	for i := range parts {
+		value, _ := l(strings.Join(parts[:i], "."))
+		inside, isMap := value.(map[string]any)
+		if i > 0 && value != nil && !isMap {
 			return true
+		}
+		for end := i + 2; end <= len(parts); end++ {
+			if _, there := inside[strings.Join(parts[i:end], ".")]; there {
+				return true
+			}
 		}
 	}
 	return false

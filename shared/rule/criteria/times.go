@@ -208,6 +208,9 @@ func (a Age) Least() any {
 	return documents.Earliest
 }
 
+// Last returns the last value that is a time in the first form of the age.
+func (a Age) Last() any { return a.Value(latest) }
+
 // Indexed reports whether an index finds what is old enough.
 func (a Age) Indexed() bool {
 	return a.Field != "" && !a.Optional && !strings.ContainsAny(a.Field, "[*")

@@ -42,7 +42,7 @@ const forced = `run once with {"force":true}`
 func (b Limits) suspicious(lookups map[string]cleanup.Lookups) []string {
 	var collections []string
 	for _, kind := range slices.Sorted(maps.Keys(lookups)) {
-		collection, _, _ := strings.Cut(kind, " ")
+		collection, _, _ := strings.Cut(kind, " of ")
 		if l := lookups[kind]; l.Asked > 0 && l.Asked == l.Missing && !slices.Contains(collections, collection) &&
 			!b.lifts(LiftEmpty, collection) {
 			collections = append(collections, collection)

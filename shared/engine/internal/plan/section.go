@@ -45,6 +45,7 @@ type fieldSeen struct {
 	documents.Query // of the documents
 	field           string
 	looked, written int
+	unwritten       bool // all were looked at, and the field decides about others
 }
 
 // uploads are the owners of the newest objects, newest first, and whether any owner at all exists.
@@ -114,6 +115,11 @@ func (p *Planner) FieldSeen(q documents.Query, field string, looked, written int
 		i, s.fields = len(s.fields), append(s.fields, fieldSeen{Query: q, field: field})
 	}
 	s.fields[i].looked, s.fields[i].written = s.fields[i].looked+looked, s.fields[i].written+written
+}
+
+// Unwritten implements [cleanup.Plan].
+func (p *Planner) Unwritten(collection, field string) {
+	p.section.fields = append(p.section.fields, fieldSeen{Query: documents.Query{Collection: collection}, field: field, unwritten: true})
 }
 
 // Uploaded implements [cleanup.Plan].
@@ -271,10 +277,11 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []string, err 
 // unwritten reports whether nobody ever wrote a field whose absence makes items due: none of those that were looked at has
 // it, and, in a collection, no other document either.
 func (p *Planner) unwritten(ctx context.Context, s *section, f fieldSeen) (bool, error) {
-	if s.planned == 0 || f.written > 0 || f.looked < p.ask.Limits.MinLookups || p.ask.Limits.lifts(LiftUnwritten, f.name()) {
+	few := f.written > 0 || f.looked < p.ask.Limits.MinLookups
+	if s.planned == 0 || few && !f.unwritten || p.ask.Limits.lifts(LiftUnwritten, f.name()) {
 		return false, nil
 	}
-	if f.Group { // an index of the field alone spans no group
+	if f.Group || f.unwritten { // an index of the field alone spans no group
 		return true, nil
 	}
 	set := documents.Query{Collection: f.Collection, Where: []documents.Filter{{Field: f.field, Op: "!=", Value: nil}},
@@ -316,9 +323,12 @@ func (p *Planner) olderDatabase(collection string, u *uploads) string {
 }
 
 func (p *Planner) unwrittenField(f fieldSeen) string {
-	return fmt.Sprintf("unwritten field: none of %d documents of %s has %s, whose absence makes them due: most likely the "+
-		"application calls the field something else. Only if nobody ever had a reason to write it, %s",
-		f.looked, f.Collection, f.field, byName(LiftUnwritten, f.name()))
+	what := fmt.Sprintf("none of %d documents of %s has %s, whose absence makes them due", f.looked, f.Collection, f.field)
+	if f.unwritten {
+		what = fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it", f.Collection, f.field)
+	}
+	return fmt.Sprintf("unwritten field: %s: most likely the application calls the field something else. Only if nobody ever had a "+
+		"reason to write it, %s", what, byName(LiftUnwritten, f.name()))
 }
 
 func (p *Planner) tooMuchDue(what string, of share) string {

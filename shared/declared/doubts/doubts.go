@@ -1,4 +1,5 @@
-package declared
+// Package doubts says what a project's documents tell against a rule, before it runs.
+package doubts
 
 import (
 	"context"
@@ -11,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents [Doubts] looks at, of how many it lists the collections below, and from which share on something is doubtful.
+// How many documents [Of] looks at, of how many it lists the collections below, and from which share on something is doubtful.
 const (
 	looked      = 300
 	listed      = 5
@@ -19,11 +20,11 @@ const (
 	leastLooked = 20
 )
 
-// Doubts returns what the first documents of a rule's collection tell against it, each with the key and what would be right:
+// Of returns what the first documents of a rule's collection tell against it, each with the key and what would be right:
 // names of a collection and of fields that are not there, ages of another form, a mark that is the application's field,
 // exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one document of
-// each exception for each of them, and five lists of collections at most.
-func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
+// each exception for each of them, 300 that each relation may find, and five lists of collections at most.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
 	if !of.OfDocuments() {
 		return nil, nil
 	}
@@ -32,7 +33,10 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 	if err != nil {
 		return nil, err
 	}
-	found = among(of, found)
+	found = slices.DeleteFunc(found, func(d documents.Document) bool {
+		_, mine := of.ItemOf(d)
+		return !mine
+	})
 	if len(found) == 0 {
 		return []string{of.Source() + " holds no document: is that its name?"}, nil
 	}
@@ -86,8 +90,65 @@ func Doubts(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []str
 			doubts = append(doubts, fmt.Sprintf("unless[%d]: %d of %d are kept by %s: meant gone?", i, kept, asked, u.Document))
 		}
 	}
+	for i, related := range slices.Concat(of.Gone, of.Unless) {
+		key := fmt.Sprintf("gone[%d]", i)
+		if n := len(of.Gone); i >= n {
+			key = fmt.Sprintf("unless[%d]", i-n)
+		}
+		asked, err := ofRelated(ctx, r, key, related, found)
+		if err != nil {
+			return nil, err
+		}
+		doubts = append(doubts, asked...)
+	}
 	left, err := leftBelow(ctx, r, of, found)
 	return append(doubts, left...), err
+}
+
+// ofRelated names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
+// which it asks.
+func ofRelated(ctx context.Context, r documents.Reader, key string, of rule.Relation, items []documents.Document) (
+	doubts []string, err error,
+) {
+	q := documents.Query{Collection: of.Collection + of.CollectionGroup, Group: of.CollectionGroup != ""}
+	in, n := []string{q.Collection}, looked
+	switch {
+	case of.Subcollection != "":
+		in, n = nil, looked/listed
+		for _, d := range items[:min(listed, len(items))] {
+			in = append(in, d.Path+"/"+of.Subcollection)
+		}
+	case q.Collection == "":
+		return nil, nil
+	}
+	var found []documents.Document
+	for _, q.Collection = range in {
+		some, err := r.First(ctx, q, "", n)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
+		field = strings.TrimSuffix(strings.TrimSuffix(field, "[]"), ".{id}")
+		if len(found) > 0 && field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
+			value, there := d.Lookup(field)
+			return there && tells(value, d)
+		}) {
+			doubts = append(doubts, fmt.Sprintf("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found)))
+		}
+	}
+	expect(key+".field", of.Field, func(value any, _ documents.Document) bool { return value != nil })
+	if of.Within != nil {
+		expect(key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
+			_, dated := of.Within.At(value)
+			return dated
+		})
+	}
+	for n, w := range of.Where {
+		expect(fmt.Sprintf("%s.where[%d]", key, n), w.Field, func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
+	}
+	return doubts, nil
 }
 
 // doubtfulForm says that most documents hold a time in another form than an age reads; "" if not.
