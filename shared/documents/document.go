@@ -22,8 +22,8 @@ type Document struct {
 // ID returns the last part of the document's path.
 func (d Document) ID() string { return d.Path[strings.LastIndexByte(d.Path, '/')+1:] }
 
-// Lookup returns a field's value, and whether the document has the field. A dot in its name leads into a map, as in queries. Of "",
-// the value is all fields.
+// Lookup returns a field's value, and whether the document has the field. A dot in its name leads into a map, as in queries.
+// Of "", the value is all fields.
 func (d Document) Lookup(field string) (value any, there bool) {
 	fields := d.Data
 	if field == "" {
