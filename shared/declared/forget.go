@@ -56,9 +56,9 @@ type forgetting struct {
 type part struct {
 	documentsOf
 	name      string
-	account   string   // how a document names the account, such as {userId}
-	follows   bool     // they go along with the account
-	elsewhere []string // the places in its own that are left to other parts
+	account   string  // how a document names the account, such as {userId}
+	follows   bool    // they go along with the account
+	elsewhere []*part // to which documents of their places are left
 	sweep     cleanup.AnyRule
 }
 
@@ -136,15 +136,22 @@ func (f *forgetting) leaveToNarrower() {
 	for _, p := range f.parts {
 		for _, of := range f.parts {
 			if !rule.Same(p.At(), of.At()) { // though a query for collections of one name finds both
-				of.elsewhere = append(of.elsewhere, p.At())
+				of.elsewhere = append(of.elsewhere, p)
 			}
 			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
-				of.elsewhere = append(of.elsewhere, p.At())
+				of.elsewhere = append(of.elsewhere, p)
 				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
 				p.takes(slices.DeleteFunc(slices.Clone(of.With), func(w rule.Relation) bool { return w.Subcollection == "" && !p.Repeats() }))
 			}
 		}
 	}
+}
+
+// leaves reports whether another part has a document: not one of its own place whose path names another user.
+func (p *part) leaves(d documents.Document) bool {
+	return slices.ContainsFunc(p.elsewhere, func(o *part) bool {
+		return rule.Same(o.At(), d.Ref().Collection) && (!rule.Same(o.At(), p.At()) || o.mine(d))
+	})
 }
 
 // alike reports whether both of two parts delete documents that name the account in one way.

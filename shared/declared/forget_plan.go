@@ -30,8 +30,7 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 		err := part.each(ctx, p, func(found []documents.Document) error {
 			found = slices.DeleteFunc(found, func(d documents.Document) bool {
 				goesAlong = goesAlong || part.DeletesAccounts() && part.mine(d)
-				isIn := func(place string) bool { return rule.Same(place, d.Ref().Collection) }
-				return seen[d.Ref()] || slices.ContainsFunc(part.elsewhere, isIn) || part.keepsAlong(ctx, p, d, kept)
+				return seen[d.Ref()] || part.leaves(d) || part.keepsAlong(ctx, p, d, kept)
 			})
 			consider, err := p.LoadAhead(ctx, part.sweep, found)
 			if err != nil {

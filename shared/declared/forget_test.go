@@ -241,6 +241,11 @@ func TestForgetKeeps(t *testing.T) {
 			documents: map[string]fields{"notes/n": {"by": "u1"}, "notes/n/a/x": {}, "notes/held": {"by": "u1", "hold": true}, "x/y/notes/n": {"by": "u1"},
 				"x/y/notes/n/a/x": {}, "x/y/notes/held": {"by": "u1", "hold": true}, "likes/l": {"of": "n"}},
 			left: []string{"likes/l", "notes/held", "x/y/notes/held", "x/y/notes/n/a/x"}, kept: []string{"notes: hold is true"}},
+		"a place whose path names a user, and the group of its name": {
+			rules: []string{`"collection":"users/{userId}/comments","age":"any","gone":[{"account":"{userId}"}]`,
+				`"collectionGroup":"comments","age":"any","gone":[{"account":"{userId}"}]`},
+			documents: map[string]fields{"users/u12/comments/mine": {"userId": "u1"}, "users/u12/comments/own": {"userId": "u12"}, "users/u1/comments/c": {}},
+			left:      []string{"users/u12/comments/own"}},
 		"an exception with a prefix": {rules: []string{strings.Replace(all, "staff/{uid}", "staff/x{uid}", 1)}, documents: map[string]fields{"staff/xu1": {}},
 			left: []string{"staff/xu1"}, account: true, kept: []string{"account: staff/x{uid} exists"}},
 		"only an account": {rules: []string{all}, documents: map[string]fields{"staff/x": {}, "users/u1": {}}, left: []string{"staff/x", "users/u1"}},
