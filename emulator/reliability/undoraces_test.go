@@ -208,12 +208,12 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 		t.Log("the undo made fewer calls than the undisturbed one: the users did nothing")
 		return nil, false
 	}
-	want := maps.Clone(before)
+	want, wrote := maps.Clone(before), map[string]bool{} // wrote: copies of what a user has written to
 	for _, o := range outcomes {
 		original, only := strings.CutPrefix(strings.TrimSuffix(o.Why, " is not back as it was"), "it is the only copy: ")
 		written := func(e *edit) bool { return e.wrote && strings.HasPrefix(e.target+"/", original+"/") }
-		if only && slices.ContainsFunc(users, written) {
-			want[o.Target] = after[o.Target]
+		if only && (wrote[original] || slices.ContainsFunc(users, written)) {
+			want[o.Target], wrote[o.Target] = after[o.Target], true
 		}
 	}
 	for _, e := range users {
