@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,9 +143,10 @@ func TestOutOfTime(t *testing.T) {
 	setNotes(t, f, map[string]any{"notes/0": "a", "notes/1": "c010x", "notes/2": "c030x", "notes/3": "c059x", "notes/4": "d"})
 	wall, scanned := time.Now(), 0
 	for partial := 0; ; partial++ {
-		started, asked := wall, 0
+		started := wall
+		var asked atomic.Int64
 		f.Clock = func() time.Time {
-			if asked++; asked > 3 { // time for planning is up at the second checkpoint
+			if asked.Add(1) > 3 { // time for planning is up at the second checkpoint
 				return started.Add(f.Timeout/2 + time.Second)
 			}
 			return started
