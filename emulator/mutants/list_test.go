@@ -51,7 +51,7 @@ var mutants = []mutant{
 	{"an object of another owner is deleted", "KeepsObject", `owner != o.Owner`, `owner == "?"`, "posts.TestDelete"},
 	{"an object of no owner is deleted", "KeepsObject", `o.Marked && !named`, `false`, "posts.TestDelete"},
 	{"absence is not looked at again before an object goes", "deleteObjects", `case slices.ContainsFunc(owners(d), func(ref documents.Ref) bool { return !missing[ref] }), named(d.Name):`, `case named(d.Name):`, "TestRestoredBetweenLookAndDeletion"},
-	{"absence is not looked at again before an account goes", "deleteAccounts", `if all[0].fromTodo {`, `if false {`, "TestRestoredBetweenLookAndDeletion"},
+	{"absence is not looked at again before an account goes", "deleteAccounts", `if len(all) > 0 && all[0].fromTodo {`, `if false {`, "TestRestoredBetweenLookAndDeletion"},
 	{"what is pinned goes as somebody left it to be deleted", "do", `case pinned != nil:`, `case false:`, "TestWhatAnInterruptedRunLeftIsKeptIfPinned"},
 	{"a Todo that has changed is done", "doTodo", `case !found, !d.UpdateTime.Equal(planned.Updated):`, `case !found:`, "TestAnEntryThatChangesAfterItWasCounted"},
 	{"each shard does the Todos of all", "planTodo", `todo.Shard%part.Shards != part.Number`, `false`, "TestTodosOfShards"},

@@ -107,9 +107,14 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 			due, err = nil, fmt.Errorf("remember what goes with the accounts: %w", err)
 		}
 	}
-	var stayed []string
+	if len(due) > 0 {
+		for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
+			*result(due[n]) = err
+		}
+	}
+	var stayed []string // noted last: nothing is to pass between the look and the deletion
 	for _, uid := range uids {
-		if saved[uid] && !slices.Contains(due, uid) {
+		if saved[uid] && (!slices.Contains(due, uid) || errors.Is(*result(uid), cleanup.ErrOutOfTime)) {
 			stayed = append(stayed, decide.AccountTarget(uid))
 		}
 	}
@@ -120,13 +125,6 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	case len(due) == 0:
 		return results
 	}
-	stayed = nil
-	for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
-		if *result(due[n]) = err; errors.Is(err, cleanup.ErrOutOfTime) {
-			stayed = append(stayed, decide.AccountTarget(due[n]))
-		}
-	}
-	a.saveStayed(ctx, stayed)
 	a.settleAccounts(ctx, due, result)
 	a.settleFamilies(ctx, families)
 	stays := false
@@ -290,38 +288,32 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 	if err := a.saveAccounts(ctx, items, found); err != nil {
 		return fmt.Errorf("save accounts to the undo log: %w", err)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	if all[0].fromTodo {
-		var then []cleanup.FollowUp
+	var stayed []string
+	if len(all) > 0 && all[0].fromTodo {
+		var then, still []cleanup.FollowUp
 		for _, f := range all {
 			then = append(then, f.FollowUp)
 		}
-		still, err := a.StillAbsent(ctx, then) // none with an error
+		still, err = a.StillAbsent(ctx, then) // none with an error
 		all = slices.DeleteFunc(all, func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
-		var stayed []string
 		for _, one := range found {
 			if stays(one) {
 				stayed = append(stayed, decide.AccountTarget(one.UID))
 			}
 		}
-		if a.saveStayed(ctx, stayed); err != nil {
-			return err
+	}
+	if len(all) > 0 {
+		uids = uids[:0]
+		for _, f := range all {
+			uids = append(uids, f.Account)
 		}
+		for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uids) {
+			all[i].err = err
+		}
+		a.nameMissing(ctx, all, found)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	uids = uids[:0]
-	for _, f := range all {
-		uids = append(uids, f.Account)
-	}
-	for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uids) {
-		all[i].err = err
-	}
-	a.nameMissing(ctx, all, found)
-	return nil
+	a.saveStayed(ctx, stayed) // last: nothing is to pass between the look and the deletion
+	return err
 }
 
 // nameMissing counts and names the uids that no account had, where one was expected.
