@@ -1,7 +1,7 @@
 # Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job, and
-# with the $checksum of the plan file, if there is one. $project and the $folder in the repository, each may be empty, tell its comment
-# from others. Names and reasons hold what users wrote, so they stand in <pre>, where nothing
-# is Markdown, a link or a mention.
+# with the $checksum of the plan file, if there is one. $project and the $folder in the repository, each may be empty, tell
+# its comment from others. Names and reasons hold what users wrote, so they stand in <pre>, where nothing is Markdown, a link
+# or a mention.
 
 def cut(n): if length > n then .[:n] + "…" else . end;
 def numbers(key): [.actions // {} | to_entries[] | select(.value[key] > 0) | "\(.value[key]) \(.key)"] | join(", ");

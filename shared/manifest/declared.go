@@ -60,8 +60,8 @@ func (e Entry) notDeclared() (keys []string) {
 	return keys
 }
 
-// archives returns a problem for each archive that a rule or a job reads, or that rules about two collections have. A copy holds what clients wrote, so
-// it must not get to where it decides about anything, nor to where another rule's copy is.
+// archives returns a problem for each archive that a rule or a job reads, or that rules about two collections have. A copy holds what
+// clients wrote, so it must not get to where it decides about anything, nor to where another rule's copy is.
 func archives(entries []Entry) (problems []error) {
 	for i, e := range entries {
 		if e.Rule == nil {
