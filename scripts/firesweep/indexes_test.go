@@ -257,7 +257,7 @@ func TestIndexesCommand(t *testing.T) {
 	want(t, "the new file", o.well(t, "indexes", "cleanupReports"), written)
 
 	out, _ := o.ends(t, exitFailed, "indexes", "--check", file, "--rules", rules)
-	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --write "+file)
+	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --rules "+rules+" --write "+file)
 	const closed = `{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`
 	write(t, file, closed)
 	wantParts(t, o.refuses(t, exitFailed, "activity.at", "indexes", "--write", file, "--rules", rules), "nothing was written")

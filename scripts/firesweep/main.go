@@ -71,8 +71,8 @@ type app struct {
 
 	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
-	here  bool   // jobs run in this process
-	given string // --project and --rules as they were given, each with a blank before it
+	here  bool // jobs run in this process
+	given advice.Given
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -131,14 +131,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.errs)
 	defer a.closeReaders()
 	err := root.ExecuteContext(ctx)
-	var usage usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitFine
+	}
+	var usage usageError
+	text := a.given.In(screen.Plain(err.Error()))
+	switch {
 	case ctx.Err() != nil:
 		said := "firesweep: interrupted"
 		if err != context.Cause(ctx) { //nolint:errorlint // the error says more than that it was interrupted
-			said += ": " + screen.Plain(err.Error())
+			said += ": " + text
 		}
 		fmt.Fprintln(a.errs, said)
 		return exitInterrupted
@@ -149,12 +151,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errWrongList):
 		return exitWrongUse
 	case errors.As(err, &usage) || !a.begun:
-		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", screen.Plain(err.Error()))
+		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", text)
 		return exitWrongUse
 	default:
-		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(err.Error()))
+		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
 		if do := advice.On("JOB", err.Error()); do != "" {
-			fmt.Fprintf(a.errs, "  -> %s\n", do)
+			fmt.Fprintf(a.errs, "  -> %s\n", a.given.In(do))
 		}
 		return exitFailed
 	}
@@ -226,9 +228,9 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
+	a.given = advice.Given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules")}
 	local := c.Flags().Lookup("local")
 	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
-		a.given = asGiven(c, "project", "rules")
 		// Without the flag, check asks no project.
 		if given := project.Value.String(); given != "" || c.Name() != "check" {
 			if err := a.chooseProject(given); err != nil {

@@ -84,7 +84,7 @@ It needs the role roles/datastore.user.`,
 				p.Say("", 0, 2, "would be pinned: %s", target)
 			}
 			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			p.Command("firesweep pin --apply%s --because %s %s", asGiven(c, "project", "rules"), shellQuote(because), shellQuoted(targets))
+			p.Command("firesweep pin --apply%s --because %s %s", p.given, shellQuote(because), shellQuoted(targets))
 			return nil
 		}
 		var databases, underWay []string
@@ -99,7 +99,7 @@ It needs the role roles/datastore.user.`,
 		}
 		p.Say("", 0, 2, "Pinned in the database %s: every job there keeps %s from its next run on, until you release it:",
 			strings.Join(databases, ", "), plural(len(targets), "target"))
-		p.Command("firesweep release%s %s", asGiven(c, "project", "rules"), shellQuoted(targets))
+		p.Command("firesweep release%s %s", p.given, shellQuoted(targets))
 		for _, run := range underWay {
 			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
 				run)
@@ -216,7 +216,7 @@ It needs the role roles/datastore.user.`,
 			return err
 		}
 		for _, target := range notPinned {
-			fmt.Fprintf(a.errs, "firesweep: %s is not pinned: see firesweep pinned\n", screen.Plain(target))
+			fmt.Fprintf(a.errs, "firesweep: %s is not pinned: see firesweep pinned%s\n", screen.Plain(target), a.given)
 		}
 		if len(notPinned) > 0 {
 			return errSaid

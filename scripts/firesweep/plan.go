@@ -230,8 +230,8 @@ func (p *printer) printIndexes(all []planned) {
 	}
 	p.Say(screen.Red, 0, 2, "%s failed for want of an index, and the rest is planned. Make all indexes that jobs need, and wait until "+
 		"they are built:", plural(len(lack), "plan"))
-	p.Command("firesweep indexes --write firestore.indexes.json")
-	p.Command("firebase deploy --only firestore:indexes")
+	p.Command("firesweep indexes%s --write firestore.indexes.json", p.given.Rules)
+	p.Command("firebase deploy%s --only firestore:indexes", p.given.Project)
 	p.Say("", 0, 2, "Or one by one:")
 	for _, one := range lack {
 		p.Say("", 2, 4, "%s: %s", one.Job, one.Index)

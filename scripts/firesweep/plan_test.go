@@ -217,6 +217,9 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.env["MAX_ACTIONS"] = "1"
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
 	wantParts(t, oneLine(out), "If it is right: firesweep run --here --apply cleanupReports --force.")
+	out, _ = o.ends(t, exitFailed, "plan", "cleanupReports", "--project", o.ID)
+	wantParts(t, oneLine(out), "Look at the whole plan: firesweep plan --project "+o.ID+" --force cleanupReports. "+
+		"If it is right: firesweep run --project "+o.ID+" --here --apply cleanupReports --force.")
 	wantNone(t, out, "Do it:")
 	delete(o.env, "MAX_ACTIONS")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
@@ -263,9 +266,10 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{",
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
-	out, _ := o.ends(t, exitFailed, "plan")
+	out, _ := o.ends(t, exitFailed, "plan", "--project", o.ID, "--rules", "firesweep.json")
 	wantParts(t, out, "planned: 2 delete report", "2 plans failed for want of an index, and the rest is planned",
-		"firesweep indexes --write firestore.indexes.json", "cleanupDrafts: "+address+"\n",
+		"firesweep indexes --rules firesweep.json --write firestore.indexes.json\n    firebase deploy --project "+o.ID+" --only firestore:indexes\n",
+		"cleanupDrafts: "+address+"\n",
 		"cleanupResolvedInquiries: requires a COLLECTION_GROUP_ASC index")
 	wantNone(t, out, "nothing to do")
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))

@@ -254,14 +254,14 @@ func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, tar
 	return a.show(map[string]any{"run": runID, "contents": log.Things}, func(p *printer) {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
 		for _, t := range log.Things {
-			p.thing(t)
+			printThing(&p.Printer, t)
 		}
 		p.more(log.ThingsTotal-len(log.Things), "thing")
 	}, false)
 }
 
-// thing prints what was in a thing.
-func (p *printer) thing(t done.Thing) {
+// printThing prints what was in a thing, as it was.
+func printThing(p *screen.Printer, t done.Thing) {
 	p.Line("")
 	p.Say(screen.Bold, 2, 2, "%s %s", t.What, t.Target)
 	if t.Known != "" {

@@ -19,14 +19,19 @@ import (
 // printer writes for people.
 type printer struct {
 	screen.Printer
-	here  bool   // what is advised runs in this process
-	given string // flags that every command about the same runs needs, each with a blank before it
-	npx   bool   // npx started the command: it is on nobody's PATH
+	here  bool // what is advised runs in this process
+	given advice.Given
+	npx   bool // npx started the command: it is on nobody's PATH
 }
 
 func (a *app) printer() *printer {
 	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here, given: a.given,
 		npx: a.getenv("npm_command") == "exec"}
+}
+
+// Say prints a text. The commands in it are about what this one was about.
+func (p *printer) Say(style string, indent, hang int, format string, args ...any) {
+	p.Printer.Say(style, indent, hang, "%s", p.given.In(fmt.Sprintf(format, args...)))
 }
 
 // Command prints a command to type.

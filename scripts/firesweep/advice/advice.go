@@ -111,12 +111,32 @@ func Undone(step undo.Step) string { return undone[step] }
 var (
 	local   = regexp.MustCompile(`\bfiresweep (plan|run) `)
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
+	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
 )
 
 var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "")
 
 // Here returns the advice with its commands as they are typed where nothing is deployed.
 func Here(text string) string { return here.Replace(text) }
+
+// Given are the flags that every command about the same runs needs, as they were given, each with a blank before it.
+type Given struct{ Project, Rules string }
+
+func (g Given) String() string { return g.Project + g.Rules }
+
+// In returns a text with the flags in its commands.
+func (g Given) In(text string) string {
+	return given.ReplaceAllStringFunc(text, func(command string) string {
+		switch command {
+		case "firesweep indexes --":
+			return "firesweep indexes" + g.Rules + " --"
+		case "firebase deploy":
+			return command + g.Project
+		default:
+			return command + g.String()
+		}
+	})
+}
 
 // Local returns the advice with its commands as they are typed while the emulator serves the functions.
 func Local(text string) string {

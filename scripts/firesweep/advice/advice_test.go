@@ -20,6 +20,24 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+func TestGiven(t *testing.T) {
+	all := advice.Given{Project: " --project $1", Rules: " --rules 'a b'"}
+	for text, want := range map[string]string{
+		"see firesweep runs JOB.": "see firesweep runs --project $1 --rules 'a b' JOB.",
+		"see firesweep runs":      "see firesweep runs --project $1 --rules 'a b'",
+		"firesweep indexes --write, then firebase deploy --only x": "firesweep indexes --rules 'a b' --write, then firebase deploy --project $1 --only x",
+		"firesweep indexes writes it":                              "firesweep indexes writes it",
+		"firesweep.json: firesweep: run it with firesweep check":   "firesweep.json: firesweep: run it with firesweep check",
+	} {
+		if got := all.In(text); got != want {
+			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)
+		}
+		if got := new(advice.Given).In(text); got != text {
+			t.Errorf("%q\nis said as %q, and nothing was given", text, got)
+		}
+	}
+}
+
 func TestHere(t *testing.T) {
 	for text, want := range map[string]string{
 		advice.On("cleanupReports", "MAX_ACTIONS: 12 are planned"): "Look at the whole plan: firesweep plan --force cleanupReports. " +
