@@ -86,6 +86,12 @@ second time there is nothing to do.`,
 		if err != nil {
 			return err
 		}
+		rules, _ := a.jobsNamed(names) // there are such
+		for _, of := range append(rules, job) {
+			if _, _, err := a.ranOn(c.Context(), of, cfg.Bucket); err != nil {
+				return err
+			}
+		}
 		a.here = true
 		r := forgotten{UID: args[0], Project: cfg.Project, Emulator: cfg.Emulators.Firestore, Rules: names}
 		again := "firesweep forget --apply" + asGiven(c, "project", "rules", "force", "lift") + " " + shellQuote(r.UID)

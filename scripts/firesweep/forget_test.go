@@ -135,6 +135,26 @@ func TestForgetForPrograms(t *testing.T) {
 	}
 }
 
+// TestForgetOnAnotherBucket: one that nobody named must be that of the rules' last runs, or the user's files would stay.
+func TestForgetOnAnotherBucket(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.Put(t, "x", nil, nil)
+	chosen := o.Bucket
+	o.Bucket = o.ID + "-files"
+	o.env["STORAGE_BUCKET"] = o.Bucket
+	o.forgetful(t)
+	o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "cleanupUsers")
+	before := o.application(t)
+	o.env["STORAGE_BUCKET"] = ""
+	_, errs := o.ends(t, exitWrongUse, "forget", "--apply", "--yes", "hana")
+	wantParts(t, errs, "the last run of cleanupUsers worked on the bucket "+o.Bucket+", and not on "+chosen+": set STORAGE_BUCKET")
+	want(t, "the application", before, o.application(t))
+	o.env["STORAGE_BUCKET"] = o.Bucket
+	o.well(t, "forget", "--apply", "--yes", "hana")
+	want(t, "objects", []string{"users/ken/a.png"}, o.Objects(t))
+}
+
 // TestForgetRefuses what it cannot do, before it does anything.
 func TestForgetRefuses(t *testing.T) {
 	t.Parallel()

@@ -107,21 +107,14 @@ func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) 
 		if err != nil {
 			return err
 		}
-		record, err := a.goodRecord(ctx, job)
+		record, was, err := a.ranOn(ctx, job, cfg.Bucket)
 		if err != nil {
 			return err
 		}
-		name, was := job.Name, record.Begun.Bucket
-		if was == "" && record.Last != nil {
-			was = record.Last.Bucket
-		}
-		ran, storage := record.Run != "" || record.Last != nil, job.Roles[config.Storage] != nil
+		name, storage := job.Name, job.Roles[config.Storage] != nil
 		switch {
-		case ran && (was == "" || !storage || was == cfg.Bucket):
+		case (record.Run != "" || record.Last != nil) && (was == "" || !storage || was == cfg.Bucket):
 			continue
-		case ran && cfg.Bucket == a.chosen:
-			return wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
-				name, was, cfg.Bucket)
 		case storage:
 			name += " (on the bucket " + cfg.Bucket + ")"
 		}
@@ -140,6 +133,20 @@ func (a *app) confirm(ctx context.Context, jobs []manifest.Entry, given string) 
 		return errors.New("nothing was run: the answer was not the project's id")
 	}
 	return nil
+}
+
+// ranOn returns a job's record, and the bucket of its last run; "" if it had none. If that is another one than the bucket of a run that
+// is to begin, somebody must have named this.
+func (a *app) ranOn(ctx context.Context, job manifest.Entry, bucket string) (r record, was string, err error) {
+	r, err = a.goodRecord(ctx, job)
+	if was = r.Begun.Bucket; was == "" && r.Last != nil {
+		was = r.Last.Bucket
+	}
+	if err == nil && was != "" && was != bucket && bucket == a.chosen && job.Roles[config.Storage] != nil {
+		err = wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
+			job.Name, was, bucket)
+	}
+	return r, was, err
 }
 
 // ask asks a question on standard error and returns the answer; "" if there is none.
