@@ -227,11 +227,11 @@ It needs the role roles/datastore.user.`,
 	return c
 }
 
-// asGiven returns those of some flags that were given, as they were, for a command that repeats them.
+// asGiven returns those of some flags that were given, as they were, for a command that repeats them. --force=false says nothing.
 func asGiven(c *cobra.Command, names ...string) (text string) {
 	for _, name := range names {
 		f := c.Flags().Lookup(name)
-		if f == nil || !f.Changed {
+		if f == nil || !f.Changed || f.Value.Type() == "bool" && f.Value.String() == "false" {
 			continue
 		}
 		values := []string{f.Value.String()}

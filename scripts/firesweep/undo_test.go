@@ -28,9 +28,9 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
-	shown, _ := o.ends(t, exitFailed, "undo", first.RunID)
+	shown, _ := o.ends(t, exitFailed, "undo", "--claims=false", first.RunID)
 	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since",
-		"2 things would be taken back", "1 conflict")
+		"2 things would be taken back", "firesweep undo --apply "+first.RunID, "1 conflict")
 	if len(o.Documents(t, "reports")) != 1 {
 		t.Error("to show it has done it")
 	}
