@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -118,8 +119,13 @@ func (a *app) load(creates bool) error {
 	return err
 }
 
-// home returns the user's folder, on Windows too; "" if it is not known.
-func (a *app) home() string { return cmp.Or(a.getenv("USERPROFILE"), a.getenv("HOME")) }
+// home returns the user's folder, as Node.js says it to the Firebase CLI; "" if it is not known.
+func (a *app) home() string {
+	if runtime.GOOS == "windows" {
+		return a.getenv("USERPROFILE")
+	}
+	return a.getenv("HOME")
+}
 
 // short returns a file's name as seen from the working directory; "" for none.
 func (a *app) short(name string) string {
@@ -220,7 +226,7 @@ type firebaseRC struct {
 	active   string            // what firebase use chose: an alias or a project; empty: nothing
 }
 
-// readRC reads .firebaserc beside firebase.json, and which of its projects is in use. Without .firebaserc, there is no project.
+// readRC reads .firebaserc beside firebase.json, if there is one, and which project is in use.
 func (a *app) readRC() (rc firebaseRC, err error) {
 	if a.folder == "" {
 		return rc, nil
@@ -228,16 +234,13 @@ func (a *app) readRC() (rc firebaseRC, err error) {
 	file := filepath.Join(a.folder, ".firebaserc")
 	rc.name = a.short(file)
 	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return rc, nil
-	}
 	if err == nil {
 		text, err = hujson.Standardize(text)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &rc)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
 	settings := a.getenv("XDG_CONFIG_HOME")

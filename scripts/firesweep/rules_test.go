@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,22 +114,24 @@ func TestProject(t *testing.T) {
 	o.Set(t, "drafts/old", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
 	const google, emulator = "GOOGLE_CLOUD_PROJECT", "FIRESTORE_EMULATOR_HOST"
 	rc := func(text string) map[string]string {
-		return map[string]string{
-			"app/firesweep.json": drafts, "app/firebase.json": "{}", "app/.firebaserc": strings.ReplaceAll(text, "ID", o.ID),
+		files := map[string]string{"app/firesweep.json": drafts, "app/firebase.json": "{}"}
+		if text != "" {
+			files["app/.firebaserc"] = strings.ReplaceAll(text, "ID", o.ID)
 		}
+		return files
 	}
 	active := func(folder, project string) string { return `{"activeProjects":{"` + folder + `":"` + project + `"}}` }
 	for _, tt := range []struct {
 		name, rc, environment, active, flag string
 		said                                string // on standard error; empty: nothing
 		refused                             string
-		home                                string // the variable that says where home is; empty: HOME
-		linked                              bool   // the folder is reached by a symbolic link
+		linked                              bool // the folder is reached by a symbolic link
 	}{
 		{name: "the only one", rc: `{"projects":{"staging":"ID"}}`, said: "firesweep: .firebaserc says ID (staging)\n"},
 		{name: "the default", rc: `{"projects":{"default":"ID","prod":"other"}}`, said: "firesweep: .firebaserc says ID (default)\n"},
 		{name: "in use", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", said: "firesweep: firebase use says ID\n"},
-		{name: "in use, Windows", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", home: "USERPROFILE", said: "firesweep: firebase use says ID\n"},
+		{name: "in use, without .firebaserc", active: "ID", said: "firesweep: firebase use says ID\n"},
+		{name: "in use, and not the environment's", active: "ID", environment: "another", refused: "the environment says another, and firebase use says ID"},
 		{name: "in use, by a link", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", linked: true, said: "firesweep: firebase use says ID\n"},
 		{name: "comments", rc: "{ // mine\n\"projects\":{\"default\":\"ID\",}}", said: "firesweep: .firebaserc says ID (default)\n"},
 		{name: "alias", rc: `{"projects":{"default":"other","staging":"ID"}}`, flag: "staging"},
@@ -148,18 +149,22 @@ func TestProject(t *testing.T) {
 			home := o.dir
 			o.dir = filepath.Join(home, "app")
 			ok(t, os.MkdirAll(filepath.Join(home, ".config/configstore"), 0o700))
-			write(t, filepath.Join(home, ".config/configstore/firebase-tools.json"), active(o.dir, tt.active))
+			write(t, filepath.Join(home, ".config/configstore/firebase-tools.json"), active(o.dir, strings.ReplaceAll(tt.active, "ID", o.ID)))
 			if tt.linked {
 				ok(t, os.Symlink(o.dir, filepath.Join(home, "link")))
 				o.dir = filepath.Join(home, "link")
 			}
-			o.env = map[string]string{cmp.Or(tt.home, "HOME"): home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
+			o.env = map[string]string{"HOME": home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
+			o.env["USERPROFILE"] = "/mnt/c/Users/me" // as WSL may have it
+			if tt.refused != "" && tt.environment != "" {
+				delete(o.env, emulator)
+			}
 			args := []string{"plan", "cleanupDrafts"}
 			if tt.flag != "" {
 				args = append(args, "--project", strings.ReplaceAll(tt.flag, "ID", o.ID))
 			}
 			if tt.refused != "" {
-				o.refuses(t, exitWrongUse, tt.refused, args...)
+				o.refuses(t, exitWrongUse, strings.ReplaceAll(tt.refused, "ID", o.ID), args...)
 				return
 			}
 			out, errs := o.ends(t, exitFine, args...)
