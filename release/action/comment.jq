@@ -1,7 +1,7 @@
 # Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job, and
-# with the $checksum of the plan file, if there is one. $project and the $folder in the repository, each may be empty, tell
-# its comment from others. Names and reasons hold what users wrote, so they stand in <pre>, where nothing is Markdown, a link
-# or a mention.
+# with the $checksum of the plan file, if there is one. $project, the $folder in the repository, the $database and the
+# $jobs, each may be empty, tell its comment from others. Names and reasons hold what users wrote, so they stand in <pre>,
+# where nothing is Markdown, a link or a mention.
 
 def cut(n): if length > n then .[:n] + "…" else . end;
 def numbers(key): [.actions // {} | to_entries[] | select(.value[key] > 0) | "\(.value[key]) \(.key)"] | join(", ");
@@ -29,7 +29,7 @@ def job:
     if $r.dryRun == false and $did != "" then "Undo: `firesweep undo --apply \($r.runId)`" else empty end;
 
 (.plans // .runs) as $all
-| ((if $project == "" then "" else " of " + $project end) + (if $folder == "" then "" else " in " + $folder end) | @html) as $of
+| ([[" of ", $project], [" in ", $folder], [", database ", $database], [": ", $jobs]] | map(select(.[1] != "") | add) | add // "" | @html) as $of
 | [
     "<!-- firesweep\($of | gsub("--"; "")) -->",
     "## Firesweep: \(if .plans then "the plan\($of)" else "a run\($of)" end)",
