@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"regexp"
@@ -35,6 +37,7 @@ const rulesList = "/functions"
 type ruleFile struct {
 	name  string // as it is shown
 	file  string // as the process opens it
+	text  string // as it was read
 	root  *hujson.Value
 	own   []manifest.Entry // those that it has
 	taken []string         // names, in lower case
@@ -42,7 +45,7 @@ type ruleFile struct {
 
 // openRules opens the file of rules, which load has read and checked. It need not exist.
 func (a *app) openRules() (*ruleFile, error) {
-	f := &ruleFile{name: a.rules, file: a.within(a.rules), own: a.Own}
+	f := &ruleFile{name: a.rules, file: a.within(a.rules), text: string(a.text), own: a.Own}
 	root, err := hujson.Parse(a.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
@@ -102,6 +105,13 @@ func (f *ruleFile) write(all []proposed) error {
 	}
 	if _, err := f.read(f.root); err != nil {
 		return fmt.Errorf("%s: nothing was written: together, the rules are wrong: %w", f.name, err)
+	}
+	switch text, err := os.ReadFile(f.file); {
+	case errors.Is(err, fs.ErrNotExist) && f.text == noRules:
+	case err != nil:
+		return err
+	case string(text) != f.text:
+		return fmt.Errorf("%s is no longer what was read, so nothing was written: try again", f.name)
 	}
 	return os.WriteFile(f.file, f.root.Pack(), 0o644)
 }

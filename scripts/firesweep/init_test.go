@@ -514,6 +514,11 @@ func TestInitTellsWhatIsTooNew(t *testing.T) {
 	o.refuses(t, exitWrongUse, "--now is ", "init", "--yes", "--now", "soon", "--rules", file)
 }
 
+// answers types an answer whenever somebody is asked.
+type answers func() string
+
+func (a answers) Read(b []byte) (int, error) { return copy(b, a()), nil }
+
 // TestInitWritesIntoAFile: what is there stays as it is, and what cannot be added to is refused unchanged.
 func TestInitWritesIntoAFile(t *testing.T) {
 	t.Parallel()
@@ -549,6 +554,13 @@ func TestInitWritesIntoAFile(t *testing.T) {
 	wantParts(t, out, "cleanupUnusedGuests2. Nothing is deleted yet", "firesweep plan")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for name, theirs := range map[string]string{file: before + "\n", filepath.Join(t.TempDir(), "firesweep.json"): before} {
+		a, _, errs := o.app()
+		a.screen.in, a.in = true, answers(func() string { write(t, name, theirs); return "y\n" })
+		want(t, "exit code", exitFailed, a.run(t.Context(), []string{"init", "--rules", name}))
+		wantParts(t, errs.String(), name+" is no longer what was read, so nothing was written: try again")
+		want(t, "the file", theirs, read(t, name))
 	}
 	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
 		write(t, file, wrong)
