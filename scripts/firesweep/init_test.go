@@ -339,7 +339,8 @@ func TestInitProposesNothing(t *testing.T) {
 	}{
 		"an empty project": {func(*testing.T, *operator, int) {}},
 		"what the law keeps": {func(t *testing.T, o *operator, n int) {
-			for _, collection := range []string{"orders", "subscriptions", "users", "consentLogs", "userAccounts"} {
+			for _, collection := range []string{"orders", "subscriptions", "users", "consentLogs", "userAccounts",
+				"paymentMethods", "paymentTokens", "orderLogs", "order_history", "invoiceItems", "orders/" + autoID(n) + "/logs"} {
 				o.Set(t, collection+"/"+autoID(n), fields{"expiresAt": old, "createdAt": old, "lastLogin": old})
 			}
 		}},

@@ -73,9 +73,13 @@ var patterns = []pattern{
 	{which: "Old", why: byName, heads: []string{"cache", "temp", "tmp"}, maybe: true, days: 30},
 }
 
-// kept are words for what the law, a contract or somebody's work keeps: none of it goes by age.
-var kept = []string{"order", "payment", "invoice", "receipt", "transaction", "contract", "subscription", "membership", "license",
-	"purchase", "ledger", "user", "account", "customer", "profile", "member", "product", "config", "setting"}
+// Nothing goes by age that the law, a contract or somebody's work keeps: what has a word of evidence in its path, or is one of what is
+// kept, such as users, but not users' sessions.
+var (
+	evidence = []string{"order", "payment", "invoice", "receipt", "transaction", "contract", "subscription", "membership", "license",
+		"purchase", "ledger", "audit", "consent", "backup"}
+	kept = []string{"user", "account", "customer", "profile", "member", "product", "config", "setting"}
+)
 
 // times are names of fields that hold times: those that have one of some words, or that are made of some words alone.
 type times struct{ with, alone []string }
@@ -159,7 +163,7 @@ func (c *Collection) stated(names, values []string) string {
 // byAge proposes that documents go by their age.
 func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
 	name := last(c.Path)
-	if c.Sampled == 0 || slices.Contains(kept, head(name)) || has(name, "audit", "consent", "backup") {
+	if c.Sampled == 0 || slices.Contains(kept, head(name)) || has(c.Path, evidence...) {
 		return p, false
 	}
 	if f, ok := c.dated(expires); ok && f.Oldest.Before(now.AddDate(0, 0, -graceDays)) {
