@@ -48,9 +48,6 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	if f.write != "" && f.check != "" {
 		return wrongUse("--write and --check contradict each other")
 	}
-	if err := a.declares(); err != nil {
-		return err
-	}
 	jobs, err := a.jobsNamed(names)
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ func jobsOf(all []manifest.Entry) []manifest.Entry {
 }
 
 // jobsNamed returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them, or all
-// that the application uses if no name is given. The error says which name is no job.
+// that the application uses if no name is given. The error says which name is no job, or that there is nothing to use.
 func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	if len(names) == 0 {
-		return a.used(), nil
+		return a.used(), a.declares()
 	}
 	jobs := a.scheduled()
 	var chosen []manifest.Entry

@@ -86,11 +86,10 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		case a.getenv("FIRESTORE_EMULATOR_HOST") != "":
 			return wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler: unset it")
 		}
-		if s.jobs, err = a.jobsNamed(names); err != nil {
-			return err
-		}
-		if s.all { // also what this application does not use
-			s.jobs = a.scheduled()
+		if s.jobs = a.scheduled(); !s.all { // else also what this application does not use
+			if s.jobs, err = a.jobsNamed(names); err != nil {
+				return err
+			}
 		}
 		s.project, s.location, s.tasks = project, *location, cmp.Or(s.tasks, *location)
 		s.do(c.Context())

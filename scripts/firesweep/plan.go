@@ -154,9 +154,6 @@ func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
 	}
-	if err := a.declares(); err != nil {
-		return nil, err
-	}
 	return a.toRun(nil)
 }
 

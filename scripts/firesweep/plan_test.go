@@ -232,7 +232,10 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
 	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
-	o.refuses(t, exitWrongUse, "firesweep.json declares nothing", "plan")
+	for _, command := range []string{"plan", "runs", "doctor", "indexes", "backtest"} {
+		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", command)
+	}
+	o.well(t, "doctor", "cleanupReports")
 }
 
 // TestPlanExitCode: a script learns whether something would be done only if it asks, and a failure goes before.

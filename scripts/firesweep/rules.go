@@ -144,7 +144,7 @@ func (a *app) within(name string) string {
 }
 
 // declares refuses a list without anything in it.
-func (a *app) declares() error {
+func (a *application) declares() error {
 	if a.rules != "" && !a.nine && len(a.Own)+len(a.enabled) == 0 {
 		return wrongUse("%s declares nothing: its list functions is empty", a.rules)
 	}
