@@ -93,6 +93,7 @@ func TestForget(t *testing.T) {
 		run = id
 	}
 	wantParts(t, o.well(t, "show", run), "users/hana/prefs/p")
+	o.refuses(t, exitFailed, "give the whole id of a run of forget", "show", shortID(run))
 	wantParts(t, o.well(t, "undo", run), "the run forgot a user, and undoing it brings that user back")
 	o.well(t, "undo", "--apply", run)
 	back := o.application(t)
