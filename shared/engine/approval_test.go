@@ -188,7 +188,7 @@ func TestAnApprovedPlanIsNotContinued(t *testing.T) {
 	enginetest.Want(t, "why", slices.Repeat([]string{"not reached in this run: run it again with the same plan"}, 3), reasons(rep))
 
 	before := left(t, s.Function)
-	s.call(t, "", "Firesweep-Continues", rep.RunID+" 0 "+rep.RunID, "X-CloudTasks-QueueName", "continue")
+	s.call(t, "", append(taskOf(rep.Now, rep.RunID, 0, rep.RunID), "X-CloudTasks-QueueName", "continue")...)
 	enginetest.Want(t, "left after a task that somebody made", before, left(t, s.Function))
 
 	for range 3 {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -220,7 +222,12 @@ func reportOf(t *testing.T, f *enginetest.Function, id string) *report.Report {
 }
 
 // task returns the header of the task that continues a run after a call.
-func task(run, after string) []string { return []string{"Firesweep-Continues", run + " 0 " + after} }
+func task(run, after string) []string { return taskOf(start.Add(-time.Minute), run, 0, after) }
+
+// taskOf returns the header of the task that continues a range of a run, which was told nothing but its now.
+func taskOf(now time.Time, run string, n int, after string) []string {
+	return []string{"Firesweep-Continues", fmt.Sprintf("%s %d %s %s", run, n, after, state.Told(report.Report{Now: now}))}
+}
 
 func (s *slow) alerts(t *testing.T) []map[string]any {
 	t.Helper()
@@ -387,20 +394,30 @@ func TestLimitHoldsForAllThatContinues(t *testing.T) {
 	}
 }
 
-// TestContinuesAsItWasToldTo: a forced run stays forced, and what is deployed as a dry run meanwhile does nothing more.
+// TestContinuesAsItWasToldTo: a forced run stays forced, but not as another revision, for nobody looked at what that finds. What is
+// deployed as a dry run meanwhile does nothing more; nor does what was begun in another bucket.
 func TestContinuesAsItWasToldTo(t *testing.T) {
+	const forced = `{"dryRun":false,"force":true}`
 	for name, tt := range map[string]struct {
-		body, dryRun string
-		left, tasks  int
+		body, setting, value string // deployed meanwhile
+		left, tasks          int
 	}{
-		"as deployed":      {body: "", left: 0, tasks: 2},
-		"forced":           {body: `{"dryRun":false,"force":true}`, left: 0, tasks: 2},
-		"dry run deployed": {body: `{"force":true}`, dryRun: "true", left: 1, tasks: 1},
+		"as deployed":           {body: "", left: 0, tasks: 2},
+		"forced":                {body: forced, left: 0, tasks: 2},
+		"dry run deployed":      {body: `{"force":true}`, setting: "DRY_RUN", value: "true", left: 1, tasks: 1},
+		"deployed anew":         {setting: "K_REVISION", value: "2", left: 0, tasks: 2},
+		"forced, deployed anew": {body: forced, setting: "K_REVISION", value: "2", left: 1, tasks: 1},
+		"lifted, deployed anew": {body: `{"lift":["empty:things"]}`, setting: "K_REVISION", value: "2", left: 1, tasks: 1},
+		"another bucket":        {setting: "STORAGE_BUCKET", value: "another", left: 1, tasks: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSlow(t, 3)
+			s.Uses = append(s.Uses, config.Storage)
+			s.Env["K_REVISION"] = "1"
 			s.call(t, tt.body)
-			s.Env["DRY_RUN"] = tt.dryRun // deployed meanwhile
+			if tt.setting != "" {
+				s.Env[tt.setting] = tt.value
+			}
 			enginetest.Want(t, "tasks", tt.tasks, s.deliver(t))
 			enginetest.Want(t, "things left", tt.left, len(left(t, s.Function)))
 			for _, report := range s.reports(t) {
@@ -506,9 +523,9 @@ func TestRefusesWrongContinuations(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	const id = "testJob-20260110T150000Z-00000000"
 	for _, continues := range []string{
-		"1", id, id + " 0", id + " -1 " + id, id + " 01 " + id, id + "  1 " + id, id + " x " + id, id + " 1 " + id + " x",
-		"otherJob-20260110T150000Z-00000000 0 " + id, id + " 0 otherJob-20260110T150000Z-00000000",
-		"testJob-" + strings.Repeat("x", 100) + " 0 " + id, "testJob-x/y 0 " + id, id + " 1 testJob-a/b",
+		"1", id, id + " 0", id + " 1 " + id, id + " -1 " + id + " x", id + " 01 " + id + " x", id + "  1 " + id + " x", id + " x " + id + " x",
+		id + " 1 " + id + " x x", "otherJob-20260110T150000Z-00000000 0 " + id + " x", id + " 0 otherJob-20260110T150000Z-00000000 x",
+		"testJob-" + strings.Repeat("x", 100) + " 0 " + id + " x", "testJob-x/y 0 " + id + " x", id + " 1 testJob-a/b x",
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(""))
 		r.Header.Set("Firesweep-Continues", continues)

@@ -18,11 +18,11 @@ import (
 
 // A run that is out of time hands what is left to its own function through Cloud Tasks (CONTINUE_FOR), so that a pass over any
 // size ends the same night. A job that looks through very much may be split (SHARDS): its scheduled run divides the names into
-// ranges and hands out each. A task says which range of which run it continues, after which call, and nothing that decides. If
-// another run comes first, such as the next scheduled one, the task ends as skipped: so nothing is done twice, however often a
-// task is delivered.
+// ranges and hands out each. A task says which range of which run it continues, after which call, and a digest of what that was
+// told, so that neither it nor the state decides alone. If another run comes first, such as the next scheduled one, the task ends
+// as skipped: so nothing is done twice, however often a task is delivered.
 
-// continuesHeader holds the run that a task continues, the number of its range, and the call after which.
+// continuesHeader holds the run that a task continues, the number of its range, the call after which, and [state.Told].
 const continuesHeader = "Firesweep-Continues"
 
 // queueHeader is on each request of Cloud Tasks, which sets it whatever the task says.
@@ -31,7 +31,9 @@ const queueHeader = "X-CloudTasks-QueueName"
 // taskMargin is how much longer than the function's timeout Cloud Tasks waits for it.
 const taskMargin = 30 * time.Second
 
-func headerOf(t state.Task) string { return t.Run + " " + strconv.Itoa(t.Range) + " " + t.Token }
+func headerOf(t state.Task) string {
+	return fmt.Sprintf("%s %d %s %s", t.Run, t.Range, t.Token, t.Told)
+}
 
 // continues returns what a request to a job continues; nil if it continues nothing, which no task may. A worker's request never
 // does.
@@ -47,10 +49,10 @@ func continues(h http.Header, j cleanup.Job) (*state.Task, error) {
 		return nil, nil
 	}
 	var t state.Task
-	n, err := fmt.Sscanf(text, "%s %d %s", &t.Run, &t.Range, &t.Token)
+	_, err := fmt.Sscanf(text, "%s %d %s %s", &t.Run, &t.Range, &t.Token, &t.Told)
 	ours := state.IsRunOf(t.Run, j.Name) && state.IsRunOf(t.Token, j.Name)
-	if err != nil || n != 3 || t.Range < 0 || text != headerOf(t) || !ours {
-		return nil, fmt.Errorf("header %s is %q, which is not a run of %s, the number of a range, and a call of the run",
+	if err != nil || t.Range < 0 || text != headerOf(t) || !ours {
+		return nil, fmt.Errorf("header %s is %q, which is not a run of %s, the number of a range, a call of the run, and what it was told",
 			continuesHeader, report.Clip(text, maxQuoted), j.Name)
 	}
 	return &t, nil
@@ -145,28 +147,28 @@ func (r *run) continueInTasks(ctx context.Context) {
 	if !r.Report.Continued {
 		return
 	}
-	left := []int{r.number()}
-	for n := 1; n < len(r.ranges); n++ { // what is handed out is numbered from 0, as is the range of a run that begins
-		left = append(left, n)
+	t := state.Task{Run: r.id(), Range: r.number(), Token: r.Report.RunID, Told: state.Told(*r.Report)}
+	left := []state.Task{t}
+	for t.Range = 1; t.Range < len(r.ranges); t.Range++ { // what is handed out is numbered from 0, as is the range of a run that begins
+		left = append(left, t)
 	}
-	if err := r.handOut(ctx, r.id(), left, r.Report.RunID); err != nil {
+	if err := r.handOut(ctx, left); err != nil {
 		r.Fail(ctx, r.job.Name, "hand over what is left", err)
 		r.complete(0)
 		r.Report.Continued = false
 	}
 }
 
-// handOut makes a task for each of these ranges of a run, which continues it after a call.
-func (r *run) handOut(ctx context.Context, run string, ranges []int, after string) error {
+// handOut makes tasks.
+func (r *run) handOut(ctx context.Context, all []state.Task) error {
 	var errs []error
-	for _, n := range ranges {
-		t := state.Task{Run: run, Range: n, Token: after}
+	for _, t := range all {
 		if r.continueHere != nil {
 			r.continueHere(t)
 			continue
 		}
 		errs = append(errs, r.next.Enqueue(ctx, tasks.Task{
-			Key: []string{"continue", run, strconv.Itoa(n), r.Report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
+			Key: []string{"continue", t.Run, strconv.Itoa(t.Range), r.Report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
 			Headers: map[string]string{continuesHeader: headerOf(t)},
 		}))
 	}
@@ -176,10 +178,10 @@ func (r *run) handOut(ctx context.Context, run string, ranges []int, after strin
 // handOutAgain hands out the ranges of a run that is under way which no call has begun: perhaps whoever split it was killed, or
 // could not reach Cloud Tasks. One that had been handed out ends where the other has come before it.
 func (r *run) handOutAgain(ctx context.Context, e *state.LeasedError) {
-	if len(e.Waiting) == 0 || r.continues != nil || r.next == (tasks.Writer{}) {
+	if len(e.Waiting) == 0 || r.job.Split == nil || r.next == (tasks.Writer{}) {
 		return
 	}
-	if err := r.handOut(ctx, e.Holder, e.Waiting, e.Holder); err != nil {
+	if err := r.handOut(ctx, e.Waiting); err != nil {
 		r.Report.Status = ""
 		r.Fail(ctx, r.job.Name, "hand over shards", err)
 		return

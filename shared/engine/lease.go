@@ -94,6 +94,11 @@ func (r *run) acquire(ctx context.Context) error {
 			ask.Retry = r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0
 		}
 		after, err := s.Acquire(ask)
+		if told := s.Begun; r.continues != nil && err == nil {
+			if told.Bucket, told.Revision = r.Report.Bucket, r.Report.Revision; state.Told(told) != r.continues.Told {
+				err = &state.OvertakenError{Token: r.continues.Token, Last: s.Run}
+			}
+		}
 		if err != nil {
 			return s, nil, err
 		}
@@ -127,7 +132,7 @@ func (r *run) acquire(ctx context.Context) error {
 func (r *run) from(known state.Known) {
 	r.saved = known
 	s, i := known.State, r.number()
-	if r.continues != nil { // what a task says decides nothing
+	if r.continues != nil { // what a task says decides nothing but that the state is as it was left
 		r.Report.Now, r.Report.Force, r.Report.Lift = s.Begun.Now, s.Begun.Force, s.Begun.Lift
 		r.limits.Lifted, r.limits.Lift = s.Begun.Force, s.Begun.Lift
 		// As that of the other calls, but not sooner than UNDO_DAYS from now, however late the task comes.

@@ -299,6 +299,35 @@ func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
 	wantLeft(t, f, got.RunID)
 }
 
+// TestFilesThatARunCouldNotGoOnWith: as accounts, or as time was up.
+func TestFilesThatARunCouldNotGoOnWith(t *testing.T) {
+	for what, refusal := range map[string]error{"time is up": nil, "no answer": status.Error(codes.PermissionDenied, "not now")} {
+		f := reachFunction(t)
+		f.Env["UNDO_DAYS"] = "7"
+		f.SignUp(t, "p1")
+		f.Put(t, "files/a", nil, []byte("x"))
+		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+		late := lateClock(f)
+		var saved atomic.Bool
+		f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+			saved.Store(saved.Load() || strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/"))
+			return send()
+		})
+		f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, _ any) error {
+			if saved.Load() && strings.Contains(method, "Query") { // whether its document is absent
+				late.Store(refusal == nil)
+				return refusal
+			}
+			return nil
+		})...)
+		got := f.Run(t, "")
+		enginetest.Want(t, what+": objects", []string{"files/a"}, f.Objects(t))
+		saved.Store(false)
+		late.Store(false)
+		wantLeft(t, f, got.RunID)
+	}
+}
+
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some
 // seconds.
 func TestAccountMadeAgain(t *testing.T) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -471,6 +473,36 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	hold(t, f, "files/a", false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
+// TestAnObjectOfAnotherBucketIsLeftAlone: a run left to delete it, and the settings name another bucket since, where that name is another
+// document's.
+func TestAnObjectOfAnotherBucketIsLeftAlone(t *testing.T) {
+	f := boxFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold(t, f, "files/a", true)
+	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
+	f.Run(t, "")
+	hold(t, f, "files/a", false)
+	bucket := f.Env["STORAGE_BUCKET"]
+	f.Env["STORAGE_BUCKET"] = "another"
+	var sent atomic.Int32
+	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "/b/another/") {
+			sent.Add(1)
+		}
+		return send()
+	})
+	names := "it is to delete objects of the bucket " + bucket + ", and STORAGE_BUCKET is another: set that to " + bucket
+	preview := f.Run(t, `{"dryRun":true}`)
+	has(t, fmt.Sprint(preview.Plan), names)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+	has(t, got.Failures[0].Error, names)
+	enginetest.Want(t, "requests to the other bucket", int32(0), sent.Load())
+	f.Env["STORAGE_BUCKET"] = bucket
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 }

@@ -256,7 +256,31 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 
 // shardTask returns the headers of a shard's task.
 func (s *sharded) shardTask(run string, number int) []string {
-	return []string{"Firesweep-Continues", fmt.Sprintf("%s %d %s", run, number, run)}
+	return taskOf(start.Add(-time.Minute), run, number, run)
+}
+
+// TestAForgedStateDecidesNothing: whoever may write to the state, and make no tasks, has nothing done that the run was not told,
+// neither by the tasks that there are nor by new ones.
+func TestAForgedStateDecidesNothing(t *testing.T) {
+	for field, value := range map[string]any{"force": true, "lift": []string{"empty:things"}, "now": start.AddDate(74, 0, 0)} {
+		s := newSharded(t).seeded(t)
+		s.call(t, "")
+		s.hold(t, 0, "testJob-other", start.Add(time.Minute))
+		ref := s.Firestore(t).Doc("cleanupJobs/testJob")
+		if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "begun." + field, Value: value}}); err != nil {
+			t.Fatal(err)
+		}
+		s.call(t, "")
+		enginetest.Want(t, field+": tasks", shards, len(s.Tasks().Pending("")))
+		s.wantTasks(t, shards, 40)
+	}
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.hold(t, 0, "testJob-other", start.Add(time.Minute))
+	s.Job.Split = nil
+	delete(s.Env, "SHARDS")
+	s.call(t, "")
+	enginetest.Want(t, "tasks of a job that cannot be split", shards, len(s.Tasks().Pending("")))
 }
 
 // TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task continues it.

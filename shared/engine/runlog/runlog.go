@@ -82,7 +82,8 @@ func (e Entry) Writes(attempt int, records []undo.Record, todo Todo) (writes []d
 			return nil, err
 		}
 		writes = append(writes, documents.Write{Op: documents.Set, Ref: e.Todo(), Data: map[string]any{
-			"run": e.log.Run, "shard": todo.Shard, "task": todo.Task, "attempt": attempt, "at": documents.ServerTimestamp, "data": data,
+			"run": e.log.Run, "shard": todo.Shard, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": documents.ServerTimestamp,
+			"data": data,
 		}})
 	}
 	if len(records) == 0 && len(writes) > 0 {

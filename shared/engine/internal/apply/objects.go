@@ -52,6 +52,9 @@ func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(stri
 	return n.named, n.err
 }
 
+// errUnsent says that a deletion was not sent, for want of what it depends on.
+var errUnsent = errors.New("it was not deleted")
+
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
 // absent, so many at once.
 func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int64) []error {
@@ -67,7 +70,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 		err = cmp.Or(err, a.Time.CheckTime())
 	}
 	if err != nil {
-		return slices.Repeat([]error{err}, len(deletions))
+		return slices.Repeat([]error{fmt.Errorf("%w: %w", errUnsent, err)}, len(deletions))
 	}
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
@@ -83,7 +86,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	for collection, ids := range absent {
 		still, err := a.Documents.Missing(ctx, collection, ids)
 		if err != nil {
-			failed[collection] = err
+			failed[collection] = fmt.Errorf("%w: %w", errUnsent, err)
 		}
 		for _, id := range still {
 			missing[documents.Ref{Collection: collection, ID: id}] = true
@@ -191,7 +194,8 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 	saved := map[objects.Deletion]bool{}
 	for range maxLooks {
 		var due []led
-		var unsaved []decide.Action
+		var unsaved, tried []decide.Action
+		var became []error // of what was tried
 		var deletions []cleanup.DeleteObject
 		for _, o := range all {
 			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
@@ -217,7 +221,8 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 			return err
 		}
 		all = nil
-		for i, err := range a.deleteObjects(ctx, deletions, maxFollowUps) {
+		results := a.deleteObjects(ctx, deletions, maxFollowUps)
+		for i, err := range results {
 			o := due[i]
 			var held *objects.HeldError
 			if errors.As(err, &held) {
@@ -225,10 +230,13 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 			} else if errors.Is(err, documents.ErrChanged) {
 				var again []led
 				again, err = a.changed(ctx, o)
-				all = append(all, again...)
+				all, results[i] = append(all, again...), nil // it may be gone because another follow-up deleted it
 			}
-			o.by.err = worse(o.by.err, err)
+			if o.by.err = worse(o.by.err, err); o.by.fromTodo {
+				tried, became = append(tried, decide.Action{Effect: deletions[i]}), append(became, results[i])
+			}
 		}
+		a.noteStayed(ctx, tried, became)
 	}
 	for _, o := range all {
 		o.by.err = worse(o.by.err, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))

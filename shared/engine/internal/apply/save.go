@@ -177,7 +177,7 @@ func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results
 	var stayed []string
 	for i, err := range results {
 		var held *objects.HeldError
-		if !errors.Is(err, documents.ErrChanged) && !errors.Is(err, cleanup.ErrOutOfTime) && !errors.As(err, &held) {
+		if !errors.Is(err, documents.ErrChanged) && !errors.Is(err, cleanup.ErrOutOfTime) && !errors.As(err, &held) && !errors.Is(err, errUnsent) {
 			continue
 		}
 		switch effect := batch[i].Effect.(type) {

@@ -31,7 +31,7 @@ func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.
 				todo.Steps[n-1].Objects = append(todo.Steps[n-1].Objects, f.Object.Name)
 				continue
 			case !step.Account:
-				step.Objects, step.Folder = []string{f.Object.Name}, f.Object.Folder
+				step.Objects, step.Folder, todo.Bucket = []string{f.Object.Name}, f.Object.Folder, a.Run.Config.Bucket
 				step.OwnerKey, step.Marked = f.Object.OwnerKey, f.Object.Marked
 			}
 			todo.Steps, last = append(todo.Steps, step), f

@@ -23,13 +23,17 @@ type Todo struct {
 	At    time.Time // when it was left
 }
 
-// ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for; what it
-// returns then is for people to look at.
+// ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for, and objects of
+// another bucket, where their names may be other documents'; what it returns then is for people to look at.
 func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 	stored, err := runlog.ReadTodo(doc)
 	t.Shard, t.At = stored.Shard, stored.At
 	if err != nil {
 		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
+	}
+	if b := stored.Bucket; b != "" && b != d.Run.Config.Bucket {
+		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or delete it", doc.Path, b,
+			d.Run.Config.Bucket, b)
 	}
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {

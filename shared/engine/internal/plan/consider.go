@@ -48,6 +48,9 @@ func (p *Planner) consider(
 		if p.pending[d.Ref()] { // what an interrupted run left of it is finished first
 			decisions[i], failures[i] = cleanup.Decision{}, nil
 		}
+		if decisions[i].Kind != "" && !p.remembered.add(rule.Named(), d.Ref()) { // listed once more, as it changed meanwhile
+			decisions[i] = cleanup.Decision{}
+		}
 		if decisions[i].Kind != "" {
 			due = append(due, cleanup.Proposal{Document: d, Decision: decisions[i]})
 		}

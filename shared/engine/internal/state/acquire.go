@@ -38,8 +38,8 @@ type Ask struct {
 type LeasedError struct {
 	Holder  string // a run, or an undo
 	Until   time.Time
-	Ranges  int   // of the run that is under way; 0: it is not split
-	Waiting []int // the ranges of them that no call has begun
+	Ranges  int    // of the run that is under way; 0: it is not split
+	Waiting []Task // for the ranges of them that no call has begun; none if the run was told what might be forged
 }
 
 func (e *LeasedError) Error() string {
@@ -67,8 +67,9 @@ func (e *TooLongError) Error() string {
 type OvertakenError struct{ Token, Last string }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("it was to continue run %s, which left nothing, which run %s has continued already, or which began too long ago: "+
-		"the next scheduled run does what is left", e.Token, e.Last)
+	return fmt.Sprintf("it was to continue run %s, which left nothing, which run %s has continued already, which began too long ago, or "+
+		"which was told something else (a forced one: by another revision; or about another bucket): the next scheduled run does what is left",
+		e.Token, e.Last)
 }
 
 // An EndedError says that an earlier run for the same schedule time was aborted or stopped, and holds its report.
@@ -165,9 +166,11 @@ func (s State) leased(a Ask, r Range) error {
 	e := LeasedError{Holder: r.Holder, Until: r.Until}
 	if a.Task == nil && s.Run != "" {
 		e.Holder, e.Until = s.Holder()
+		// It may be forged, and no call vouches for it: tasks are made only for what the call that asks might do itself.
+		plain := a.Begin != nil && !s.Begun.Now.After(a.Begin.Now) && !s.Begun.Force && len(s.Begun.Lift) == 0
 		for i, r := range s.Ranges {
-			if s.Divided() && r.Holder == "" && r.Ended.Calls == 0 {
-				e.Waiting = append(e.Waiting, i)
+			if s.Divided() && plain && r.Holder == "" && r.Ended.Calls == 0 {
+				e.Waiting = append(e.Waiting, Task{Run: s.Run, Range: i, Token: s.Run, Told: Told(s.Begun)})
 			}
 		}
 		if s.Divided() {

@@ -228,10 +228,8 @@ func (w *world) acquire(a *actor, now time.Time, stored func(State, string) bool
 	var ended *EndedError
 	switch {
 	case errors.As(err, &leased):
-		for _, i := range leased.Waiting {
-			if a.kind == "scheduled" {
-				w.enqueue(Task{Run: before.Run, Range: i, Token: before.Run})
-			}
+		for _, t := range leased.Waiting {
+			w.enqueue(t)
 		}
 		return false
 	case errors.As(err, &ended):

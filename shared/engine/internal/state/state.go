@@ -6,10 +6,12 @@ package state
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -59,6 +61,17 @@ type Task struct {
 	Run   string
 	Range int
 	Token string // the id of that call
+	Told  string // [Told] of that call's report
+}
+
+// Told returns a digest of what a run was told, and of what it works on. A call goes on by what the state says only if the task of
+// the call before it, which knew it, says the same: whoever may write to one of both decides nothing. Without the limits it goes on
+// as the revision that it was told to, for nobody looked at what a later one finds.
+func Told(r report.Report) string {
+	if !r.Force && len(r.Lift) == 0 {
+		r.Revision = ""
+	}
+	return digest.Of(append([]string{r.Now.UTC().Format(time.RFC3339Nano), strconv.FormatBool(r.Force), r.Bucket, r.Revision}, r.Lift...)...)
 }
 
 // normal returns a copy that has at least one range.
