@@ -421,3 +421,33 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	enginetest.Want(t, "why", []string{"it changed since it was judged", "it was changed since the plan was approved",
 		"something that goes with it was written since the plan was approved"}, reasons(rep))
 }
+
+// TestAnApprovedPlanOfSeveralCommits: what was written since is met by a later commit, so nothing is done before.
+func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
+	t.Parallel()
+	for newer, data := range map[string]map[string]any{
+		"boxes/new": {"state": "old", "crate": "c1"}, "things/new": {"box": "c1-11"}, "nothing": nil,
+	} {
+		t.Run(newer, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("crates", crates, boxes))
+			setCrate(t, f, "c1", 12)
+			f.SetMany(t, 450, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
+			})
+			a := approvalOf(t, f)
+			if data == nil {
+				f.Run(t, body(t, a))
+				enginetest.Want(t, "left", 0, len(ids(t, f, "crates"))+len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+				return
+			}
+			f.Set(t, newer, data)
+			preview := f.RunQuery(t, "?dryRun=true", body(t, a)).Plan[0].Writes
+			enginetest.Want(t, "previewed", []string{"nothing: " + newer + ": something that goes with it was written since the plan was approved"}, preview)
+			rep := f.Run(t, body(t, a))
+			enginetest.Want(t, "crate", "old", f.Documents(t, "crates")["c1"]["state"])
+			enginetest.Want(t, "boxes and things left", 12+450+1, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+			enginetest.Want(t, "why", []string{"something that goes with it was written since the plan was approved"}, reasons(rep))
+		})
+	}
+}
