@@ -451,3 +451,18 @@ func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatAnApprovedRunLeavesToDo: the run that does the rest deletes no file either that was uploaded since the plan.
+func TestWhatAnApprovedRunLeavesToDo(t *testing.T) {
+	t.Parallel()
+	f := boxFunction(t)
+	setBoxes(t, f, "b", 1, 0, map[string]any{"state": "old", "file": "files/f", "photos": 1})
+	f.Put(t, "photos/0000", map[string]string{"box": "b000"}, nil)
+	a := approvalOf(t, f)
+	f.Put(t, "files/f", nil, nil)
+	refuses := refuseStorage(f, "")
+	enginetest.Want(t, "status", report.Failed, f.Run(t, body(t, a)).Status)
+	*refuses = false
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", []string{"files/f"}, f.Objects(t))
+}
