@@ -125,3 +125,16 @@ func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
 	f.Delete(t, undo.PinnedIn+"/1")
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
 }
+
+// TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.
+func TestAMistakenID(t *testing.T) {
+	f := newFunction(t)
+	claim := with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", true), "deletedBy", jobName)
+	before := world{"circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
+	before.Write(t, f)
+	put(t, f, "", "circles/undefined/a.png")
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptBadID: 2}, got.Kept)
+	before.Is(t, f, "circles/undefined/a.png")
+}
