@@ -43,6 +43,7 @@ var mutants = []mutant{
 	{"a rule that the job does not name commits", "beyond", `if rulesOf(d.Job)[rule.Named()] == nil {`, `if false {`, "TestARuleThatTheJobDoesNotName"},
 	{"what is pinned is deleted", "KeptBy", `Pins.Keep(target):`, `Pins.Keep(target) && false:`, "TestWhatLeadsToSomethingPinnedIsKept"},
 	{"what leads to something pinned is deleted", "change", `pinned != nil && o.Err == nil`, `pinned != nil && false`, "TestWhatLeadsToSomethingPinnedIsKept"},
+	{"nobody looks ahead to later commits", "looksAhead", `!w.Looked`, `w.Looked`, "TestWhatLaterCommitsMeet"},
 
 	// What follows a commit.
 	{"a Todo goes although a follow-up failed", "follow", `if left == nil && !remembers`, `if !remembers`, "TestAnObjectUnderAHoldIsRememberedUntilItIsReleased"},

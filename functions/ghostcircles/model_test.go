@@ -22,6 +22,9 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 	w = w.Clone()
 	for id, circle := range w.In("circles") {
 		path := "circles/" + id
+		if id == "undefined" {
+			continue
+		}
 		if circle["isDeleted"] == true {
 			if circle["deletedBy"] == "checkGhostCircles" {
 				removeCircle(w, id, now, bucket)
@@ -162,6 +165,8 @@ func TestModel(t *testing.T) {
 			id := model.ID(rt, fmt.Sprint(n))
 			if n%10 == 0 {
 				id = strings.Repeat("x", 1500-len(id)) + id
+			} else if n == 1 {
+				id = "undefined"
 			}
 			circles = append(circles, id)
 			data := circle.Draw(rt, "circle")

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
@@ -109,4 +110,31 @@ func afterPosts(f *enginetest.Function, do func()) {
 		}
 		return err
 	})
+}
+
+// TestAPinnedCommentKeepsTheCircle: no circle is claimed whose post stays.
+func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
+	f := newFunction(t)
+	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
+		undo.PinnedIn + "/1": {undo.TargetsField: []any{"comments/x"}}}
+	before.Write(t, f)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+	before.Is(t, f)
+	f.Delete(t, undo.PinnedIn+"/1")
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
+}
+
+// TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.
+func TestAMistakenID(t *testing.T) {
+	f := newFunction(t)
+	claim := with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", true), "deletedBy", jobName)
+	before := world{"circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
+	before.Write(t, f)
+	put(t, f, "", "circles/undefined/a.png")
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptBadID: 2}, got.Kept)
+	before.Is(t, f, "circles/undefined/a.png")
 }

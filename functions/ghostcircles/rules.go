@@ -41,6 +41,8 @@ func judge(c state, run cleanup.Run) cleanup.Decision {
 	_, isOwned := c.owner()
 	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
 	switch deleted := c.Data["isDeleted"]; {
+	case !documents.ValidID(c.ID()): // no post names it
+		return cleanup.Invalid(keptBadID)
 	case claimed(c.Subject):
 		return cleanup.Do(toFinish, "a run that was interrupted began to delete it")
 	case deleted == true:
@@ -120,5 +122,6 @@ const (
 	keptOddWarning    = "ghostWarningNotifiedAt is not a timestamp"
 	keptOddOwner      = "nobody has posted for long, and ownerId is missing or names nobody"
 	keptFutureWarning = "ghostWarningNotifiedAt is in the future"
+	keptBadID         = "its own id names nothing"
 	keptOddRevival    = "its deletion was undone, and deletedAt is missing, not a timestamp or in the future"
 )

@@ -203,6 +203,18 @@ func TestDelete(t *testing.T) {
 	enginetest.Want(t, "error", nil, err)
 }
 
+// TestAMistakenID names no post: what lost its post stays, though a post has that id.
+func TestAMistakenID(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, due, "undefined", "p1")
+	for _, id := range []string{"undefined", "p1"} {
+		f.Set(t, "posts/"+id, dueData())
+		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
+	}
+	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 2, Done: 2})
+	want(t, f, map[string][]string{"comments": {"of-undefined"}})
+}
+
 // TestJudgedByItsCircle shows a judge the circles of its posts.
 func TestJudgedByItsCircle(t *testing.T) {
 	t.Parallel()

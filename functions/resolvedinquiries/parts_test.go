@@ -1,6 +1,7 @@
 package resolvedinquiries
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,8 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // large is a message so large that two do not fit in one document.
@@ -278,4 +281,43 @@ func TestPreviewOfSeveralCommits(t *testing.T) {
 		"set archivedInquiries/i1", "delete inquiries/i1", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z",
 		"delete inquiries/i1/messages/a", "delete inquiries/i1/messages/b", "delete inquiries/i1/messages/c", "delete gs://" + f.Bucket + "/inquiries/c.png",
 	}, f.Run(t, `{"dryRun":true}`).Plan[0].Writes)
+}
+
+// TestWhatKeepsAnInquiryInParts: nothing is copied of an inquiry whose image is pinned, or to which somebody wrote since the plan.
+func TestWhatKeepsAnInquiryInParts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		message map[string]any
+		reason  string
+	}{
+		"pinned image": {nil, undo.KeptWithPinned},
+		"new message":  {message(4), "something that goes with it was written since the plan was approved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			messages, body := setLarge(t, f), ""
+			messages["c"] = withImage(message(3), "gs://"+f.Bucket+"/inquiries/c.png")
+			f.Set(t, "inquiries/i1/messages/c", messages["c"])
+			if tt.message == nil {
+				f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"gs://" + f.Bucket + "/inquiries/c.png"}})
+			} else {
+				plan, err := f.Plan(t.Context(), engine.PlanOptions{Versions: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				items := map[string]string{}
+				for _, p := range plan.Plan {
+					item, version := p.Key()
+					items[item] = version
+				}
+				text, _ := json.Marshal(map[string]any{"plan": report.Approval{Binding: plan.Binding, Made: plan.Read, Items: items}})
+				body = string(text)
+				messages["d"] = tt.message
+				f.Set(t, "inquiries/i1/messages/d", tt.message)
+			}
+			got := f.Run(t, body)
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"archive and delete inquiry": {Planned: 1}})
+			enginetest.Want(t, "kept", 1, got.Kept[tt.reason])
+			wantKept(t, f, inquiry(8*day), messages)
+		})
+	}
 }

@@ -172,8 +172,14 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 	return nil
 }
 
+// nameless reports whether no field can name a document, because its id is one that names nothing.
+func nameless(a rule.Relation, d documents.Ref) bool {
+	return a.Subcollection == "" && !documents.ValidID(d.ID)
+}
+
 // gatherChildren reads the documents below items, or those that name them, of many items at once.
 func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
+	due = slices.DeleteFunc(slices.Clone(due), func(i *item) bool { return nameless(a, i.Ref()) })
 	parents := make([]string, len(due))
 	for n, i := range due {
 		if parents[n] = i.ID(); a.Subcollection != "" || w.Repeats() {
@@ -289,7 +295,7 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 		return found, true, err
 	}
 	queries, ok := a.Queries(ref, repeats, t.src.Reference, t.src.Run().Now)
-	if !ok { // no query can ask for what names it, so that stays
+	if !ok || nameless(a, ref) { // no query can ask for what names it, so that stays
 		return nil, true, nil
 	}
 	q, limit := queries[0], max(0, t.room)+1
@@ -431,6 +437,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 	switch {
 	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
+	case a.Objects != "" && a.Field == "" && nameless(a, i.Ref()): // others' files may be in the folder
 	case a.Objects != "" && a.Field == "":
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":

@@ -57,7 +57,7 @@ type Subject struct {
 	From  string // where [Change.From] left off
 	Alone bool   // no other item shares the commit
 	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
-	// refused what was to be written for this item alone.
+	// refused what was to be written for this item alone; far more where what would go is looked at, and nothing committed.
 	Room int
 	Nth  int // how many items the run had proposed before this one, which the plan alone tells; 0 of one that follows from another
 	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then,

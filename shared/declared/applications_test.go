@@ -297,25 +297,32 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestIDsThatRepeat: what names an id goes along only where no other document can have it; elsewhere only references count.
+// TestIDsThatRepeat: what names an id goes along only where no other document can have it; elsewhere only references count, and of an
+// id that programs write by mistake neither does.
 func TestIDsThatRepeat(t *testing.T) {
 	t.Parallel()
 	below := array{fields{"subcollection": "parts"}}
 	for name, tt := range map[string]struct {
 		rule  fields
 		ref   string // the document that is named
-		byID  bool   // its id names it as well as a reference
+		names int    // of two: its id and a reference; one: only a reference
 		other string // a document of the same id that stays
 	}{
 		"of the rule": {fields{"collection": "users/{uid}/notes", "with": array{
 			fields{"collection": "likes", "field": "of", "with": below}, fields{"collection": "lists", "field": "of[]", "remove": true}}},
-			"users/a/notes/n", false, "users/b/notes/n"},
+			"users/a/notes/n", 1, "users/b/notes/n"},
 		"below": {fields{"collection": "notes", "with": array{fields{"subcollection": "drafts", "with": array{
 			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
-			"notes/a/drafts/n", false, "notes/b/drafts/n"},
+			"notes/a/drafts/n", 1, "notes/b/drafts/n"},
 		"of one collection": {fields{"collection": "notes", "with": array{fields{"collection": "texts", "field": "note", "with": array{
 			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
-			"texts/n", true, ""},
+			"texts/n", 2, ""},
+		"mistaken": {fields{"collection": "notes", "with": array{fields{"collection": "likes", "field": "of"},
+			fields{"collection": "lists", "field": "of[]", "remove": true}, fields{"objects": "files/{id}/**"}}},
+			"notes/undefined", 0, ""},
+		"mistaken, below": {fields{"collection": "notes", "with": array{fields{"collection": "texts", "field": "note", "with": array{
+			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
+			"texts/undefined", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := maps.Clone(tt.rule)
@@ -324,21 +331,21 @@ func TestIDsThatRepeat(t *testing.T) {
 			ref := f.Firestore(t).Doc(tt.ref)
 			f.Set(t, "notes/a", fields{"at": old})
 			f.Set(t, tt.ref, fields{"at": old, "note": "a"})
-			f.Set(t, "likes/id", fields{"of": "n"})
+			f.Set(t, "likes/id", fields{"of": ref.ID})
 			f.Set(t, "likes/ref", fields{"of": ref})
-			f.Set(t, "lists/l", fields{"of": array{"n", ref, "x"}})
+			f.Set(t, "lists/l", fields{"of": array{ref.ID, ref, "x"}})
+			f.Put(t, "files/undefined/a.png", nil, nil)
 			if tt.other != "" {
 				f.Set(t, tt.other, fields{"at": now})
 			}
 			if rep := f.Run(t, ""); rep.Status != report.Completed {
 				t.Fatalf("%s %+v", rep.Status, rep)
 			}
-			likes, list := []string{"id"}, array{"n", "x"}
-			if tt.byID {
-				likes, list = nil, array{"x"}
-			}
-			enginetest.Want(t, "likes", likes, f.IDs(t, "likes"))
-			enginetest.Want(t, "list", list, f.Documents(t, "lists")["l"]["of"].(array))
+			enginetest.Want(t, "likes", []string{"id", "ref"}[:2-tt.names], append([]string{}, f.IDs(t, "likes")...))
+			list := f.Documents(t, "lists")["l"]["of"].(array)
+			enginetest.Want(t, "list", 3-tt.names, len(list))
+			enginetest.Want(t, "the list begins with the id", tt.names < 2, list[0] == ref.ID)
+			enginetest.Want(t, "files", []string{"files/undefined/a.png"}, f.Objects(t))
 			if _, there := f.Everything(t)[tt.ref]; there {
 				t.Errorf("%s is still there", tt.ref)
 			}

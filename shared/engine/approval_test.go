@@ -421,3 +421,48 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	enginetest.Want(t, "why", []string{"it changed since it was judged", "it was changed since the plan was approved",
 		"something that goes with it was written since the plan was approved"}, reasons(rep))
 }
+
+// TestAnApprovedPlanOfSeveralCommits: what was written since is met by a later commit, so nothing is done before.
+func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
+	t.Parallel()
+	for newer, data := range map[string]map[string]any{
+		"boxes/new": {"state": "old", "crate": "c1"}, "things/new": {"box": "c1-11"}, "nothing": nil,
+	} {
+		t.Run(newer, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("crates", crates, boxes))
+			setCrate(t, f, "c1", 12)
+			f.SetMany(t, 450, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
+			})
+			a := approvalOf(t, f)
+			if data == nil {
+				f.Run(t, body(t, a))
+				enginetest.Want(t, "left", 0, len(ids(t, f, "crates"))+len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+				return
+			}
+			f.Set(t, newer, data)
+			preview := f.RunQuery(t, "?dryRun=true", body(t, a)).Plan[0].Writes
+			enginetest.Want(t, "previewed", []string{"nothing: " + newer + ": something that goes with it was written since the plan was approved"}, preview)
+			rep := f.Run(t, body(t, a))
+			enginetest.Want(t, "crate", "old", f.Documents(t, "crates")["c1"]["state"])
+			enginetest.Want(t, "boxes and things left", 12+450+1, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+			enginetest.Want(t, "why", []string{"something that goes with it was written since the plan was approved"}, reasons(rep))
+		})
+	}
+}
+
+// TestWhatAnApprovedRunLeavesToDo: the run that does the rest deletes no file either that was uploaded since the plan.
+func TestWhatAnApprovedRunLeavesToDo(t *testing.T) {
+	t.Parallel()
+	f := boxFunction(t)
+	setBoxes(t, f, "b", 1, 0, map[string]any{"state": "old", "file": "files/f", "photos": 1})
+	f.Put(t, "photos/0000", map[string]string{"box": "b000"}, nil)
+	a := approvalOf(t, f)
+	f.Put(t, "files/f", nil, nil)
+	refuses := refuseStorage(f, "")
+	enginetest.Want(t, "status", report.Failed, f.Run(t, body(t, a)).Status)
+	*refuses = false
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", []string{"files/f"}, f.Objects(t))
+}

@@ -115,6 +115,34 @@ func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
 	}
 }
 
+// TestWhatLaterCommitsMeet: a pinned box, or a thing or file of it, keeps the crate as it is, before the crate is claimed.
+func TestWhatLaterCommitsMeet(t *testing.T) {
+	t.Parallel()
+	for _, pinned := range []string{"boxes/c1-11", "things/t449", "gs://BUCKET/files/f", "gs://BUCKET/crates/c1/label"} {
+		t.Run(pinned, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("crates", crates, boxes))
+			setCrate(t, f, "c1", 12)
+			setCrate(t, f, "c2", 1)
+			f.Set(t, "boxes/c1-11", map[string]any{"state": "old", "crate": "c1", "file": "files/f"})
+			f.SetMany(t, 450, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
+			})
+			pinned = strings.ReplaceAll(pinned, "BUCKET", f.Bucket)
+			f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{pinned}})
+			preview := f.Run(t, `{"dryRun":true}`)
+			if writes := preview.Plan[0].Writes; len(writes) != 1 || !strings.HasPrefix(writes[0], "nothing: ") {
+				t.Errorf("the preview says %v", writes)
+			}
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}})
+			enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+			enginetest.Want(t, "crates", map[string]map[string]any{"c1": {"state": "old"}}, f.Documents(t, "crates"))
+			enginetest.Want(t, "boxes and things left", 12+450, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+		})
+	}
+}
+
 // accountsJob deletes every account, and then the document of its id that a rule is about.
 func accountsJob(then cleanup.AnyRule) cleanup.Job {
 	rule := &cleanup.AccountRule{

@@ -127,9 +127,12 @@ func (p *Pins) Add(target string) {
 	}
 }
 
+// Any reports whether anything is pinned.
+func (p Pins) Any() bool { return len(p.themselves) > 0 }
+
 // Keep reports whether a target is pinned, or belongs to something that is: to a document above it, or to a folder.
 func (p Pins) Keep(target string) bool {
-	if len(p.themselves) == 0 {
+	if !p.Any() {
 		return false
 	}
 	if p.themselves[target] {

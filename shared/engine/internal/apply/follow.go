@@ -196,8 +196,12 @@ func (a *Applier) handOverAll(ctx context.Context, group []*work) {
 	_ = underWay.Wait() // each error is in its item
 }
 
-// handOver hands over the tasks that go before an item's commit.
+// handOver hands over the tasks that go before an item's commit. Without any, the item waits for a look ahead.
 func (a *Applier) handOver(ctx context.Context, w *work) error {
+	if len(w.before) == 0 {
+		w.Looked = true
+		return a.Ahead(ctx, w.Asked)
+	}
 	for _, t := range w.before {
 		if w.Handed[decide.TaskKey(t)] {
 			continue

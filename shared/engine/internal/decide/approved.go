@@ -79,8 +79,11 @@ func (d *Decider) ReportApproved(whole bool) {
 // newerWith returns why an item is kept with which something would go that was written since the plan was made, which nobody has
 // seen who approved it; nil if nothing would.
 func (d *Decider) newerWith(ctx context.Context, src cleanup.Source, item *Asked, c cleanup.Change) (*KeptError, error) {
-	if d.Approved == nil || item.Foreseen {
+	switch {
+	case d.Approved == nil:
 		return nil, nil
+	case item.Foreseen: // what is imagined was not written
+		src = d.Source()
 	}
 	return d.Newer(ctx, src, slices.DeleteFunc(GoneWith(c), func(ref documents.Ref) bool { return ref == item.Ref }))
 }

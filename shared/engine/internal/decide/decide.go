@@ -96,7 +96,8 @@ type Asked struct {
 	Room     int             // that is left to it after refusals; 0: all
 	Refused  bool            // what was to be written for it, with the least room as well
 	Handed   map[string]bool // tasks that were handed over before its commit
-	Foreseen bool            // nothing is committed or handed over: a preview goes through the steps
+	Looked   bool            // ahead, by [Decider.Ahead]
+	Foreseen bool            // nothing is committed or handed over: somebody goes through the steps
 	Gone     bool            // it was not there when it was last looked at
 }
 
@@ -110,6 +111,7 @@ type Outcome struct {
 	Written   bool   // its writes are in the commit
 	Apart     bool   // it needs a commit of its own
 	Postponed bool   // there was no room for its writes
+	Ahead     bool   // [Decider.Ahead] is to be asked first
 	Remembers bool   // a Todo is to tell from where the item goes on
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
@@ -221,6 +223,9 @@ func (d *Decider) change(
 	newer, err := d.newerWith(ctx, src, w, o.Change)
 	if newer != nil && o.Err == nil {
 		o.Err = newer
+	}
+	if o.Ahead = o.Err == nil && d.looksAhead(w, o.Change); o.Ahead {
+		o.Change, o.Remembers = cleanup.Change{}, false
 	}
 	return err
 }

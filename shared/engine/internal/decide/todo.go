@@ -20,7 +20,7 @@ type Todo struct {
 	Shard int
 	Then  []cleanup.FollowUp
 	Next  []cleanup.Item
-	At    time.Time // when it was left
+	At    time.Time // see [runlog.Todo]
 }
 
 // ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for, and objects of

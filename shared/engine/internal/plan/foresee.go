@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,8 +19,6 @@ import (
 const (
 	maxForeseen       = 100  // actions of a run
 	maxForeseenWrites = 30   // of one action
-	maxForeseenRounds = 20   // commits of one item
-	maxForeseenDepth  = 3    // of items within items
 	maxForeseenLooks  = 100  // at objects, for one action
 	maxForeseenLeft   = 1000 // writes and looks at objects, of what an interrupted run left
 	foreseenAtOnce    = 8
@@ -60,7 +55,7 @@ func (p *Planner) foreseeAccount(ctx context.Context, a *decide.Action) error {
 	}
 	p.foreseen++
 	f := p.foresight(maxForeseenWrites, maxForeseenLooks)
-	f.source.account = effect.UID
+	f.source.Account = effect.UID
 	f.add("delete " + a.Target)
 	for _, next := range effect.Rule.Next(effect.UID) {
 		if err := f.item(ctx, decide.Ruled{Item: next}, "", 1); err != nil {
@@ -74,7 +69,7 @@ func (p *Planner) foreseeAccount(ctx context.Context, a *decide.Action) error {
 // foresight is what one action would write.
 type foresight struct {
 	*Planner
-	source *imagined
+	source *decide.Imagined
 	writes []string
 	more   bool // than the writes
 	looked int  // at objects
@@ -83,8 +78,7 @@ type foresight struct {
 }
 
 func (p *Planner) foresight(most, looks int) foresight {
-	source := &imagined{Source: p.ask.Decider.Source(), written: map[documents.Ref]*documents.Document{}}
-	return foresight{Planner: p, source: source, most: most, looks: looks}
+	return foresight{Planner: p, source: p.ask.Decider.Imagine(), most: most, looks: looks}
 }
 
 func (f *foresight) add(write string) {
@@ -97,65 +91,52 @@ func (f *foresight) add(write string) {
 
 // item goes through the commits of one item.
 func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, depth int) error {
-	item.Version = nil // what is imagined has none
-	for range maxForeseenRounds {
-		if f.more || depth > maxForeseenDepth {
-			break
-		}
-		outcomes, err := f.ask.Decider.Decide(ctx, f.source, []*decide.Asked{{Ruled: item, Kind: kind, Foreseen: true}})
-		if err != nil {
+	d, asked := f.ask.Decider, decide.Asked{Ruled: item, Kind: kind}
+	if depth == 0 && d.MayKeep() {
+		var kept *decide.KeptError
+		if err := d.Ahead(ctx, asked); errors.As(err, &kept) {
+			f.add("nothing: " + kept.Error())
+			return nil
+		} else if err != nil {
 			return err
 		}
-		o := outcomes[0]
-		if o.Err != nil {
-			var pinned *decide.KeptError
-			switch {
-			case depth == 0 && errors.As(o.Err, &pinned):
-				f.add("nothing: " + pinned.Error())
-			case depth == 0 && o.Change.Fail != nil && !errors.Is(o.Err, documents.ErrChanged):
-				f.add("nothing: " + o.Change.Fail.Error())
-			}
-			return nil // it would be found to have changed, or fail
+	}
+	err := d.Foresee(ctx, f.source, []*decide.Asked{&asked}, depth, func(o decide.Outcome, depth int) error { return f.see(ctx, o, depth) })
+	if errors.Is(err, decide.ErrMore) {
+		f.more, err = true, nil
+	}
+	return err
+}
+
+// see adds what a commit of an item, or of one within it, would do.
+func (f *foresight) see(ctx context.Context, o decide.Outcome, depth int) error {
+	c := o.Change
+	if o.Err != nil { // it would be found to have changed, or fail
+		if depth == 0 && c.Fail != nil && !errors.Is(o.Err, documents.ErrChanged) {
+			f.add("nothing: " + c.Fail.Error())
 		}
-		c := o.Change
-		for _, child := range c.First {
-			if err := f.item(ctx, decide.Ruled{Item: child}, "", depth+1); err != nil {
-				return err
-			}
+		return nil
+	}
+	for _, t := range c.Before {
+		f.add("hand over task " + decide.TaskKey(t))
+	}
+	for _, w := range c.Writes {
+		f.add(w.String())
+	}
+	for _, then := range c.Then {
+		if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
+			f.add(decide.Shown(then, f.Config.Bucket))
 		}
-		for _, t := range c.Before {
-			f.add("hand over task " + decide.TaskKey(t))
+		if then.Recorded == nil {
+			continue
 		}
-		for _, w := range c.Writes {
+		for _, w := range then.Recorded.Done {
 			f.add(w.String())
-			f.source.write(w)
-		}
-		for _, then := range c.Then {
-			if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
-				f.add(decide.Shown(then, f.Config.Bucket))
-			}
-			if then.Recorded == nil {
-				continue
-			}
-			for _, w := range then.Recorded.Done {
-				f.add(w.String())
-				f.source.write(w)
-			}
-		}
-		for _, next := range c.Next {
-			if err := f.item(ctx, decide.Ruled{Item: next}, "", depth+1); err != nil {
-				return err
-			}
-		}
-		switch {
-		case len(c.First) > 0:
-		case c.Again != "":
-			kind, item.From = c.Again, c.From
-		default:
-			return nil
 		}
 	}
-	f.more = true
+	if f.more {
+		return decide.ErrMore
+	}
 	return nil
 }
 
@@ -218,108 +199,4 @@ func (f *foresight) deletes(ctx context.Context, o cleanup.ObjectDeletion) bool 
 	f.looked++
 	object, found, err := f.Objects.Get(ctx, o.Name)
 	return err != nil || found && decide.KeepsObject(o, object, object.Created) == ""
-}
-
-// imagined is the database as it would be after some writes.
-type imagined struct {
-	*decide.Source
-	written map[documents.Ref]*documents.Document // nil: deleted
-	account string                                // deleted
-}
-
-// Accounts implements [Source].
-func (s *imagined) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return uid == s.account })
-	if len(uids) == 0 {
-		return nil, nil
-	}
-	return s.Source.Accounts(ctx, uids)
-}
-
-func (s *imagined) write(w documents.Write) {
-	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}, UpdateTime: time.Now()}
-	switch w.Op {
-	case documents.Delete:
-		s.written[w.Ref] = nil
-		return
-	case documents.Update:
-		if before := s.written[w.Ref]; before != nil {
-			d.Database, d.Data = before.Database, maps.Clone(before.Data)
-		} else if before := s.Seen(w.Ref); before != nil {
-			d.Database, d.Data = before.Database, maps.Clone(before.Data)
-		}
-	case documents.Create, documents.Set:
-	}
-	for field, value := range w.Data {
-		if d.Data[field] = value; value == documents.DeleteField {
-			delete(d.Data, field)
-		}
-	}
-	s.written[w.Ref] = &d
-}
-
-// Get implements [cleanup.Source].
-func (s *imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-	found, err := s.Source.Get(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range refs {
-		if d, written := s.written[ref]; written && d == nil {
-			delete(found, ref)
-		} else if written {
-			found[ref] = *d
-		}
-	}
-	return found, nil
-}
-
-// Children implements [cleanup.Source].
-func (s *imagined) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	all, err := s.Source.Children(ctx, c, parents)
-	for id, b := range all {
-		b.Documents = s.left(b.Documents)
-		all[id] = b
-	}
-	return all, err
-}
-
-// First implements [cleanup.Source].
-func (s *imagined) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	deleted := 0 // they are there still, and stand before those that would be found
-	for ref, d := range s.written {
-		if d == nil && ref.Collection == q.Collection {
-			deleted++
-		}
-	}
-	found, err := s.Source.First(ctx, q, from, limit+deleted)
-	left := s.left(found)
-	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
-		left = append(left, s.created(q.Collection, found)...)
-	}
-	return left[:min(limit, len(left))], err
-}
-
-// created returns the documents that a collection would have besides those that were found, for queries without conditions.
-func (s *imagined) created(collection string, found []documents.Document) []documents.Document {
-	var all []documents.Document
-	for ref, d := range s.written {
-		there := slices.ContainsFunc(found, func(f documents.Document) bool { return f.Ref() == ref })
-		if d != nil && ref.Collection == collection && !there {
-			all = append(all, *d)
-		}
-	}
-	slices.SortFunc(all, func(a, b documents.Document) int { return strings.Compare(a.Path, b.Path) })
-	return all
-}
-
-// left returns the documents that have not been deleted.
-func (s *imagined) left(found []documents.Document) []documents.Document {
-	var left []documents.Document
-	for _, d := range found {
-		if now, written := s.written[d.Ref()]; !written || now != nil {
-			left = append(left, d)
-		}
-	}
-	return left
 }
