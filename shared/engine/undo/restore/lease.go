@@ -12,15 +12,11 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 func (p Project) store(job string) state.Store {
 	return state.Store{Writer: p.DB, Config: p.Config, Job: job}
 }
-
-// leaseID is as whom an undo holds the lease: the same when it is done again.
-func (u *undoing) leaseID() string { return undo.HolderPrefix + u.runID }
 
 // fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which
 // it would continue.
@@ -41,15 +37,17 @@ func (u *undoing) free(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
-	return u.busy(s.Leased(now))
+	return u.busy(s, now)
 }
 
-// busy returns [ErrUnderWay] if somebody else holds the lease.
-func (u *undoing) busy(holder string) error {
-	if holder == "" || holder == u.leaseID() {
+// busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
+func (u *undoing) busy(s state.State, now time.Time) error {
+	holder, until := s.Holder()
+	if holder == "" || holder == u.holder || !now.Before(until) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+	return fmt.Errorf("%w: %s holds its lease until %s, also if it was killed; wait for its end", ErrUnderWay, holder,
+		until.UTC().Format(time.RFC3339))
 }
 
 // underWay returns the runs and undos that hold a job's lease, by job.
@@ -103,7 +101,7 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	}
 	return func() error {
 		_, err := u.store(u.job).Change(context.WithoutCancel(ctx), nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
-			return s.Free(u.leaseID()), nil, nil
+			return s.Free(u.holder), nil, nil
 		})
 		if err != nil {
 			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, state.UndoLease, err)
@@ -127,11 +125,11 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
 	_, err := u.store(u.job).Change(ctx, nil, func(s state.State, now time.Time) (after state.State, also map[string]any, err error) {
-		if err := u.busy(s.Leased(now)); err != nil {
+		if err := u.busy(s, now); err != nil {
 			return s, nil, err
 		}
 		if !u.renewed.IsZero() {
-			after, err = s.Renew(u.leaseID(), now, state.UndoLease)
+			after, err = s.Renew(u.holder, now, state.UndoLease)
 			var lost *state.LostError
 			if errors.As(err, &lost) {
 				err = ErrLeaseLost
@@ -141,7 +139,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		if overtaken := s.Overtaken("", now); overtaken != nil {
 			also = overtaken.Document()
 		}
-		after, err = s.Acquire(state.Ask{Who: u.leaseID(), Now: now, For: state.UndoLease})
+		after, err = s.Acquire(state.Ask{Who: u.holder, Now: now, For: state.UndoLease})
 		return after, also, err
 	})
 	if err == nil {

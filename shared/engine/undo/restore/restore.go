@@ -9,6 +9,7 @@ package restore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -82,11 +83,12 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err != nil && !errors.Is(err, ErrNoReport) {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	done, noLog := p.doneBy(ctx, runID)
+	_, noLog := p.doneBy(ctx, runID)
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
+		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
@@ -124,6 +126,7 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
+	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
 	stayed     map[byCall]bool       // what a call of the run wrote down and then did not delete
