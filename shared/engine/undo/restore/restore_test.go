@@ -427,6 +427,32 @@ func TestRefusedWrite(t *testing.T) {
 	}
 }
 
+// TestTooLargeToComeBack: what Firestore refuses is told, and the rest comes back, whether it refuses a write or the request.
+func TestTooLargeToComeBack(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		w := newWorld(t)
+		w.Set(t, "friends/u1", map[string]any{"friend": strings.Repeat("x", 600<<10), "other": "x"})
+		report := w.run(t)
+		if _, err := w.Firestore(t).Doc("friends/u1").Update(t.Context(), update("more", strings.Repeat("x", 600<<10))); err != nil {
+			t.Fatal(err)
+		}
+		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
+			if r, is := request.(*firestorepb.BatchWriteRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
+				return status.Error(codes.InvalidArgument, "the request is invalid")
+			}
+			return nil
+		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		enginetest.Want(t, "conflicts", []string{"friends/u1"}, steps[undo.Conflict])
+		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
+			t.Errorf("%q", why["friends/u1"])
+		}
+		enginetest.Want(t, "back", []string{"friends/u0", "friends/u2"}, steps[undo.Revert])
+	}
+}
+
 // TestManyAtOnce: things come back side by side and are told one at a time, each once.
 func TestManyAtOnce(t *testing.T) {
 	const n = 60
