@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,26 +149,35 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// begin keeps what the run has left to do from being done: its Todos go.
-func (u *undoing) begin(ctx context.Context) error {
+// leftToDo returns the run's Todos, and [ErrUnfinished] if there are some and only a part of the run is to be taken back.
+func (u *undoing) leftToDo(ctx context.Context) ([]documents.Document, error) {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	if err != nil {
-		return fmt.Errorf("read what the run has left to do: %w", err)
+		return nil, fmt.Errorf("read what the run has left to do: %w", err)
 	}
 	if len(todos) > 0 && u.partial() {
-		return ErrUnfinished
+		return nil, ErrUnfinished
 	}
+	return todos, nil
+}
+
+// takeAllBack keeps what the run has left to do from being done, and takes back what it did.
+func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) error {
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
 			refs[i] = d.Ref()
 		}
-		if err := u.DB.Wait(ctx, len(refs)); err != nil {
+		if err := cmp.Or(u.DB.Wait(ctx, len(refs)), u.stillOurs(ctx)); err != nil {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
 			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
-	return nil
+	err := u.takeBack(ctx)
+	if err != nil && len(todos) > 0 {
+		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
+	}
+	return err
 }

@@ -106,10 +106,13 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	pins, err := u.survey(ctx)
+	var todos []documents.Document
 	for _, step := range []func(context.Context) error{
-		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
+		u.othersFree,
+		func(ctx context.Context) (err error) { todos, err = u.leftToDo(ctx); return err },
+		func(ctx context.Context) error { return u.pin(ctx, pins) },
 		u.othersFree, // a run that begins from now on knows what is pinned
-		u.takeBack,
+		func(ctx context.Context) error { return u.takeAllBack(ctx, todos) },
 	} {
 		if err == nil {
 			err = step(ctx)

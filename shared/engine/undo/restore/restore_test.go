@@ -551,6 +551,33 @@ func TestUnfinished(t *testing.T) {
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
+// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it is
+// not done any more.
+func TestLeftToDo(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
+	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
+	begins := enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+		if r, is := request.(*firestorepb.CommitRequest); is && strings.Contains(fmt.Sprint(r.GetWrites()), "/pinned/") {
+			w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
+		}
+		return nil
+	})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	begins.Jobs = w.restorer.Jobs
+	failed := errors.New("no more paper")
+	fails := func(restore.Outcome) error { return failed }
+	err := begins.Undo(t.Context(), report.RunID, apply, fails)
+	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
+		t.Errorf("another job began: %v, %d todos", err, todos())
+	}
+	w.Delete(t, "cleanupJobs/otherJob")
+	err = w.restorer.Undo(t.Context(), report.RunID, apply, fails)
+	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
+		t.Errorf("it could not be told: %v, %d todos", err, todos())
+	}
+}
+
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would come back.
 func TestAnotherBucket(t *testing.T) {
 	w := newWorld(t)
