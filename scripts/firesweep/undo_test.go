@@ -193,6 +193,15 @@ func TestUndoneAccounts(t *testing.T) {
 		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)
 		want(t, "claims", claims, user.CustomClaims["admin"] == true)
+		if claims {
+			continue
+		}
+		const left = `it is back without its claims {"admin":true}: set them by hand`
+		wantParts(t, oneLine(o.well(t, "undo", run)), left)
+		again, _ := o.ends(t, exitFailed, "undo", "--apply", "--claims", run)
+		wantParts(t, oneLine(again), left, "1 conflict")
+		ok(t, o.Auth(t).SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
+		o.well(t, "undo", "--apply", "--claims", run)
 	}
 }
 
