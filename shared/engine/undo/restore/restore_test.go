@@ -850,3 +850,50 @@ func TestForgedRuns(t *testing.T) {
 		t.Errorf("the account that somebody forged: %v", err)
 	}
 }
+
+// TestWhatTheRunMayNotDelete: what Google refused to delete, and its owner has deleted since, an undo leaves. What an earlier attempt
+// deleted whose answer was lost comes back.
+func TestWhatTheRunMayNotDelete(t *testing.T) {
+	for name, lost := range map[string]bool{"refused": false, "refused after a lost answer": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var written, deleted atomic.Int32
+			w.Hooks.Dial = append(w.Hooks.Dial, wire.Around(func(_ context.Context, _ string, sent, _ any, send func() error) error {
+				if _, is := sent.(*firestorepb.BatchWriteRequest); !is {
+					return send()
+				}
+				if lost && written.Add(1) == 1 {
+					return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
+				}
+				return status.Error(codes.PermissionDenied, "no")
+			}))
+			w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					switch {
+					case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
+						return base.RoundTrip(r)
+					case lost && deleted.Add(1) == 1:
+						answer, err := base.RoundTrip(r)
+						return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
+					}
+					return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+				})
+			}
+			rep := w.Run(t, "")
+			enginetest.Want(t, "status", report.Failed, rep.Status)
+			drafts := slices.Sorted(maps.Keys(w.Documents(t, "drafts")))
+			for _, id := range drafts { // by their owners
+				w.Delete(t, "drafts/"+id)
+			}
+			if slices.Contains(w.Objects(t), "orphan") {
+				if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.undo(t, rep.RunID, apply)
+			enginetest.Want(t, "drafts", 3-len(drafts), len(w.Documents(t, "drafts")))
+			enginetest.Want(t, "the object is back", lost, slices.Contains(w.Objects(t), "orphan"))
+			enginetest.Want(t, "drafts that the run left", map[bool]int{false: 3}[lost], len(drafts))
+		})
+	}
+}
