@@ -111,6 +111,9 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 		if forgot, err = forgottenSince(c.Context(), p, runID); err != nil {
 			return err
 		}
+		o.Elsewhere = func(f func(restore.Project) error) error {
+			return a.eachDatabase(c.Context(), func(p restore.Project, _ string) error { return f(p) }, p.Config.Database)
+		}
 		err = p.Undo(c.Context(), runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
 			return nil

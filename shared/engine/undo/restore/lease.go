@@ -83,8 +83,8 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 
 // othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is
 // pinned. An undo of another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context) error {
-	holders, err := u.underWay(ctx)
+func (u *undoing) othersFree(ctx context.Context, in Project, _ pinning) error {
+	holders, err := in.underWay(ctx)
 	for job, holder := range holders {
 		if job != u.job && !state.ByUndo(holder) {
 			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or tell it to stop with firesweep stop %s",

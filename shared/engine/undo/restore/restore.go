@@ -50,6 +50,8 @@ type Options struct {
 	// WithoutReport takes back a run that has no report.
 	WithoutReport bool
 	By            string // who does it, for the record; empty: not known
+	// Elsewhere, if set, calls f with each other database of the project: the jobs there are about the same files and accounts.
+	Elsewhere func(f func(Project) error) error
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
 	// Warn, if set, is told what things that come back will lack, for want of permissions, and whether some will not.
@@ -89,7 +91,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]toPin{},
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
@@ -108,10 +110,10 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	pins, err := u.survey(ctx)
 	var todos []documents.Document
 	for _, step := range []func(context.Context) error{
-		u.othersFree,
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) },
 		func(ctx context.Context) (err error) { todos, err = u.leftToDo(ctx); return err },
-		func(ctx context.Context) error { return u.pin(ctx, pins) },
-		u.othersFree, // a run that begins from now on knows what is pinned
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.pin) },
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) }, // one that begins now knows what is pinned
 		func(ctx context.Context) error { return u.takeAllBack(ctx, todos) },
 	} {
 		if err == nil {
@@ -119,7 +121,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		}
 	}
 	if err == nil || errors.Is(err, ErrRefused) {
-		err = errors.Join(err, u.unpin(ctx, pins))
+		err = errors.Join(err, u.everywhere(ctx, pins, u.unpin))
 	}
 	return errors.Join(err, u.noteUndone(ctx), release())
 }
@@ -140,7 +142,7 @@ type undoing struct {
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
 	came       undo.Pins             // these
-	pinned     map[string][]toPin    // what this call has pinned and nobody before, by the document that says so
+	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had
