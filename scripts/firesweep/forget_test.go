@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"firebase.google.com/go/v4/auth"
 
@@ -154,6 +155,22 @@ func TestForgetOnAnotherBucket(t *testing.T) {
 	o.env["STORAGE_BUCKET"] = o.Bucket
 	o.well(t, "forget", "--apply", "--yes", "hana")
 	want(t, "objects", []string{"users/ken/a.png"}, o.Objects(t))
+}
+
+// TestUndoOfWhatWasForgottenSince: an earlier run's undo says that it brings back what a user was promised to be gone.
+func TestUndoOfWhatWasForgottenSince(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "UNDO_DAYS=7")
+	o.forgetful(t)
+	o.Set(t, "drafts/hana", map[string]any{"at": o.now.AddDate(-1, 0, 0)})
+	run := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json", "cleanupDrafts")).Runs[0].Report.RunID
+	warnings := func() []string { return parsed[taken](t, o.well(t, "undo", "--json", run)).Warnings }
+	want(t, "before", 0, len(warnings()))
+	o.now = o.now.Add(time.Hour)
+	forgot := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana")).Run.RunID
+	want(t, "since", []string{"users were forgotten since, by " + forgot + ": release what comes back of them, and forget them again: hana"}, warnings())
+	o.well(t, "undo", "--apply", forgot)
+	want(t, "after that was taken back", 0, len(warnings()))
 }
 
 // TestForgetRefuses what it cannot do, before it does anything.

@@ -30,9 +30,8 @@ func who() string {
 	return u.Username + "@" + host
 }
 
-// eachDatabase calls f with each database that functions work on, and its name. Each has pins of its own.
-func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error) error {
-	var seen []string
+// eachDatabase calls f with each database that functions work on, but some, and its name. Each has pins of its own.
+func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error, seen ...string) error {
 	for _, e := range a.All {
 		c, err := a.settings(e, config.Firestore)
 		if err != nil {

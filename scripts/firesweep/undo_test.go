@@ -12,8 +12,11 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestUndo deletes reports, shows what would come back, brings it back, and releases it.
@@ -171,11 +174,12 @@ func TestPin(t *testing.T) {
 	want(t, "left", 0, len(o.Documents(t, "reports")))
 }
 
-// TestUndoneAccounts: claims and verified addresses are shown first, and claims come back only if that is asked for.
+// TestUndoneAccounts: claims and verified addresses are shown first, and claims come back only if that is asked for. Jobs on another
+// database keep the account too.
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{false, true} {
-		o := newOperator(t, "UNDO_DAYS=7")
+		o := newOperator(t, "UNDO_DAYS=7", "FIRESTORE_DATABASE_cleanupReports=other")
 		ctx := t.Context()
 		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
 		o.Import(t, new(auth.UserToImport).UID("u1").Email("a@example.com").EmailVerified(true).
@@ -189,10 +193,30 @@ func TestUndoneAccounts(t *testing.T) {
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
 		wantParts(t, shown, "firesweep undo --apply "+strings.Join(args, " ")+"\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
+		elsewhere := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
+			if name == "FIRESTORE_DATABASE" {
+				return "other"
+			}
+			return o.env[name]
+		}, nil, config.Firestore)
+		pinned, err := elsewhere.Pinned(ctx)
+		ok(t, err)
+		if len(pinned) != 1 || !slices.Equal(pinned[0].All(), []string{"account u1"}) {
+			t.Errorf("pinned in the other database: %+v", pinned)
+		}
 		user, err := o.Auth(t).GetUser(ctx, "u1")
 		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)
 		want(t, "claims", claims, user.CustomClaims["admin"] == true)
+		if claims {
+			continue
+		}
+		const left = `it is back without its claims {"admin":true}: set them by hand`
+		wantParts(t, oneLine(o.well(t, "undo", run)), left)
+		again, _ := o.ends(t, exitFailed, "undo", "--apply", "--claims", run)
+		wantParts(t, oneLine(again), left, "1 conflict")
+		ok(t, o.Auth(t).SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
+		o.well(t, "undo", "--apply", "--claims", run)
 	}
 }
 

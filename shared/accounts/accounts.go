@@ -176,7 +176,7 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), refused[index]))
 			return nil
 		}
-		failed[chunk[index]] = errors.New(refused[index])
+		failed[chunk[index]] = refusal{refused[index], &googleapi.Error{Code: http.StatusBadRequest}}
 		if isQuota(failed[chunk[index]]) {
 			early = append(early, chunk[index])
 		}
@@ -202,6 +202,9 @@ func readable(err error) error {
 	}
 	return err
 }
+
+// Refused reports whether an error of [Writer.Delete] says that Authentication deletes no such account, so that it stays.
+func Refused(err error) bool { return errors.As(err, new(refusal)) && !broken(err) }
 
 // refusal is an error that the API answered.
 type refusal struct {

@@ -80,7 +80,8 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 			switch {
 			case errors.Is(err, ErrChanged) && unsure[i]:
 				err = w.goneOrChanged(ctx, deletions[i].Path)
-			case err != nil && unsure[i] && !Answered(err): // it was not sent again, and may have taken effect all the same
+			case err != nil && unsure[i] && !retry.Transient(err):
+				// It was not sent again, or is denied by now, and may have taken effect all the same.
 				continue
 			case err != nil && !errors.Is(err, ErrChanged):
 				if retry.Transient(err) {

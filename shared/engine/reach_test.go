@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -297,6 +298,23 @@ func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
 	got = f.Run(t, "")
 	enginetest.Want(t, "status, with documents to go along", report.Failed, got.Status)
 	wantLeft(t, f, got.RunID)
+
+	f = newFunction(t, accountsJob(boxes))
+	f.Uses = append(f.Uses, config.Auth)
+	f.Env["UNDO_DAYS"] = "7"
+	f.SignUp(t, "p1")
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
+	got = f.Run(t, "")
+	enginetest.Want(t, "status, refused", report.Failed, got.Status)
+	wantLeft(t, f, got.RunID)
+}
+
+// keeping is an Authentication that deletes no account.
+type keeping struct{ accounts.API }
+
+// DeleteUsers implements [accounts.API].
+func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, err error) {
+	return map[int]string{0: "NOT_DISABLED : Disable the account before batch deletion."}, nil
 }
 
 // TestFilesThatARunCouldNotGoOnWith: as accounts, or as time was up.

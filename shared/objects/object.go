@@ -130,14 +130,15 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 			return nil
 		}
 		return ErrChanged
-	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed:
+	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed, Denied(err):
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			if _, found, err := w.Get(ctx, d.Name); err != nil || !found {
 				return err
 			}
 		}
-		return ErrChanged
-	case errors.As(err, &answer) && answer.Code == http.StatusForbidden:
+		if !Denied(err) {
+			return ErrChanged
+		}
 		if held := w.held(ctx, d.Name, answer); held != nil {
 			return held
 		}
@@ -145,6 +146,12 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	default:
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
+}
+
+// Denied reports whether Cloud Storage refused a request to the caller. An object that may not be deleted stays.
+func Denied(err error) bool {
+	var answer *googleapi.Error
+	return errors.As(err, &answer) && answer.Code == http.StatusForbidden
 }
 
 // held returns a [HeldError] if a refusal to delete is due to the object, nil if it may be due to the caller. Cloud Storage

@@ -125,7 +125,7 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	case len(due) == 0:
 		return results
 	}
-	a.settleAccounts(ctx, due, result)
+	a.saveStayed(ctx, a.settleAccounts(ctx, due, result))
 	a.settleFamilies(ctx, families)
 	stays := false
 	for n, f := range families {
@@ -217,13 +217,14 @@ func (a *Applier) remember(ctx context.Context, rule *cleanup.AccountRule, uids 
 	return l.todo, of, err
 }
 
-// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
-func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) {
+// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost. It
+// returns those that Authentication refused to delete.
+func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) (stayed []string) {
 	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool {
 		return *result(uid) == nil || errors.Is(*result(uid), cleanup.ErrOutOfTime)
 	})
 	if len(doubtful) == 0 {
-		return
+		return nil
 	}
 	there := map[string]bool{}
 	found, err := a.Accounts.Get(ctx, doubtful)
@@ -234,6 +235,9 @@ func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func
 	defer told.Log()
 	for _, uid := range doubtful {
 		if err == nil && there[uid] {
+			if accounts.Refused(*result(uid)) {
+				stayed = append(stayed, decide.AccountTarget(uid))
+			}
 			continue
 		}
 		told.Account(uid, true)
@@ -243,6 +247,7 @@ func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func
 			*failure = errors.Join(*failure, err)
 		}
 	}
+	return stayed
 }
 
 // keptMadeAgain is why an account is kept that is another than the one that a document led to.

@@ -172,12 +172,14 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 	return a.saveForUndo(ctx, records)
 }
 
-// noteStayed notes what was saved and then not deleted, as it had changed or is held, or time was up, so that an undo leaves it out.
+// noteStayed notes what was saved and then not deleted, as it had changed or is held, time was up, or it was refused, so that an undo
+// leaves it out. It leaves out what may have been deleted, as no answer came.
 func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
 	var stayed []string
 	for i, err := range results {
 		var held *objects.HeldError
-		if !errors.Is(err, documents.ErrChanged) && !errors.Is(err, cleanup.ErrOutOfTime) && !errors.As(err, &held) && !errors.Is(err, errUnsent) {
+		refused := documents.Denied(err) || documents.Refused(err) || objects.Denied(err) || errors.Is(err, errUnsent)
+		if !refused && !errors.Is(err, documents.ErrChanged) && !errors.Is(err, cleanup.ErrOutOfTime) && !errors.As(err, &held) {
 			continue
 		}
 		switch effect := batch[i].Effect.(type) {

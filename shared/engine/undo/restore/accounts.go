@@ -74,16 +74,22 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 	if err != nil {
 		return nil, fmt.Errorf("look for %s and %d more: %w", decide.AccountTarget(uids[0]), len(uids)-1, err)
 	}
-	live := map[string]int64{} // when it was created
+	live := map[string]accounts.Account{}
 	for _, a := range found {
-		live[a.UID] = a.Created
+		live[a.UID] = a
 	}
 	var gone []accounts.Account
 	for _, a := range all {
 		o := Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
 		switch now, found := live[a.UID]; {
-		case found && now == a.Created: // it was never deleted, or is back
+		case found && now.Created == a.Created: // it was never deleted, or is back
 			o.Step, o.Note = undo.Nothing, ""
+			if len(a.Claims) > 0 && len(now.Claims) == 0 { // no import replaces an account, to give it any
+				o.Note = "it is back without its claims " + claimsOf(a) + ": set them by hand"
+			}
+			if o.Note != "" && u.Claims {
+				o.Step, o.Why, o.Note = undo.Conflict, o.Note, ""
+			}
 		case found:
 			o.Step, o.Why, o.Note = undo.Conflict, "somebody has signed up with that id since", ""
 		default:
@@ -193,14 +199,18 @@ func (u *undoing) powers(a accounts.Account) string {
 		parts = append(parts, "verified address "+a.Email)
 	}
 	if len(a.Claims) > 0 {
-		claims, _ := json.Marshal(a.Claims) // they came as JSON
 		left := " left out, for there is no --claims"
 		if u.Claims {
 			left = ""
 		}
-		parts = append(parts, "claims "+string(claims)+left)
+		parts = append(parts, "claims "+claimsOf(a)+left)
 	}
 	return strings.Join(parts, "; ")
+}
+
+func claimsOf(a accounts.Account) string {
+	claims, _ := json.Marshal(a.Claims) // they came as JSON
+	return string(claims)
 }
 
 // identifier is something that at most one account has.

@@ -60,7 +60,8 @@ type someDocuments struct {
 }
 
 // takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and what
-// Firestore could not write, is left to look at again: the error is [retry.Transient] then.
+// Firestore could not write, is left to look at again: the error is [retry.Transient] then. What Firestore refuses because of what one
+// document holds is halved down to that, lest it keep the others from coming back.
 func (s *someDocuments) takeBack(ctx context.Context) error {
 	now, err := s.current(ctx)
 	if err != nil {
@@ -95,9 +96,20 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 		s.left = written
 		return err
 	}
+	var refused []undo.Change
 	var failed error
+	note := func(err error) {
+		if err != nil && (failed == nil || retry.Transient(failed)) { // what will not get better counts
+			failed = err
+		}
+	}
 	for i, err := range s.DB.BatchWrite(ctx, writes) {
 		switch {
+		case documents.Refused(err) && len(writes) > 1:
+			refused, err = append(refused, written[i]), nil
+		case documents.Refused(err):
+			outcomes[i].Step, outcomes[i].Why = undo.Conflict, "Firestore refuses it: "+status.Convert(err).Message()
+			err = s.became(written[i], outcomes[i])
 		case err == nil:
 			err = s.became(written[i], outcomes[i])
 		case errors.Is(err, documents.ErrChanged):
@@ -109,9 +121,12 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 		default:
 			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
 		}
-		if err != nil && (failed == nil || retry.Transient(failed)) { // what will not get better counts
-			failed = err
-		}
+		note(err)
+	}
+	for some := range slices.Chunk(refused, max(1, (len(refused)+1)/2)) {
+		half := someDocuments{undoing: s.undoing, left: some, unsure: s.unsure}
+		note(half.takeBack(ctx))
+		s.left = append(s.left, half.left...)
 	}
 	return failed
 }

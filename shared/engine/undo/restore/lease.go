@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,15 +13,11 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 func (p Project) store(job string) state.Store {
 	return state.Store{Writer: p.DB, Config: p.Config, Job: job}
 }
-
-// leaseID is as whom an undo holds the lease: the same when it is done again.
-func (u *undoing) leaseID() string { return undo.HolderPrefix + u.runID }
 
 // fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which
 // it would continue.
@@ -41,15 +38,17 @@ func (u *undoing) free(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
-	return u.busy(s.Leased(now))
+	return u.busy(s, now)
 }
 
-// busy returns [ErrUnderWay] if somebody else holds the lease.
-func (u *undoing) busy(holder string) error {
-	if holder == "" || holder == u.leaseID() {
+// busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
+func (u *undoing) busy(s state.State, now time.Time) error {
+	holder, until := s.Holder()
+	if holder == "" || holder == u.holder || !now.Before(until) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+	return fmt.Errorf("%w: %s holds its lease until %s, also if it was killed; wait for its end", ErrUnderWay, holder,
+		until.UTC().Format(time.RFC3339))
 }
 
 // underWay returns the runs and undos that hold a job's lease, by job.
@@ -84,8 +83,8 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 
 // othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is
 // pinned. An undo of another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context) error {
-	holders, err := u.underWay(ctx)
+func (u *undoing) othersFree(ctx context.Context, in Project, _ pinning) error {
+	holders, err := in.underWay(ctx)
 	for job, holder := range holders {
 		if job != u.job && !state.ByUndo(holder) {
 			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or tell it to stop with firesweep stop %s",
@@ -103,7 +102,7 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	}
 	return func() error {
 		_, err := u.store(u.job).Change(context.WithoutCancel(ctx), nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
-			return s.Free(u.leaseID()), nil, nil
+			return s.Free(u.holder), nil, nil
 		})
 		if err != nil {
 			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, state.UndoLease, err)
@@ -127,11 +126,11 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
 	_, err := u.store(u.job).Change(ctx, nil, func(s state.State, now time.Time) (after state.State, also map[string]any, err error) {
-		if err := u.busy(s.Leased(now)); err != nil {
+		if err := u.busy(s, now); err != nil {
 			return s, nil, err
 		}
 		if !u.renewed.IsZero() {
-			after, err = s.Renew(u.leaseID(), now, state.UndoLease)
+			after, err = s.Renew(u.holder, now, state.UndoLease)
 			var lost *state.LostError
 			if errors.As(err, &lost) {
 				err = ErrLeaseLost
@@ -141,7 +140,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		if overtaken := s.Overtaken("", now); overtaken != nil {
 			also = overtaken.Document()
 		}
-		after, err = s.Acquire(state.Ask{Who: u.leaseID(), Now: now, For: state.UndoLease})
+		after, err = s.Acquire(state.Ask{Who: u.holder, Now: now, For: state.UndoLease})
 		return after, also, err
 	})
 	if err == nil {
@@ -150,26 +149,35 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// begin keeps what the run has left to do from being done: its Todos go.
-func (u *undoing) begin(ctx context.Context) error {
+// leftToDo returns the run's Todos, and [ErrUnfinished] if there are some and only a part of the run is to be taken back.
+func (u *undoing) leftToDo(ctx context.Context) ([]documents.Document, error) {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	if err != nil {
-		return fmt.Errorf("read what the run has left to do: %w", err)
+		return nil, fmt.Errorf("read what the run has left to do: %w", err)
 	}
 	if len(todos) > 0 && u.partial() {
-		return ErrUnfinished
+		return nil, ErrUnfinished
 	}
+	return todos, nil
+}
+
+// takeAllBack keeps what the run has left to do from being done, and takes back what it did.
+func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) error {
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
 			refs[i] = d.Ref()
 		}
-		if err := u.DB.Wait(ctx, len(refs)); err != nil {
+		if err := cmp.Or(u.DB.Wait(ctx, len(refs)), u.stillOurs(ctx)); err != nil {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
 			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
-	return nil
+	err := u.takeBack(ctx)
+	if err != nil && len(todos) > 0 {
+		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
+	}
+	return err
 }

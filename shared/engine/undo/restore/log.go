@@ -45,8 +45,12 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 type byCall struct{ call, target string }
 
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
-// so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
+// so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned. While
+// a run is under way, its log grows: this is called when none is any more.
 func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
+	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
+		return pins, err
+	}
 	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[byCall]bool{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	pins.of = map[string][]string{}

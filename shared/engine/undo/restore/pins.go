@@ -42,6 +42,23 @@ func (p *pinning) add(target, with string) {
 	p.all = append(p.all, toPin{target, with})
 }
 
+// place is a document that says what is pinned.
+type place struct{ database, path string }
+
+// everywhere calls f with what may have to be pinned in each database: files and accounts in all.
+func (u *undoing) everywhere(ctx context.Context, p pinning, f func(context.Context, Project, pinning) error) error {
+	if err := f(ctx, u.Project, p); err != nil || u.Elsewhere == nil {
+		return err
+	}
+	p.all = slices.DeleteFunc(slices.Clone(p.all), func(one toPin) bool {
+		return !strings.HasPrefix(one.target, "gs://") && !strings.HasPrefix(one.target, decide.AccountTarget(""))
+	})
+	if len(p.all) == 0 {
+		return nil
+	}
+	return u.Elsewhere(func(other Project) error { return f(ctx, other, p) })
+}
+
 // pinsOf adds what the undo of an entry may have to pin: its items, and with each what was deleted for it. Of single targets
 // these themselves are pinned, for an object, say, that comes back without its document may be an item too.
 func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
@@ -115,7 +132,7 @@ func belongs(target, item string) bool {
 
 // pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says
 // which document names it, so what is pinned already stays pinned when this is done again, or for other targets.
-func (u *undoing) pin(ctx context.Context, p pinning) error {
+func (u *undoing) pin(ctx context.Context, in Project, p pinning) error {
 	var targets, with []any
 	var names []toPin
 	number, n, bytes := 1, 0, 0 // of the document, and what it would name if all were chosen
@@ -131,13 +148,13 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 			"runId": u.runID, "by": u.By, "at": u.Clock(), "why": "it came back by undoing a run",
 		}
 		path := fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number)
-		_, err := u.DB.Exchange(ctx, path, documents.Document{}, func(d documents.Document, found bool) (fields, also map[string]any, err error) {
+		_, err := in.DB.Exchange(ctx, path, documents.Document{}, func(d documents.Document, found bool) (fields, also map[string]any, err error) {
 			var before undo.Pinned
 			if found {
 				before, err = undo.PinnedOf(d)
 			}
 			all := before.All()
-			u.pinned[path] = slices.DeleteFunc(slices.Clone(names), func(one toPin) bool { return slices.Contains(all, one.target) })
+			u.pinned[place{in.Config.Database, path}] = slices.DeleteFunc(slices.Clone(names), func(one toPin) bool { return slices.Contains(all, one.target) })
 			return pinned, nil, err
 		})
 		if err != nil {
@@ -170,7 +187,7 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 
 // unpin releases the items that this undo pinned, with what is pinned with them, for which nothing came back: what an earlier one
 // brought back may have been released since.
-func (u *undoing) unpin(ctx context.Context, p pinning) error {
+func (u *undoing) unpin(ctx context.Context, in Project, p pinning) error {
 	came := func(target string) bool { return u.came.Keep(target) || u.came.Within(target) }
 	of := map[string]bool{}
 	for target, items := range p.of {
@@ -178,18 +195,18 @@ func (u *undoing) unpin(ctx context.Context, p pinning) error {
 			of[item] = of[item] || came(target)
 		}
 	}
-	for path, some := range u.pinned {
+	for at, some := range u.pinned {
 		var names []string
 		for _, one := range some {
 			if item := cmp.Or(one.with, one.target); !of[item] && !came(item) {
 				names = append(names, one.target)
 			}
 		}
-		if len(names) == 0 {
+		if len(names) == 0 || at.database != in.Config.Database {
 			continue
 		}
-		if _, err := u.releaseFrom(ctx, path, names); err != nil {
-			return fmt.Errorf("release what %s names and did not come back: %w", path, err)
+		if _, err := in.releaseFrom(ctx, at.path, names); err != nil {
+			return fmt.Errorf("release what %s names and did not come back: %w", at.path, err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ package restore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,6 +50,8 @@ type Options struct {
 	// WithoutReport takes back a run that has no report.
 	WithoutReport bool
 	By            string // who does it, for the record; empty: not known
+	// Elsewhere, if set, calls f with each other database of the project: the jobs there are about the same files and accounts.
+	Elsewhere func(f func(Project) error) error
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
 	// Warn, if set, is told what things that come back will lack, for want of permissions, and whether some will not.
@@ -82,12 +85,13 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err != nil && !errors.Is(err, ErrNoReport) {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	done, noLog := p.doneBy(ctx, runID)
+	_, noLog := p.doneBy(ctx, runID)
 	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: done, each: each,
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[string][]toPin{},
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
+		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
@@ -104,17 +108,20 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	pins, err := u.survey(ctx)
+	var todos []documents.Document
 	for _, step := range []func(context.Context) error{
-		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
-		u.othersFree, // a run that begins from now on knows what is pinned
-		u.takeBack,
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) },
+		func(ctx context.Context) (err error) { todos, err = u.leftToDo(ctx); return err },
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.pin) },
+		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) }, // one that begins now knows what is pinned
+		func(ctx context.Context) error { return u.takeAllBack(ctx, todos) },
 	} {
 		if err == nil {
 			err = step(ctx)
 		}
 	}
 	if err == nil || errors.Is(err, ErrRefused) {
-		err = errors.Join(err, u.unpin(ctx, pins))
+		err = errors.Join(err, u.everywhere(ctx, pins, u.unpin))
 	}
 	return errors.Join(err, u.noteUndone(ctx), release())
 }
@@ -124,6 +131,7 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
+	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
 	stayed     map[byCall]bool       // what a call of the run wrote down and then did not delete
@@ -134,7 +142,7 @@ type undoing struct {
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
 	came       undo.Pins             // these
-	pinned     map[string][]toPin    // what this call has pinned and nobody before, by the document that says so
+	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had

@@ -427,6 +427,32 @@ func TestRefusedWrite(t *testing.T) {
 	}
 }
 
+// TestTooLargeToComeBack: what Firestore refuses is told, and the rest comes back, whether it refuses a write or the request.
+func TestTooLargeToComeBack(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		w := newWorld(t)
+		w.Set(t, "friends/u1", map[string]any{"friend": strings.Repeat("x", 600<<10), "other": "x"})
+		report := w.run(t)
+		if _, err := w.Firestore(t).Doc("friends/u1").Update(t.Context(), update("more", strings.Repeat("x", 600<<10))); err != nil {
+			t.Fatal(err)
+		}
+		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
+			if r, is := request.(*firestorepb.BatchWriteRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
+				return status.Error(codes.InvalidArgument, "the request is invalid")
+			}
+			return nil
+		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		enginetest.Want(t, "conflicts", []string{"friends/u1"}, steps[undo.Conflict])
+		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
+			t.Errorf("%q", why["friends/u1"])
+		}
+		enginetest.Want(t, "back", []string{"friends/u0", "friends/u2"}, steps[undo.Revert])
+	}
+}
+
 // TestManyAtOnce: things come back side by side and are told one at a time, each once.
 func TestManyAtOnce(t *testing.T) {
 	const n = 60
@@ -523,6 +549,33 @@ func TestUnfinished(t *testing.T) {
 	}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
+}
+
+// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it is
+// not done any more.
+func TestLeftToDo(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
+	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
+	begins := enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+		if r, is := request.(*firestorepb.CommitRequest); is && strings.Contains(fmt.Sprint(r.GetWrites()), "/pinned/") {
+			w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
+		}
+		return nil
+	})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	begins.Jobs = w.restorer.Jobs
+	failed := errors.New("no more paper")
+	fails := func(restore.Outcome) error { return failed }
+	err := begins.Undo(t.Context(), report.RunID, apply, fails)
+	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
+		t.Errorf("another job began: %v, %d todos", err, todos())
+	}
+	w.Delete(t, "cleanupJobs/otherJob")
+	err = w.restorer.Undo(t.Context(), report.RunID, apply, fails)
+	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
+		t.Errorf("it could not be told: %v, %d todos", err, todos())
+	}
 }
 
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would come back.
@@ -795,5 +848,52 @@ func TestForgedRuns(t *testing.T) {
 	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
 	if _, err := w.Auth(t).GetUser(t.Context(), "attacker"); !auth.IsUserNotFound(err) {
 		t.Errorf("the account that somebody forged: %v", err)
+	}
+}
+
+// TestWhatTheRunMayNotDelete: what Google refused to delete, and its owner has deleted since, an undo leaves. What an earlier attempt
+// deleted whose answer was lost comes back.
+func TestWhatTheRunMayNotDelete(t *testing.T) {
+	for name, lost := range map[string]bool{"refused": false, "refused after a lost answer": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var written, deleted atomic.Int32
+			w.Hooks.Dial = append(w.Hooks.Dial, wire.Around(func(_ context.Context, _ string, sent, _ any, send func() error) error {
+				if _, is := sent.(*firestorepb.BatchWriteRequest); !is {
+					return send()
+				}
+				if lost && written.Add(1) == 1 {
+					return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
+				}
+				return status.Error(codes.PermissionDenied, "no")
+			}))
+			w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					switch {
+					case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
+						return base.RoundTrip(r)
+					case lost && deleted.Add(1) == 1:
+						answer, err := base.RoundTrip(r)
+						return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
+					}
+					return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+				})
+			}
+			rep := w.Run(t, "")
+			enginetest.Want(t, "status", report.Failed, rep.Status)
+			drafts := slices.Sorted(maps.Keys(w.Documents(t, "drafts")))
+			for _, id := range drafts { // by their owners
+				w.Delete(t, "drafts/"+id)
+			}
+			if slices.Contains(w.Objects(t), "orphan") {
+				if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.undo(t, rep.RunID, apply)
+			enginetest.Want(t, "drafts", 3-len(drafts), len(w.Documents(t, "drafts")))
+			enginetest.Want(t, "the object is back", lost, slices.Contains(w.Objects(t), "orphan"))
+			enginetest.Want(t, "drafts that the run left", map[bool]int{false: 3}[lost], len(drafts))
+		})
 	}
 }

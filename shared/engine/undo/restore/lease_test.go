@@ -1,0 +1,114 @@
+package restore_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// TestTwoUndosOfARun: of two processes, one is refused: what it did not bring back itself it would take for what is not back, and
+// release it. One that was killed is waited for, and it is said until when.
+func TestTwoUndosOfARun(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	none := func(restore.Outcome) error { return nil }
+	w.lease(t, undo.HolderPrefix+report.RunID, time.Minute)
+	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
+	if err := w.restorer.Undo(t.Context(), report.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
+		t.Errorf("after one that was killed: %v, want that it ends at %s", err, until)
+	}
+	now := w.Clock().Add(2 * time.Minute)
+	w.Clock = func() time.Time { return now }
+	var once sync.Once
+	err := w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error {
+		once.Do(func() {
+			if err := w.restorer.Undo(t.Context(), report.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) {
+				t.Errorf("beside another: %v", err)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("what is back is deleted again: %v", next.Actions)
+	}
+}
+
+// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs keep what came back of them too. None
+// of these may be under way.
+func TestOtherDatabases(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	other := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
+		if name == "FIRESTORE_DATABASE" {
+			return "other"
+		}
+		return w.Getenv(name)
+	}, nil, config.Firestore)
+	o := restore.Options{Apply: true, Elsewhere: func(f func(restore.Project) error) error { return f(other) }}
+	running := documents.Write{
+		Op: documents.Set, Ref: documents.Ref{Collection: "cleanupJobs", ID: "otherJob"},
+		Data: enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)),
+	}
+	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.restorer.Undo(t.Context(), report.RunID, o, nil); !errors.Is(err, restore.ErrUnderWay) {
+		t.Errorf("beside a run: %v", err)
+	}
+	running.Op = documents.Delete
+	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
+		t.Fatal(err)
+	}
+	w.Put(t, "orphan", nil, []byte("new"))
+	w.undo(t, report.RunID, o)
+	pinned := func() (all []string) {
+		found, err := other.Pinned(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range found {
+			all = append(all, one.All()...)
+		}
+		slices.Sort(all)
+		return all
+	}
+	file := func(id string) string { return "gs://" + w.Bucket + "/users/" + id + "/" }
+	enginetest.Want(t, "pinned", []string{"account u0", "account u1", "account u2", file("u0"), file("u1"), file("u2")}, pinned())
+	if _, err := other.Release(t.Context(), report.RunID, "users/u1"); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Want(t, "after a release", []string{"account u0", "account u2", file("u0"), file("u2")}, pinned())
+}
+
+// TestCallThatEndsMeanwhile: what a run's last call still wrote before the undo had the lease comes back too.
+func TestCallThatEndsMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	packed, err := runlog.Pack([]undo.Record{{Write: &undo.Write{Op: documents.Delete, Path: "drafts/last", Found: true, Before: undo.Fields{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	w.restorer.Clock = func() time.Time { // which is first asked right before the lease is taken
+		once.Do(func() {
+			w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00",
+				map[string]any{"data": packed[0], "parts": 1, "records": 1, "at": documents.ServerTimestamp})
+		})
+		return time.Now()
+	}
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "drafts", 4, len(w.Documents(t, "drafts")))
+}
