@@ -61,6 +61,9 @@ func TestPages(t *testing.T) {
 		p.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": i / 2, "other": "x"})
 	}
 	p.Set(t, "things/none", map[string]any{"other": "x"})
+	for _, id := range []string{"__id10__", "__id7__", "__id-7__", "a"} {
+		p.Set(t, "imported/"+id, map[string]any{"n": 1})
+	}
 	ctx, c, m := open(t, p)
 	tests := []struct {
 		name  string
@@ -74,6 +77,7 @@ func TestPages(t *testing.T) {
 			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5 + 3},
 		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 5 + 1 + 1},
 		{"filtered", documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: 1}}}, [][]string{{"t2", "t3"}}, 2},
+		{"Datastore's numbers", documents.Query{Collection: "imported", PageSize: 1}, [][]string{{"__id-7__"}, {"__id7__"}, {"__id10__"}, {"a"}}, 5},
 		{"none", documents.Query{Collection: "nothing"}, nil, 1},
 	}
 	for _, tt := range tests {
