@@ -1,6 +1,7 @@
 package declared_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -117,6 +119,27 @@ func TestContinuesOfAnyAge(t *testing.T) {
 		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 		enginetest.Want(t, "left", left, len(f.IDs(t, "drafts")))
 	}
+}
+
+// TestCheckpointBeyondTheQuery: a run that Google refuses because the document of the checkpoint is no longer among those asked for
+// starts over. The emulator answers with nothing.
+func TestCheckpointBeyondTheQuery(t *testing.T) {
+	f := start(t, fields{"collection": "drafts", "where": array{fields{"field": "score", "<": 5}}, "unless": array{fields{"field": "hold", "==": true}},
+		"age": "any", "limit": 1, "maxDuePercent": 100})
+	f.SetMany(t, 4, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%d", i), fields{"score": i, "hold": i%2 == 0}
+	})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		q, _ := message.(*firestorepb.RunQueryRequest)
+		if from := q.GetStructuredQuery().GetStartAt().GetValues(); len(from) > 0 && from[0].GetIntegerValue() >= 5 {
+			return status.Error(codes.InvalidArgument, "cursor position is outside the range of the original query")
+		}
+		return nil
+	})...)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	f.Set(t, "drafts/d0", fields{"score": 7, "hold": true})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "left", []string{"d0", "d2"}, f.IDs(t, "drafts"))
 }
 
 // TestABlankInAName: a collection whose name has a blank is asked for as a whole.

@@ -168,6 +168,22 @@ func TestWrongCursors(t *testing.T) {
 	}
 }
 
+// TestRefusedCursors: Google refuses a cursor beyond what a query asks for; what it refuses without one is another error.
+func TestRefusedCursors(t *testing.T) {
+	refused := status.Error(codes.InvalidArgument, "cursor position is outside the range of the original query")
+	ctx, c, _ := open(t, backendstest.Start(t), wire.Before(func(context.Context, string, any) error { return refused })...)
+	for cursor, want := range map[documents.Cursor]bool{`[{"text":"a"}]`: true, "": false} {
+		q := documents.Query{Collection: "things"}
+		_, first := c.Reader().First(ctx, q, cursor, 1)
+		_, whole := c.Reader().FirstWhole(ctx, q, cursor, 1, 1)
+		for _, err := range []error{first, whole} {
+			if err == nil || errors.Is(err, documents.ErrCursor) != want {
+				t.Errorf("from %q: %v; an ErrCursor: %t", cursor, err, want)
+			}
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	p := backendstest.Start(t)
 	db := p.Firestore(t)

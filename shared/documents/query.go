@@ -64,7 +64,7 @@ type Page struct {
 // stays valid when the documents beside it are deleted. The empty cursor is the beginning.
 type Cursor string
 
-// ErrCursor says that a text is not a cursor of the query.
+// ErrCursor says that a text is not a cursor of the query, or lies outside of what it asks for by now.
 var ErrCursor = errors.New("not a cursor of this query")
 
 // Reader reads. It has no method that writes, so a planner cannot write.
@@ -115,7 +115,16 @@ func (r Reader) first(ctx context.Context, q Query, from Cursor, n int) ([]Docum
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, fq.Limit(n))
+	found, err := all(ctx, fq.Limit(n))
+	return found, from.blamed(err)
+}
+
+// blamed returns an error of a query as an [ErrCursor] if it may be one: Google refuses a cursor beyond what the query asks for.
+func (c Cursor) blamed(err error) error {
+	if c != "" && retry.Code(err) == codes.InvalidArgument {
+		return fmt.Errorf("%w: %w", ErrCursor, err)
+	}
+	return err
 }
 
 // all returns the documents that a query matches.
