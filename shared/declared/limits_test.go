@@ -3,6 +3,7 @@ package declared_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,25 @@ func TestCheckpointBeyondTheQuery(t *testing.T) {
 	f.Set(t, "drafts/d0", fields{"score": 7, "hold": true})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
 	enginetest.Want(t, "left", []string{"d0", "d2"}, f.IDs(t, "drafts"))
+}
+
+// TestCheckpointBehindALongText: a text in place of a date, longer than any query may ask for, stops no later run.
+func TestCheckpointBehindALongText(t *testing.T) {
+	f := start(t, fields{"collection": "drafts", "age": fields{"field": "meta.date", "as": array{"text"}, "days": 1}, "maxReads": 1,
+		"maxDuePercent": 100})
+	f.Set(t, "drafts/long", fields{"meta": fields{"date": "2020" + strings.Repeat("x", 5000)}})
+	f.Set(t, "drafts/due", fields{"meta": fields{"date": "2021-01-01"}})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		q, _ := message.(*firestorepb.RunQueryRequest)
+		if from := q.GetStructuredQuery().GetStartAt().GetValues(); len(from) > 0 && len(from[0].GetStringValue()) > 1500 {
+			return status.Error(codes.InvalidArgument, "the value is longer than 1500 bytes")
+		}
+		return nil
+	})...)
+	for _, left := range [][]string{{"due", "long"}, {"long"}} {
+		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+		enginetest.Want(t, "left", left, f.IDs(t, "drafts"))
+	}
 }
 
 // TestABlankInAName: a collection whose name has a blank is asked for as a whole.

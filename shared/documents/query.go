@@ -389,11 +389,14 @@ type cursorValue struct {
 
 // After returns the cursor behind a document that the query returned. It fails if the order is
 // by a value that is none of time, string, number, boolean and null.
-func (q Query) After(d Document) (Cursor, error) {
+func (q Query) After(d Document) (Cursor, error) { return q.cursor(d, d.Value) }
+
+// cursor returns the cursor behind a document that has some values in the fields of the order.
+func (q Query) cursor(d Document, value func(field string) any) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {
 		var cv cursorValue
-		switch v := d.Value(field).(type) {
+		switch v := value(field).(type) {
 		case time.Time:
 			cv.Time = &v
 		case string:
