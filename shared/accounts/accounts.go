@@ -60,7 +60,10 @@ func newClient(api API) *Client {
 }
 
 // Unpace lets calls follow each other at once: for tests, on a local Authentication.
-func (c *Client) Unpace() { c.batches = rate.NewLimiter(rate.Inf, 1) }
+func (c *Client) Unpace() {
+	c.batches = rate.NewLimiter(rate.Inf, 1)
+	c.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+}
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
 // not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept.
@@ -134,7 +137,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	return results
 }
 
-// deleteChunk deletes at most [maxUsers] accounts, again as long as the project's quota is what stands in the way.
+// deleteChunk deletes at most [maxUsers] accounts, again as long as what stands in the way is likely to pass.
 func (w Writer) deleteChunk(ctx context.Context, chunk []string, failed map[string]error) {
 	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
 	for attempt := 1; ; attempt++ {
@@ -145,8 +148,9 @@ func (w Writer) deleteChunk(ctx context.Context, chunk []string, failed map[stri
 	}
 }
 
-// call makes one call and returns those of the accounts that a quota kept from being deleted.
-func (w Writer) call(ctx context.Context, chunk []string, failed map[string]error) (early []string) {
+// call makes one call and returns those of the accounts for which to make another. One that is not made leaves the errors of the
+// one before, which may have taken effect.
+func (w Writer) call(ctx context.Context, chunk []string, failed map[string]error) (again []string) {
 	fail := func(err error) {
 		for _, uid := range chunk {
 			failed[uid] = err
@@ -157,7 +161,9 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 		err = w.InTime()
 	}
 	if err != nil {
-		fail(err)
+		if failed[chunk[0]] == nil {
+			fail(err)
+		}
 		return nil
 	}
 	fail(nil)
@@ -165,7 +171,7 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 	refused, err := w.c.api.DeleteUsers(ctx, chunk)
 	if err != nil {
 		fail(readable(err))
-		if isQuota(err) {
+		if passing(err) {
 			return chunk
 		}
 		return nil
@@ -178,10 +184,10 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 		}
 		failed[chunk[index]] = refusal{refused[index], &googleapi.Error{Code: http.StatusBadRequest}}
 		if isQuota(failed[chunk[index]]) {
-			early = append(early, chunk[index])
+			again = append(again, chunk[index])
 		}
 	}
-	return early
+	return again
 }
 
 // isQuota reports whether a refusal says that there were too many calls. Apart from the HTTP status 429, the API says so

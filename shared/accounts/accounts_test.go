@@ -16,6 +16,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
+	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -153,6 +154,41 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
+// TestAsleepBetweenCalls: a call whose answer broke off may have taken effect, and none follows once it is too late.
+func TestAsleepBetweenCalls(t *testing.T) {
+	backendstest.Start(t) // before the environment changes, which it would set
+	calls, late := 0, errors.New("too late")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", server.Listener.Addr().String())
+	c, err := Open(t.Context(), "demo-asleep", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pauses := 0
+	w := writer(c.api, &pauses)
+	w.InTime = func() error {
+		if calls > 0 {
+			return late
+		}
+		return nil
+	}
+	got := w.Delete(t.Context(), []string{"u1"})[0]
+	if calls != 1 || pauses != 1 {
+		t.Errorf("%d calls and %d pauses, want one of each", calls, pauses)
+	}
+	if got == nil || errors.Is(got, late) {
+		t.Errorf("%v, want the answer of the call that was made", got)
+	}
+	calls = 1
+	if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls != 1 {
+		t.Errorf("%v after %d calls, want %v after none", got, calls-1, late)
+	}
+}
+
 // TestQuotaOfSome makes the call again for those accounts alone that were kept by it.
 func TestQuotaOfSome(t *testing.T) {
 	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
@@ -211,7 +247,7 @@ func TestThousandAccountsACall(t *testing.T) {
 	want[1] = "delete account u1: first"
 	want[1000] = "delete account u999: last of the first call"
 	for i := 1001; i < 2001; i++ {
-		want[i] = "delete account " + uids[i] + ": quota exceeded"
+		want[i] = "delete account " + uids[i] + ": not allowed"
 	}
 	want[2500] = "delete account u2499: last"
 
@@ -220,7 +256,7 @@ func TestThousandAccountsACall(t *testing.T) {
 		case 1:
 			return map[int]string{1: "first", 999: "last of the first call"}, nil
 		case 2:
-			return nil, errors.New("quota exceeded")
+			return nil, &googleapi.Error{Code: http.StatusForbidden, Message: "not allowed"}
 		default:
 			return map[int]string{499: "last"}, nil
 		}

@@ -3,6 +3,7 @@ package cascade
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -76,26 +77,38 @@ const keptMany = "one document names more than 200 objects"
 
 // named returns the object that a value names, or the reason why it names none that may be deleted.
 func (o Objects) named(value any, c config.Config) (name, kept string) {
-	if name, kept = o.anywhere(value, c); kept == "" && !o.Under.Hold(name) {
+	switch names, kept := o.anywhere(value, c); {
+	case kept != "":
+		return "", kept
+	case len(names) > 1:
+		return "", o.Field + " holds a gs:// location that may be percent-encoded"
+	case !o.Under.Hold(names[0]):
 		return "", o.Outside
+	default:
+		return names[0], ""
 	}
-	return name, kept
 }
 
-// anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none.
-func (o Objects) anywhere(value any, c config.Config) (name, kept string) {
+// anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none. They are two if the
+// value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not.
+func (o Objects) anywhere(value any, c config.Config) (names []string, kept string) {
 	text, isText := value.(string)
 	if !isText {
-		return "", o.Field + " holds no string"
+		return nil, o.Field + " holds no string"
 	}
+	location := text
 	if o.ByName && o.Under.Hold(text) {
-		text = "gs://" + c.Bucket + "/" + text
+		location = "gs://" + c.Bucket + "/" + text
 	}
-	name, err := objects.ObjectName(text, c.Bucket, c.Emulators.Storage)
+	name, err := objects.ObjectName(location, c.Bucket, c.Emulators.Storage)
 	if err != nil {
-		return "", o.Field + " holds " + err.Error()
+		return nil, o.Field + " holds " + err.Error()
 	}
-	return name, ""
+	names = []string{name}
+	if decoded, err := url.PathUnescape(name); err == nil && decoded != name && strings.HasPrefix(text, "gs://") {
+		names = append(names, decoded)
+	}
+	return names, ""
 }
 
 // Names returns the objects that a document names, wherever in the bucket, or why one of its values names none. What is null,
@@ -105,11 +118,11 @@ func (o Objects) Names(d documents.Document, c config.Config) (names []string, o
 		if value == nil || value == "" {
 			continue
 		}
-		name, odd := o.anywhere(value, c)
+		some, odd := o.anywhere(value, c)
 		if odd != "" {
 			return nil, odd
 		}
-		names = append(names, name)
+		names = append(names, some...)
 	}
 	return names, ""
 }

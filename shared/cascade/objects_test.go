@@ -52,6 +52,9 @@ func TestObjects(t *testing.T) {
 		"the folder":         {url("gs://" + bucket + "/posts/"), nil, []string{outside}},
 		"another bucket":     {url("gs://demo.firebasestorage.app2/posts/a.png"), nil, []string{elsewhere}},
 		"another site":       {url("https://example.com/posts/a.png"), nil, []string{noObject}},
+		"encoded, perhaps":   {url("gs://" + bucket + "/posts/a%20b.png"), nil, []string{"mediaItems[].url holds a gs:// location that may be percent-encoded"}},
+		"not encoded":        {url("gs://" + bucket + "/posts/100% a.png"), []string{"posts/100% a.png"}, nil},
+		"encoded in a URL":   {url("https://storage.googleapis.com/" + bucket + "/posts/a%2520b.png"), []string{"posts/a%20b.png"}, nil},
 		"some good, some no": {array{7, fields{"url": "gs://" + bucket + "/posts/a.png"}}, []string{"posts/a.png"}, []string{noText}},
 	} {
 		media := cascade.Objects{Field: "mediaItems[].url", Under: objects.Folders{"posts/"}, Outside: outside, OwnerKey: "postId"}
@@ -65,6 +68,7 @@ func TestObjects(t *testing.T) {
 	}{
 		"a URL":             {fields{"url": "gs://" + bucket + "/a/x"}, []string{"a/x"}, nil},
 		"a name":            {fields{"url": "a/x"}, []string{"a/x"}, nil},
+		"a name with a %":   {fields{"url": "a/x%20y"}, []string{"a/x%20y"}, nil},
 		"in another folder": {fields{"url": "drafts/d/x"}, []string{"drafts/d/x"}, nil},
 		"another's":         {fields{"url": "drafts/e/x"}, nil, []string{"cover.url holds a URL that names no object of Cloud Storage"}},
 		"a URL of that":     {fields{"url": "gs://" + bucket + "/drafts/e/x"}, nil, []string{"outside"}},

@@ -270,7 +270,7 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, l
 		return last, nil
 	}
 	if len(c.Asked().Ranged) == 0 {
-		cursor, err := q.After(found[len(found)-1])
+		cursor, err := q.Past(found[len(found)-1])
 		return string(cursor), err
 	}
 	for _, d := range slices.Backward(found) {

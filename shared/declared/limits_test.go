@@ -1,7 +1,9 @@
 package declared_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -116,6 +119,46 @@ func TestContinuesOfAnyAge(t *testing.T) {
 	for _, left := range []int{4, 3} {
 		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 		enginetest.Want(t, "left", left, len(f.IDs(t, "drafts")))
+	}
+}
+
+// TestCheckpointBeyondTheQuery: a run that Google refuses because the document of the checkpoint is no longer among those asked for
+// starts over. The emulator answers with nothing.
+func TestCheckpointBeyondTheQuery(t *testing.T) {
+	f := start(t, fields{"collection": "drafts", "where": array{fields{"field": "score", "<": 5}}, "unless": array{fields{"field": "hold", "==": true}},
+		"age": "any", "limit": 1, "maxDuePercent": 100})
+	f.SetMany(t, 4, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%d", i), fields{"score": i, "hold": i%2 == 0}
+	})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		q, _ := message.(*firestorepb.RunQueryRequest)
+		if from := q.GetStructuredQuery().GetStartAt().GetValues(); len(from) > 0 && from[0].GetIntegerValue() >= 5 {
+			return status.Error(codes.InvalidArgument, "cursor position is outside the range of the original query")
+		}
+		return nil
+	})...)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	f.Set(t, "drafts/d0", fields{"score": 7, "hold": true})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "left", []string{"d0", "d2"}, f.IDs(t, "drafts"))
+}
+
+// TestCheckpointBehindALongText: a text in place of a date, longer than any query may ask for, stops no later run.
+func TestCheckpointBehindALongText(t *testing.T) {
+	f := start(t, fields{"collection": "drafts", "age": fields{"field": "meta.date", "as": array{"text"}, "days": 1}, "maxReads": 1,
+		"maxDuePercent": 100})
+	f.Set(t, "drafts/long", fields{"meta": fields{"date": "2020" + strings.Repeat("x", 5000)}})
+	f.Set(t, "drafts/due", fields{"meta": fields{"date": "2021-01-01"}})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		q, _ := message.(*firestorepb.RunQueryRequest)
+		if from := q.GetStructuredQuery().GetStartAt().GetValues(); len(from) > 0 && len(from[0].GetStringValue()) > 1500 {
+			return status.Error(codes.InvalidArgument, "the value is longer than 1500 bytes")
+		}
+		return nil
+	})...)
+	for _, left := range [][]string{{"due", "long"}, {"long"}} {
+		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+		enginetest.Want(t, "left", left, f.IDs(t, "drafts"))
 	}
 }
 

@@ -69,6 +69,17 @@ func TestDoubtfulReferences(t *testing.T) {
 	}
 }
 
+// TestReferencesThatAndroidWrote: its SDK encodes gs:// locations, others do not, so that one keeps both objects that it may name.
+func TestReferencesThatAndroidWrote(t *testing.T) {
+	f := withPictures(t, pictures)
+	f.Set(t, "products/b", fields{"image": "gs://" + f.Bucket + "/p/Foto%201%25.png"})
+	for _, name := range []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/Foto 1%25.png"} {
+		f.Put(t, name, nil, nil)
+	}
+	f.Run(t, "")
+	enginetest.Want(t, "left", []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/a.png", "p/b.png"}, f.Objects(t))
+}
+
 // TestReferencesAreReadAgain: what a document names since the plan was made stays, and what became doubtful keeps all.
 func TestReferencesAreReadAgain(t *testing.T) {
 	t.Parallel()

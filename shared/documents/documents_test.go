@@ -61,6 +61,9 @@ func TestPages(t *testing.T) {
 		p.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": i / 2, "other": "x"})
 	}
 	p.Set(t, "things/none", map[string]any{"other": "x"})
+	for _, id := range []string{"__id10__", "__id7__", "__id-7__", "a"} {
+		p.Set(t, "imported/"+id, map[string]any{"n": 1})
+	}
 	ctx, c, m := open(t, p)
 	tests := []struct {
 		name  string
@@ -74,6 +77,7 @@ func TestPages(t *testing.T) {
 			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5 + 3},
 		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 5 + 1 + 1},
 		{"filtered", documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: 1}}}, [][]string{{"t2", "t3"}}, 2},
+		{"Datastore's numbers", documents.Query{Collection: "imported", PageSize: 1}, [][]string{{"__id-7__"}, {"__id7__"}, {"__id10__"}, {"a"}}, 5},
 		{"none", documents.Query{Collection: "nothing"}, nil, 1},
 	}
 	for _, tt := range tests {
@@ -161,6 +165,22 @@ func TestWrongCursors(t *testing.T) {
 	}
 	if m.Usage() != (usage.Usage{}) {
 		t.Errorf("wrong cursors cost %+v", m.Usage())
+	}
+}
+
+// TestRefusedCursors: Google refuses a cursor beyond what a query asks for; what it refuses without one is another error.
+func TestRefusedCursors(t *testing.T) {
+	refused := status.Error(codes.InvalidArgument, "cursor position is outside the range of the original query")
+	ctx, c, _ := open(t, backendstest.Start(t), wire.Before(func(context.Context, string, any) error { return refused })...)
+	for cursor, want := range map[documents.Cursor]bool{`[{"text":"a"}]`: true, "": false} {
+		q := documents.Query{Collection: "things"}
+		_, first := c.Reader().First(ctx, q, cursor, 1)
+		_, whole := c.Reader().FirstWhole(ctx, q, cursor, 1, 1)
+		for _, err := range []error{first, whole} {
+			if err == nil || errors.Is(err, documents.ErrCursor) != want {
+				t.Errorf("from %q: %v; an ErrCursor: %t", cursor, err, want)
+			}
+		}
 	}
 }
 

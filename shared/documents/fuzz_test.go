@@ -14,16 +14,16 @@ import (
 
 // FuzzValidName: an id is accepted exactly if a document can have it, by Firestore's documented limits.
 func FuzzValidName(f *testing.F) {
-	for _, seed := range []string{"", "a", "日本語", "a/b", ".", "..", "...", "__", "___", "____", "__x__", "__x_", "__\n__", "\x00",
+	for _, seed := range []string{"", "a", "日本語", "a/b", ".", "..", "...", "__", "___", "____", "__x__", "__x_", "__\n__", "__id7__", "__id-7__", "__id__", "__idx__", "\x00",
 		"\xff", "%2F", " ",
 		strings.Repeat("x", 1500), strings.Repeat("x", 1501), strings.Repeat("語", 500), strings.Repeat("語", 500) + "x"} {
 		f.Add(seed)
 	}
-	reserved := regexp.MustCompile(`(?s)^__.*__$`)
+	reserved, numbered := regexp.MustCompile(`(?s)^__.*__$`), regexp.MustCompile(`^__id-?[0-9]+__$`)
 	client := &firestore.Client{}
 	f.Fuzz(func(t *testing.T, id string) {
 		can := id != "" && utf8.ValidString(id) && len(id) <= 1500 && !strings.ContainsRune(id, '/') && id != "." && id != ".." &&
-			!reserved.MatchString(id)
+			(!reserved.MatchString(id) || numbered.MatchString(id))
 		if got := ValidName(id); got != can {
 			t.Fatalf("ValidName(%q) = %v, want %v", id, got, can)
 		}

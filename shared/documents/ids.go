@@ -13,22 +13,27 @@ import (
 )
 
 // ValidName reports whether a document can have an id, by Firestore's limits: valid UTF-8 of 1 to 1500 bytes, without a slash,
-// and neither ".", ".." nor reserved ("__…__").
+// and neither ".", ".." nor reserved ("__…__"), unless it is one of Datastore's numbers, which Firestore shows as "__id7__".
 func ValidName(id string) bool {
-	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
 	return id != "" && len(id) <= 1500 && utf8.ValidString(id) &&
-		!strings.Contains(id, "/") && id != "." && id != ".." && !reserved
+		!strings.Contains(id, "/") && id != "." && id != ".." && (!reserved(id) || numbered.MatchString(id))
 }
+
+func reserved(id string) bool {
+	return len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
+}
+
+var numbered = regexp.MustCompile(`^__id-?\d+__$`)
 
 // mistakes are what programs write as an id if they have none.
 var mistakes = []string{"undefined", "null", "NaN", "true", "false", "[object Object]"}
 
 // ValidID reports whether an id that stands in data (metadata, an object's name, a field) names a document: a document can
-// have it (see [ValidName]), no program wrote it by mistake, and it has no blanks at its ends. A document may have such an id
-// all the same, so an id that was read from a document's own path needs only [ValidName]. See docs/spec.md, Ids: what names
-// an invalid id is kept.
+// have it (see [ValidName]), it is not reserved, no program wrote it by mistake, and it has no blanks at its ends. A document may
+// have such an id all the same, so an id that was read from a document's own path needs only [ValidName]. See docs/spec.md, Ids:
+// what names an invalid id is kept.
 func ValidID(id string) bool {
-	return ValidName(id) && strings.TrimSpace(id) == id && !slices.Contains(mistakes, id)
+	return ValidName(id) && !reserved(id) && strings.TrimSpace(id) == id && !slices.Contains(mistakes, id)
 }
 
 // IDIn returns the id of the document of a collection that a value in one of d's fields names: by its id or number (see

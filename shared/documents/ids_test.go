@@ -29,12 +29,14 @@ func TestIDOf(t *testing.T) {
 	}
 }
 
-// TestMistakenIDs: what a program wrote by mistake and what has blanks at its ends names nothing, but a document may be called so.
+// TestMistakenIDs: what a program wrote by mistake, what has blanks at its ends, and Datastore's numbers name nothing, but a document
+// may be called so.
 func TestMistakenIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"undefined": false, "null": false, "NaN": false, "true": false, "false": false, "[object Object]": false,
 		"Undefined": true, "nullable": true, "nan": true, "True": true, "falsehood": true, "none": true, "public": true, "0": true,
 		" ": false, " a": false, "a ": false, "a\t": false, "\na": false, "a\u3000": false, "\u00a0a": false, "a\u2009": false, "a b": true,
+		"__id7__": false, "__id-7__": false,
 	} {
 		if got := ValidID(id); got != want {
 			t.Errorf("ValidID(%q) = %v", id, got)
@@ -46,7 +48,7 @@ func TestMistakenIDs(t *testing.T) {
 			t.Errorf("RefOf(things/%s) = %v, %v", id, ref, err)
 		}
 	}
-	for _, id := range []string{"", ".", "..", "__x__", "a/b", "\xff", strings.Repeat("x", 1501)} {
+	for _, id := range []string{"", ".", "..", "__x__", "__id__", "__id7x__", "a/b", "\xff", strings.Repeat("x", 1501)} {
 		if ValidID(id) || ValidName(id) {
 			t.Errorf("%.20q is said to be valid", id)
 		}

@@ -9,14 +9,24 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
+// TestPastOtherTexts: no text is too long, wherever in the order it stands; by names alone, no text is asked for.
+func TestPastOtherTexts(t *testing.T) {
+	d := documents.Document{Path: "things/t", Data: map[string]any{"n": int64(7), "text": strings.Repeat("x", 5000)}}
+	for _, order := range [][]string{nil, {"n", "text"}} {
+		if cursor, err := (documents.Query{Collection: "things", OrderBy: order}).Past(d); cursor == "" || len(cursor) > 1600 || err != nil {
+			t.Errorf("ordered by %v: a cursor of %d bytes and %v", order, len(cursor), err)
+		}
+	}
+}
+
 // TestPast: whatever the text, a query can ask for the cursor behind it, and nothing comes twice.
 func TestPast(t *testing.T) {
-	q := documents.Query{Collection: "things", OrderBy: []string{"text", "at"}}
+	q := documents.Query{Collection: "things", OrderBy: []string{"meta.text", "at"}}
 	past := func(text string) string {
-		d := documents.Document{Path: "things/t", Data: map[string]any{"text": text, "at": int64(7)}}
+		d := documents.Document{Path: "things/t", Data: map[string]any{"meta": map[string]any{"text": text}, "at": int64(7)}}
 		cursor, err := q.Past(d)
-		if err != nil || d.Data["text"] != text {
-			t.Fatalf("%v; the document has %.40q", err, d.Data["text"])
+		if err != nil || d.Value("meta.text") != text {
+			t.Fatalf("%v; the document has %.40q", err, d.Value("meta.text"))
 		}
 		return string(cursor)
 	}

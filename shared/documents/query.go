@@ -64,7 +64,7 @@ type Page struct {
 // stays valid when the documents beside it are deleted. The empty cursor is the beginning.
 type Cursor string
 
-// ErrCursor says that a text is not a cursor of the query.
+// ErrCursor says that a text is not a cursor of the query, or lies outside of what it asks for by now.
 var ErrCursor = errors.New("not a cursor of this query")
 
 // Reader reads. It has no method that writes, so a planner cannot write.
@@ -115,7 +115,16 @@ func (r Reader) first(ctx context.Context, q Query, from Cursor, n int) ([]Docum
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, fq.Limit(n))
+	found, err := all(ctx, fq.Limit(n))
+	return found, from.blamed(err)
+}
+
+// blamed returns an error of a query as an [ErrCursor] if it may be one: Google refuses a cursor beyond what the query asks for.
+func (c Cursor) blamed(err error) error {
+	if c != "" && retry.Code(err) == codes.InvalidArgument {
+		return fmt.Errorf("%w: %w", ErrCursor, err)
+	}
+	return err
 }
 
 // all returns the documents that a query matches.
@@ -380,11 +389,14 @@ type cursorValue struct {
 
 // After returns the cursor behind a document that the query returned. It fails if the order is
 // by a value that is none of time, string, number, boolean and null.
-func (q Query) After(d Document) (Cursor, error) {
+func (q Query) After(d Document) (Cursor, error) { return q.cursor(d, d.Value) }
+
+// cursor returns the cursor behind a document that has some values in the fields of the order.
+func (q Query) cursor(d Document, value func(field string) any) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {
 		var cv cursorValue
-		switch v := d.Value(field).(type) {
+		switch v := value(field).(type) {
 		case time.Time:
 			cv.Time = &v
 		case string:

@@ -3,7 +3,6 @@ package documents
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,20 +62,23 @@ func (f Filter) alternatives() []any {
 	return all
 }
 
-// Past is [Query.After] for a query that is ordered by a string field first. The cursor must be one that a query can ask for.
-// An index holds only the beginning of a string that is too long for a query. Behind such a string, the cursor is the one
-// behind all strings with the same beginning, so those that were not read yet are left out. The cursor is empty if no string
-// comes behind them.
+// Past is [Query.After], but the cursor is one that a query can ask for whatever strings it goes through. An index holds only
+// the beginning of a string that is too long for a query. Behind such a string, the cursor is the one behind all strings with
+// the same beginning, so those that were not read yet are left out. The cursor is empty if no string comes behind them.
 func (q Query) Past(d Document) (Cursor, error) {
-	text, _ := d.Text(q.OrderBy[0])
-	if !Queryable(text) {
-		const last = "\U0010FFFF" // the last character
-		behind := strings.ToValidUTF8(text[:maxQueried-1-len(last)], "") + last
-		if behind <= text {
-			return "", nil
+	last := false
+	cursor, err := q.cursor(d, func(field string) any {
+		text, isText := d.Text(field)
+		if !isText || Queryable(text) {
+			return d.Value(field)
 		}
-		d.Data = maps.Clone(d.Data)
-		d.Data[q.OrderBy[0]] = behind
+		const greatest = "\U0010FFFF" // character
+		behind := strings.ToValidUTF8(text[:maxQueried-1-len(greatest)], "") + greatest
+		last = last || behind <= text
+		return behind
+	})
+	if last {
+		return "", nil
 	}
-	return q.After(d)
+	return cursor, err
 }

@@ -30,7 +30,7 @@ func (r Reader) FirstWhole(ctx context.Context, q Query, from Cursor, n, room in
 	case errors.Is(err, errUndecoded):
 		return r.First(ctx, q, from, n)
 	case err != nil:
-		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
+		return nil, fmt.Errorf("query %s: %w", q.Collection, from.blamed(err))
 	}
 	return found, nil
 }

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -204,7 +204,7 @@ var leavers = cleanup.Rule[cleanup.Subject]{
 
 func TestAccountsAfterTheirDocuments(t *testing.T) {
 	f := ruleFunction(t, ruleJob("people", leavers))
-	calls, refusal := 0, errors.New("quota")
+	calls, refusal := 0, error(&googleapi.Error{Code: http.StatusForbidden, Message: "not allowed"})
 	f.Hooks.Accounts = func(base accounts.API) accounts.API {
 		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
 			if method != "DeleteUsers" {

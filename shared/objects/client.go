@@ -20,6 +20,9 @@ type Bucket struct {
 	EmulatorHost string // host:port of an emulator; empty for Google's service
 }
 
+// maxAttempts bounds how often a request is sent, because a run's time is bounded.
+const maxAttempts = 8
+
 // Client is an open bucket. It is safe for concurrent use by any number of runs.
 type Client struct {
 	storage *storage.Client
@@ -52,9 +55,7 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", b.Name, err)
 	}
-	// The library repeats a delete only if the request has a condition on the generation. [Writer.Delete] always sends one,
-	// so a delete can always be repeated. The number of attempts is bounded because a run's time is.
-	client.SetRetry(storage.WithPolicy(storage.RetryIdempotent), storage.WithMaxAttempts(8))
+	client.SetRetry(storage.WithPolicy(storage.RetryIdempotent), storage.WithMaxAttempts(maxAttempts))
 	return &Client{storage: client, bucket: client.Bucket(b.Name), name: b.Name, connections: connections}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/storage"
+	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/judged"
@@ -100,25 +101,24 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 }
 
 func (w Writer) delete(ctx context.Context, d Deletion) error {
-	inTime := func() error {
-		if w.InTime == nil {
-			return nil
-		}
-		return w.InTime()
-	}
-	if err := cmp.Or(w.pace.WaitN(ctx, 1), inTime()); err != nil {
+	if err := w.pace.WaitN(ctx, 1); err != nil {
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
-	var attempts int
-	err := w.c.bucket.Object(d.Name).
+	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).
-		Retryer(storage.WithErrorFunc(func(err error) bool {
-			if err != nil {
-				attempts++
+		Retryer(storage.WithPolicy(storage.RetryNever)) // for the library looks at no clock after its pauses
+	var err error
+	var backoff gax.Backoff
+	attempts := 0
+	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
+		if w.InTime != nil {
+			if late := w.InTime(); late != nil {
+				return fmt.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
-			return storage.ShouldRetry(err) && inTime() == nil
-		})).
-		Delete(ctx)
+		}
+		err = object.Delete(ctx)
+		attempts++
+	}
 	var answer *googleapi.Error
 	switch {
 	case err == nil:

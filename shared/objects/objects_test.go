@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
@@ -412,6 +414,36 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 			t.Errorf("%d: Delete = %v, left %v; want done", again, err, p.Objects(t))
 		}
 	}
+}
+
+// TestAsleepBetweenDeletions: whether it is too late is asked after the pause, and what the first request came to is told.
+func TestAsleepBetweenDeletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		c, err := objects.Open(t.Context(), objects.Bucket{Name: "b", EmulatorHost: "nowhere"}, func(http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent++
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: r, Header: http.Header{}}, nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, began, late, unsure := c.Writer(rate.NewLimiter(rate.Inf, 0)), time.Now(), errors.New("too late"), false
+		w.InTime = func() error {
+			if time.Now().After(began) {
+				return late
+			}
+			return nil
+		}
+		w.Written = func(_ context.Context, _ objects.Deletion, lost bool) { unsure = lost }
+		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); err == nil || errors.Is(err, late) || !unsure {
+			t.Errorf("%v, told as unsure: %t; want the answer of the request that was sent", err, unsure)
+		}
+		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); !errors.Is(err, late) || sent != 1 {
+			t.Errorf("%v after %d requests, want %v after one", err, sent, late)
+		}
+	})
 }
 
 func TestDeletionsAreTold(t *testing.T) {

@@ -194,6 +194,20 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
+// TestNumberedIDs: Firestore shows Datastore's numbers as ids that it else reserves; documents of such ids come back, and the rest.
+func TestNumberedIDs(t *testing.T) {
+	w := newWorld(t)
+	for _, collection := range []string{"users", "friends", "drafts"} {
+		w.Set(t, collection+"/__id7__", map[string]any{"name": "7"})
+	}
+	steps, _ := w.undo(t, w.run(t).RunID, restore.Options{Apply: true})
+	for _, collection := range []string{"users", "drafts"} {
+		if path := collection + "/__id7__"; !slices.Contains(steps[undo.Recreate], path) || w.Documents(t, collection)["__id7__"] == nil {
+			t.Errorf("%s is not back: %v", path, steps)
+		}
+	}
+}
+
 // TestLostAnswer: that an object is back already, because the answer of the call that restored it was lost, is no conflict.
 func TestLostAnswer(t *testing.T) {
 	w := newWorld(t)
