@@ -314,7 +314,8 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	if !isList {
 		return Changed(data, strings.TrimSuffix(a.Field, "{id}")+gone.ID, documents.DeleteField)
 	}
-	elements, _ := valuesAt(data, strings.Split(list, "."))[0].([]any)
+	all := valuesAt(data, strings.Split(list, "."))
+	elements, _ := all[len(all)-1].([]any)
 	return Changed(data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
 		_, isReference := documents.ReferenceOf(element)
 		id, named := documents.Document{Database: database}.IDIn(gone.Collection, element)

@@ -92,6 +92,9 @@ func (o Objects) named(value any, c config.Config) (name, kept string) {
 // anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none. They are two if the
 // value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not.
 func (o Objects) anywhere(value any, c config.Config) (names []string, kept string) {
+	if name, isDotted := value.(dotted); isDotted {
+		return nil, "one field has the whole name " + string(name)
+	}
 	text, isText := value.(string)
 	if !isText {
 		return nil, o.Field + " holds no string"
@@ -130,13 +133,22 @@ func (o Objects) Names(d documents.Document, c config.Config) (names []string, o
 // odd stands for the value at a path that the data does not fit: it has neither a map nor a list where the path needs one.
 type odd struct{}
 
+// dotted is the name of one field that has dots, as JavaScript's set writes it: another way to say what a path leads to.
+type dotted string
+
 // valuesAt returns the values at a path of fields. A part of the path that ends in [] stands for every element of a list. A
-// missing field is null. A missing list has no values.
+// missing field is null. A missing list has no values. What stands at the path itself comes after what is [dotted].
 func valuesAt(value any, path []string) (all []any) {
 	for i, part := range path {
 		fields, isMap := value.(map[string]any)
 		if value != nil && !isMap {
 			return []any{odd{}}
+		}
+		for end := i + 2; end <= len(path); end++ {
+			name := strings.TrimSuffix(strings.Join(path[i:end], "."), "[]")
+			if other := fields[name]; other != nil && other != "" {
+				all = append(all, dotted(name))
+			}
 		}
 		name, each := strings.CutSuffix(part, "[]")
 		if value = fields[name]; !each {
@@ -151,7 +163,7 @@ func valuesAt(value any, path []string) (all []any) {
 		}
 		return all
 	}
-	return []any{value}
+	return append(all, value)
 }
 
 // Changed returns the top-level field of a document that a path leads to, and the value that it has when the value at the path is

@@ -81,6 +81,7 @@ func TestObjects(t *testing.T) {
 	} {
 		check(t, name, cover, fields{"cover": tt.cover}, tt.names, tt.kept)
 	}
+	check(t, "a name with dots", cover, fields{"cover.url": "a/x", "cover": fields{"url": "a/y"}}, []string{"a/y"}, []string{"one field has the whole name cover.url"})
 	check(t, "no data at all", cover, nil, nil, nil)
 }
 

@@ -61,8 +61,7 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 		for _, g := range c.Gone {
 			if g.Place() == of.Place() {
 				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder, ByName: true})
-				top, _, _ := strings.Cut(g.Field, ".")
-				q.Select = append(q.Select, strings.TrimSuffix(top, "[]"))
+				q.Select = append(q.Select, rule.Selected(g.Field)...)
 			}
 		}
 		said := map[string]bool{}

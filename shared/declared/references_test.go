@@ -80,6 +80,36 @@ func TestReferencesThatAndroidWrote(t *testing.T) {
 	enginetest.Want(t, "left", []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/a.png", "p/b.png"}, f.Objects(t))
 }
 
+// TestReferencesInNamesWithDots: one field whose name is the whole path, as JavaScript's set writes it, may name an object, too.
+func TestReferencesInNamesWithDots(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		data   fields
+		refuse string // empty: it names nothing
+	}{
+		"of the document": {fields{"media.image": "p/unused.png"}, "products/b: one field has the whole name media.image"},
+		"of a list":       {fields{"all.more": array{"p/unused.png"}}, "products/b: one field has the whole name all.more"},
+		"in a list":       {fields{"all": fields{"more": array{fields{"of.url": "p/unused.png"}}}}, "products/b: one field has the whole name of.url"},
+		"beside a map":    {fields{"media": fields{"image": "p/a.png"}, "media.image": "p/unused.png"}, "products/b: one field has the whole name media.image"},
+		"null":            {fields{"media.image": nil}, ""},
+		"empty":           {fields{"media.image": ""}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := withPictures(t, with(pictures, fields{"gone": array{fields{"collection": "products", "field": "media.image"},
+				fields{"collection": "products", "field": "all.more[].of.url"}}}))
+			f.Set(t, "products/a", fields{"media": fields{"image": "p/a.png"}, "all": fields{"more": array{fields{"of": fields{"url": "p/b.png"}}}}})
+			f.Set(t, "products/b", tt.data)
+			rep := f.Run(t, "")
+			if tt.refuse == "" {
+				enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete object", 1))
+				return
+			}
+			enginetest.WantAborted(t, rep, "references: ", tt.refuse)
+			enginetest.Want(t, "left", 3, len(f.Objects(t)))
+		})
+	}
+}
+
 // TestReferencesAreReadAgain: what a document names since the plan was made stays, and what became doubtful keeps all.
 func TestReferencesAreReadAgain(t *testing.T) {
 	t.Parallel()

@@ -96,31 +96,31 @@ func (r Rule) Finds() bool {
 
 // fields returns the fields by which a document is judged, as a whole: none that says it in another way must look missing.
 func (r Rule) fields() []string {
-	var fields []string
-	add := func(field string) {
+	all := append(r.deciding(), r.Remove)
+	if r.Warn != nil {
+		all = append(all, r.fieldHoles("{"+strings.Join(r.Warn.Holes(), "}{")+"}")...)
+	}
+	if all = Selected(all...); len(all) == 0 {
+		return documents.NameOnly
+	}
+	return all
+}
+
+// Selected returns what to fetch of a document for some of its fields: where each begins, and every name with dots that may say it.
+func Selected(fields ...string) (all []string) {
+	for _, field := range fields {
 		top, rest, _ := strings.Cut(field, ".")
 		if top = strings.TrimSuffix(top, "[]"); top != "" && !strings.Contains(top, "{") {
-			fields = append(fields, top)
+			all = append(all, top)
 		}
 		for part := range strings.SplitSeq(rest, ".") {
-			if top += "." + part; criteria.Name.MatchString(top) {
-				fields = append(fields, documents.Dotted(top))
+			if top += "." + strings.TrimSuffix(part, "[]"); criteria.Name.MatchString(top) {
+				all = append(all, documents.Dotted(top))
 			}
 		}
 	}
-	for _, field := range append(r.deciding(), r.Remove) {
-		add(field)
-	}
-	if r.Warn != nil {
-		for _, hole := range r.fieldHoles("{" + strings.Join(r.Warn.Holes(), "}{") + "}") {
-			add(hole)
-		}
-	}
-	if len(fields) == 0 {
-		return documents.NameOnly
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // deciding returns the fields of an item that decide whether it is due, as the rule writes them.
