@@ -330,3 +330,30 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		})
 	}
 }
+
+// TestContinuesOfNoOrder: where no field orders the documents, the next page and the next run begin behind a name.
+func TestContinuesOfNoOrder(t *testing.T) {
+	t.Parallel()
+	where := array{fields{"field": "kept", "is": "not true"}}
+	for name, tt := range map[string]struct {
+		more fields
+		all  int
+		done []int
+	}{
+		"a limit":                       {fields{"limit": 10}, 11, []int{10, 0}},
+		"behind what is kept":           {fields{"limit": 10}, 21, []int{10, 10}},
+		"more than one page":            {nil, 501, []int{500}},
+		"by any age":                    {fields{"age": "any"}, 501, []int{500}},
+		"by an age that may be missing": {fields{"age": fields{"field": "at", "days": 1, "optional": true}}, 501, []int{500}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "users", "where": where, "age": fields{"by": "updateTime", "days": 1}, "maxDuePercent": 100}, tt.more))
+			f.SetMany(t, tt.all, func(i int) (string, fields) { return fmt.Sprintf("users/u%03d", i), fields{"kept": i == 3} })
+			f.Set(t, "users/u003", fields{"kept": true, "at": old})
+			for _, done := range tt.done {
+				enginetest.Want(t, "done", done, f.Run(t, "").Actions["delete document"].Done)
+			}
+			enginetest.Want(t, "left", []string{"u003"}, f.IDs(t, "users"))
+		})
+	}
+}
