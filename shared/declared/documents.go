@@ -51,6 +51,7 @@ func (c documentsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	}
 	marks, onlyMarks := strings.CutPrefix(p.Checkpoint, ofMarks)
 	if !onlyMarks {
+		marks = ""
 		if err := g.sweep(ctx); err != nil {
 			return err
 		}
@@ -82,13 +83,14 @@ func (g *planning) sweep(ctx context.Context) error {
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
-		if err := g.Consider(ctx, g.rule, of); err != nil {
+		goes, err := g.consider(ctx, of)
+		if err != nil {
 			return err
 		}
 		if err := g.keepers.report(ctx, g.Planner); err != nil {
 			return err
 		}
-		if checkpoint, err = g.checkpoint(g.query, found, checkpoint, g.Run); err != nil {
+		if checkpoint, err = g.checkpoint(g.query, found, goes, checkpoint); err != nil {
 			return err
 		}
 		if err := g.SaveCheckpoint(checkpoint); err != nil {
@@ -116,6 +118,20 @@ func (g *planning) sweep(ctx context.Context) error {
 		g.count(ctx)
 	}
 	return nil
+}
+
+// consider considers documents, and returns by path which are proposed and then no longer found.
+func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
+	goes, planned := map[string]bool{}, g.Planned()
+	consider, err := g.LoadAhead(ctx, g.rule, all)
+	if err != nil {
+		return nil, err
+	}
+	return goes, consider(ctx, func(d documents.Document) error {
+		goes[d.Path] = g.Planned() > planned && g.judgeItself(d, g.Run).Kind == g.Kind()
+		planned = g.Planned()
+		return nil
+	})
 }
 
 // among returns those of some documents that are a rule's, and not of another collection of the same name.
@@ -263,9 +279,8 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
-// which may be a secret. Then the checkpoint is the id of the last document that is kept: deleted documents are not read
-// again anyway.
-func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, last string, run cleanup.Run) (string, error) {
+// which may be a secret. Then the checkpoint is the id of the last document that stays: what goes is not read again anyway.
+func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (string, error) {
 	if len(found) == 0 {
 		return last, nil
 	}
@@ -274,7 +289,7 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, l
 		return string(cursor), err
 	}
 	for _, d := range slices.Backward(found) {
-		if c.judgeItself(d, run).Kind != c.Kind() {
+		if !goes[d.Path] {
 			if c.IsGroup() {
 				return d.Path, nil
 			}

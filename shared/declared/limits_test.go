@@ -3,6 +3,7 @@ package declared_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -327,6 +328,44 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 			enginetest.Want(t, "left", tt.n+1, len(f.Documents(t, "drafts")))
 			lifted := f.Run(t, `{"lift":["unwritten:drafts.state.published"]}`)
 			enginetest.WantReport(t, lifted, report.Completed, enginetest.Done("delete document", tt.n))
+		})
+	}
+}
+
+// TestContinuesBehindWhatARelationKeeps: a window of nothing but what relations keep is not read again, whatever the query ranges over.
+func TestContinuesBehindWhatARelationKeeps(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]fields{
+		"of texts":        {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}},
+		"of numbers":      {"collection": "drafts", "where": array{fields{"field": "n", ">=": 0}}},
+		"of many places":  {"collectionGroup": "drafts", "where": array{fields{"field": "token", "is": "text"}}},
+		"that change":     {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "set": fields{"token": nil}},
+		"that are warned": {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "warn": fields{"days": 3, "field": "warnedAt"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(rule, fields{"age": fields{"field": "at", "days": 1}, "unless": array{fields{"document": "holds/{id}"}},
+				"maxReads": 2, "maxDuePercent": 100}))
+			f.SetMany(t, 8, func(i int) (string, fields) {
+				return fmt.Sprintf("drafts/d%d", i), fields{"token": fmt.Sprintf("t%d", i), "n": i, "at": old}
+			})
+			for _, id := range []string{"d0", "d1", "d2", "d4", "d5", "d6"} {
+				f.Set(t, "holds/"+id, fields{"x": true})
+			}
+			before := f.Documents(t, "drafts")
+			for range 4 {
+				enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+			}
+			for id, data := range f.Documents(t, "drafts") {
+				if held := id != "d3" && id != "d7"; held != reflect.DeepEqual(before[id], data) {
+					t.Errorf("%s is held: %t, and is %v", id, held, data)
+				}
+				delete(before, id)
+			}
+			for id := range before {
+				if id != "d3" && id != "d7" {
+					t.Errorf("%s is gone", id)
+				}
+			}
 		})
 	}
 }
