@@ -119,7 +119,7 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 
 func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 	for name, checkpoint := range map[string]string{
-		"gone": "nobody", "no longer an invitation": "member", "undated": "undated", "no id": "a/b", "another query's": `[{"text":"x"}]`,
+		"gone": "members/nobody", "no longer an invitation": "members/member", "undated": "members/undated", "no document": "members", "another query's": `[{"text":"x"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newInvites(t)
@@ -154,12 +154,12 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 3))
 
 	// A run that was out of time goes on behind the accepted one.
-	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From("accepted"))
+	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From("members/accepted"))
 	f.Set(t, "members/last", invite("\U0010FFFF", old))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 1))
 }
 
-// TestCheckpointTellsNoToken: a run that is out of time saves the id of the last invitation that it read, and the next one goes on
+// TestCheckpointTellsNoToken: a run that is out of time saves the path of the last invitation that it read, and the next one goes on
 // behind it.
 func TestCheckpointTellsNoToken(t *testing.T) {
 	f := newInvites(t)
@@ -174,7 +174,7 @@ func TestCheckpointTellsNoToken(t *testing.T) {
 		return now
 	}
 	first := f.Run(t, "")
-	last := fmt.Sprintf("m%04d", first.Kept[keptAccepted]-1)
+	last := fmt.Sprintf("members/m%04d", first.Kept[keptAccepted]-1)
 	enginetest.Want(t, "checkpoint", last, enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]))
 	f.Clock = func() time.Time { return now }
 	second := f.Run(t, "")

@@ -84,10 +84,10 @@ func (g *planning) sweep(ctx context.Context) error {
 		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
 		goes, err := g.consider(ctx, of)
-		if err != nil {
-			return err
+		if err == nil {
+			err = g.keepers.report(ctx, g.Planner)
 		}
-		if err := g.keepers.report(ctx, g.Planner); err != nil {
+		if err != nil {
 			return err
 		}
 		if checkpoint, err = g.checkpoint(g.query, found, goes, checkpoint); err != nil {
@@ -279,7 +279,7 @@ func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCou
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
-// which may be a secret. Then the checkpoint is the id of the last document that stays: what goes is not read again anyway.
+// which may be a secret. Then the checkpoint is the path of the last document that stays: what goes is not read again anyway.
 func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (string, error) {
 	if len(found) == 0 {
 		return last, nil
@@ -290,10 +290,7 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, g
 	}
 	for _, d := range slices.Backward(found) {
 		if !goes[d.Path] {
-			if c.IsGroup() {
-				return d.Path, nil
-			}
-			return d.ID(), nil
+			return d.Path, nil
 		}
 	}
 	return last, nil
@@ -305,14 +302,10 @@ func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documen
 	if checkpoint == "" || len(c.Asked().Ranged) == 0 {
 		return documents.Cursor(checkpoint), nil
 	}
-	path := c.Collection + "/" + checkpoint
-	if c.IsGroup() {
-		path = checkpoint
-	}
-	if _, err := documents.RefOf(path); err != nil {
+	if _, err := documents.RefOf(checkpoint); err != nil {
 		return "", fmt.Errorf("%w: %w", documents.ErrCursor, err)
 	}
-	d, found, err := p.Documents.Get(ctx, path)
+	d, found, err := p.Documents.Get(ctx, checkpoint)
 	if err != nil {
 		return "", err
 	}

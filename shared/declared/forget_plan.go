@@ -93,7 +93,7 @@ func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]
 		return err
 	}
 	read := 0
-	return plan.EachPage(ctx, q, "", func(found []documents.Document) error {
+	page := func(found []documents.Document) error {
 		if read += len(found); read > p.Judges() {
 			return fmt.Errorf("%s: more than %d documents of %s must be read to find those of one user: raise maxReads, or write the uid "+
 				"into a field and name that", p.name, p.Judges(), p.Source())
@@ -102,7 +102,18 @@ func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]
 			found = slices.DeleteFunc(found, func(d documents.Document) bool { return !p.mine(d) })
 		}
 		return consider(found)
-	})
+	}
+	if len(q.OrderBy) == 0 {
+		return plan.EachPage(ctx, q, "", page)
+	}
+	found, err := plan.Documents.First(ctx, q, "", p.Judges()+1) // at once: no cursor stands behind a map or a list
+	plan.Scanned(len(found))
+	for some := range slices.Chunk(found, documents.DefaultPageSize) {
+		if err == nil {
+			err = page(some)
+		}
+	}
+	return err
 }
 
 // naming returns the query for documents that name the user. exact says that it returns no others. Firestore has no index of ids in

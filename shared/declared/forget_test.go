@@ -91,6 +91,8 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			"posts/text": {"authorId": "u1", "status": "public", "at": now}, "posts/ref": {"authorId": ref("users/u1")}, "posts/text/likes/l": {"x": true},
 			"comments/c1": {"post": "text"}, "rooms/r/members/x": {"uid": "u1"}, "rooms/r/keys/u1": {"x": true}, "rooms/s/keys/u1": {"x": true},
 			"chats/alone": {"people": array{"u1", "u1"}}, "chats/alone/m/1": {"x": true}, "grants/own": {"holders": fields{"u1": true}},
+			"grants/map": {"holders": fields{"u1": fields{"role": "owner"}}}, "grants/list": {"holders": fields{"u1": array{"read"}}},
+			"grants/ref": {"holders": fields{"u1": ref("users/u1")}}, "grants/null": {"holders": fields{"u1": nil}},
 			"tickets/t": {"from": fields{"uid": "u1"}}, "tickets/t/lines/1": {"x": true}, "oldTickets/o": {"from": fields{"uid": "u1"}}, "oldTickets/o/lines/1": {"x": true},
 			"cards/u1": {"x": true}, "oldCards/u1": {"x": true}, "oldCards/u1@2026-01-02T03:04:05.6Z": {"x": true},
 		},
