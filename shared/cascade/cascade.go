@@ -249,17 +249,25 @@ type tree struct {
 // add adds what goes along with a document, and reports whether that is all. above is where the document's copy is.
 func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, above string) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
-		names, err := t.src.Collections(ctx, ref)
+		most := max(0, t.room) + 1
+		below, err := t.src.Below(ctx, ref, most)
 		if err != nil {
 			return false, err
 		}
-		for _, name := range names {
-			all := rule.Relation{Subcollection: name, With: []rule.Relation{{Subcollection: rule.Everything}}}
-			if whole, err := t.add(ctx, all, of, ref, above); err != nil || !whole {
+		in := make([]string, len(below))
+		for i, d := range below {
+			in[i] = d.Ref().Collection
+		}
+		slices.SortFunc(in, func(a, b string) int { // the deepest first
+			return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), strings.Compare(a, b))
+		})
+		for _, collection := range slices.Compact(in) {
+			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
+			if whole, err := t.add(ctx, all, of, parent.Ref(), above); err != nil || !whole {
 				return false, err
 			}
 		}
-		return true, nil
+		return len(below) < most, nil
 	}
 	// What lies below another document may have an id that others have, too, so only a reference names it.
 	repeats := above == "" && t.Repeats() || above != "" && strings.Contains(ref.Collection, "/")

@@ -20,11 +20,11 @@ type Source interface {
 	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
 	// Reference returns the value that refers to a document, for a query to compare with.
 	Reference(ref documents.Ref) any
+	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction
+	// holds them still.
+	Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error)
 	// Accounts reports which accounts exist. No transaction holds them still, so a rule asks for them last.
 	Accounts(ctx context.Context, uids []string) (exist map[string]bool, err error)
-	// Collections returns the names of the collections below a document, be there such a document or not. No transaction holds
-	// them still.
-	Collections(ctx context.Context, document documents.Ref) ([]string, error)
 }
 
 // Children says which documents belong to a parent: those whose field names it.

@@ -90,7 +90,7 @@ func userOne(f *enginetest.Function, t testing.TB) forgotten {
 			"users/u1": {"email": "a@example.com"}, "users/u1/prefs/p": {"x": true}, "users/u1/notes/n": {"x": true}, "admins/u1": {"x": true},
 			"posts/text": {"authorId": "u1", "status": "public", "at": now}, "posts/ref": {"authorId": ref("users/u1")}, "posts/text/likes/l": {"x": true},
 			"comments/c1": {"post": "text"}, "rooms/r/members/x": {"uid": "u1"}, "rooms/r/keys/u1": {"x": true}, "rooms/s/keys/u1": {"x": true},
-			"chats/alone": {"people": array{"u1", "u1"}}, "chats/alone/m/1": {"x": true}, "grants/own": {"holders": fields{"u1": true}},
+			"chats/alone": {"people": array{"u1", "u1"}}, "chats/alone/m/1": {"x": true}, "chats/alone/days/none/m/1": {"x": true}, "grants/own": {"holders": fields{"u1": true}},
 			"grants/map": {"holders": fields{"u1": fields{"role": "owner"}}}, "grants/list": {"holders": fields{"u1": array{"read"}}},
 			"grants/ref": {"holders": fields{"u1": ref("users/u1")}}, "grants/null": {"holders": fields{"u1": nil}},
 			"tickets/t": {"from": fields{"uid": "u1"}}, "tickets/t/lines/1": {"x": true}, "oldTickets/o": {"from": fields{"uid": "u1"}}, "oldTickets/o/lines/1": {"x": true},

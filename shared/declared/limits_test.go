@@ -370,6 +370,31 @@ func TestContinuesBehindWhatARelationKeeps(t *testing.T) {
 	}
 }
 
+// TestEverythingBelow: more goes along than one commit takes, below documents that exist and that do not, at two reads each.
+func TestEverythingBelow(t *testing.T) {
+	const n = 300
+	f := start(t, fields{"collection": "rooms", "age": "any", "where": array{fields{"field": "kept", "is": "not true"}}, "with": array{fields{"subcollection": "**"}}})
+	f.Set(t, "rooms/a", fields{"kept": false})
+	f.Set(t, "rooms/b", fields{"kept": true})
+	f.SetMany(t, 3*n, func(i int) (string, fields) {
+		return fmt.Sprintf("rooms/%c/days/%d/messages/m%03d", "aab"[i/n], i%7, i), fields{"n": i}
+	})
+	f.SetMany(t, 3*n, func(i int) (string, fields) {
+		return fmt.Sprintf("rooms/%c/members/m%03d", "aab"[i/n], i), fields{"n": i}
+	})
+	f.Set(t, "rooms/a/members/m000/devices/d", fields{"n": 0})
+	before := f.Everything(t)
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete document", 1))
+	for path := range f.Everything(t) {
+		delete(before, path)
+	}
+	enginetest.Want(t, "deleted", 2*n*2+2, len(before))
+	if reads, most := int(rep.Usage.FirestoreReads), len(before)*2+100; reads > most {
+		t.Errorf("%d reads, more than %d", reads, most)
+	}
+}
+
 // TestContinuesOfNoOrder: where no field orders the documents, the next page and the next run begin behind a name.
 func TestContinuesOfNoOrder(t *testing.T) {
 	t.Parallel()

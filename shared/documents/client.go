@@ -19,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/meter"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // DatabaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
@@ -49,7 +50,7 @@ type Client struct {
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	dial = slices.Concat(retry.DialOptions(), meter.DialOptions(), dial)
+	dial = slices.Concat(wire.Before(askEverywhere), retry.DialOptions(), meter.DialOptions(), dial)
 	var options []option.ClientOption
 	if db.EmulatorHost != "" {
 		conn, err := dialEmulator(db.EmulatorHost, dial)

@@ -5,8 +5,24 @@ import (
 	"fmt"
 	"slices"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
+
+// Everywhere ends a [Query.Collection] of all collections below a document, however deep and be there documents between or not.
+const Everywhere = "**"
+
+// askEverywhere makes a query for what no collection is named of: Go's client asks for none without a name.
+func askEverywhere(_ context.Context, _ string, message any) error {
+	q, _ := message.(*firestorepb.RunQueryRequest)
+	for _, from := range q.GetStructuredQuery().GetFrom() {
+		if from.CollectionId == Everywhere {
+			from.CollectionId, from.AllDescendants = "", true
+		}
+	}
+	return nil
+}
 
 // Collections returns the names of the collections below a document, sorted, be there such a document or not, or with no document
 // of those at the top of the database. It costs one read for each, at least one.

@@ -23,7 +23,7 @@ const DefaultPageSize = 500
 // Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. The values of its
 // conditions must be [Queryable].
 type Query struct {
-	Collection string     // a collection's path
+	Collection string     // a collection's path, which may end in [Everywhere]
 	Group      bool       // a collection group: Collection is a name, and means all collections of that name
 	Where      []Filter   // all must hold
 	Any        [][]Filter // if set, all filters of at least one of these groups must hold too; 30 groups at most

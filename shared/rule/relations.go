@@ -109,7 +109,7 @@ func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.
 }
 
 // Everything is the subcollection that stands for all documents below one.
-const Everything = "**"
+const Everything = documents.Everywhere
 
 // kind returns the entry of the table; nil if the relation has none of its keys.
 func (r Relation) kind() *relation {

@@ -64,9 +64,10 @@ func (s *Source) Run() cleanup.Run { return s.decider.Run }
 // Reference implements [cleanup.Source].
 func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.Ref(ref.Path()) }
 
-// Collections implements [cleanup.Source].
-func (s *Source) Collections(ctx context.Context, document documents.Ref) ([]string, error) {
-	return s.decider.Documents.Collections(ctx, document)
+// Below implements [cleanup.Source]. The emulator answers no such query in a transaction.
+func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
+	q := documents.Query{Collection: document.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
+	return s.decider.Documents.First(ctx, q, "", limit)
 }
 
 // Get implements [cleanup.Source].
