@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -222,6 +224,30 @@ func TestUndoLeavesTheOnlyCopy(t *testing.T) {
 	enginetest.Want(t, "archive", map[string]fields{"d": archived, "e": archived}, f.Documents(t, "oldDrafts"))
 	enginetest.Want(t, "revision that came back", 0, len(f.Documents(t, "oldDrafts/d/revisions")))
 	enginetest.Want(t, "revision that could not", map[string]fields{"r": {"n": int64(1)}}, f.Documents(t, "oldDrafts/e/revisions"))
+}
+
+// TestUndoByTheRuleOfThen: what a rule that was corrected since can not have done comes back by the rule as it was, and the error says so.
+func TestUndoByTheRuleOfThen(t *testing.T) {
+	f := start(t, drafts(fields{"with": array{fields{"subcollection": "revisions"}}}))
+	f.Env["UNDO_DAYS"] = "7"
+	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	f.Set(t, "drafts/d/revisions/r", fields{"n": int64(1)})
+	got := f.Run(t, "")
+	of := f.Restorer(t, f.Clock)
+	then := of.Jobs[got.Job]
+	of.Jobs[got.Job] = declared.Job(got.Job, *entry(t, drafts(nil)).Rule)
+	apply := func() error {
+		return of.Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	}
+	if err := apply(); !errors.Is(err, restore.ErrRefused) || !strings.Contains(err.Error(), "give the file of then with --rules") {
+		t.Error(err)
+	}
+	enginetest.Want(t, "by the rule of now", 0, len(f.Documents(t, "drafts/d/revisions")))
+	of.Jobs[got.Job] = then
+	if err := apply(); err != nil {
+		t.Error(err)
+	}
+	enginetest.Want(t, "by the rule of then", 1, len(f.Documents(t, "drafts/d/revisions")))
 }
 
 // TestManyThatGoAlong: more documents than one commit takes are deleted in several, and the document itself in the last.

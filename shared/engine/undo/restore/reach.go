@@ -18,8 +18,8 @@ import (
 var (
 	ErrNoReport = errors.New("the run has left no report, as a worker's, so nothing but the undo log says what it did: " +
 		"look at the log with firesweep show, then give --without-report")
-	ErrRefused = errors.New("the undo log says what no run of the job can have done: somebody else wrote that, and it was left " +
-		"out; find out who can write to cleanupRuns")
+	ErrRefused = errors.New("the undo log says what no run of the job can have done, and it was left out: if the rule has changed " +
+		"since, give the file of then with --rules; if not, somebody else wrote that: find out who can write to cleanupRuns")
 )
 
 // within returns the records that say what a run of the job can have done, and notes the others.
@@ -50,7 +50,7 @@ func (u *undoing) tellRefused() error {
 			continue
 		}
 		n++
-		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "no run of " + u.job + " can have done this"}); err != nil {
+		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "no run of " + u.job + " can have done this, as the job is now"}); err != nil {
 			return err
 		}
 	}
