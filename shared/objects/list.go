@@ -49,7 +49,7 @@ func PagesOf[T any](ctx context.Context, r Reader, prefix string, names Names, o
 			}
 			return goes
 		}
-		l := newListing(r.list, prefix, names, of)
+		l := newListing(r.list, r.folders, prefix, names, of)
 		err := l.read(ctx, give)
 		if errors.Is(err, errNoOffsets) {
 			if l.last != "" {
@@ -114,6 +114,18 @@ func (r Reader) list(ctx context.Context, prefix string, names Names) (page []Ob
 		}
 	}
 	return page, next != "", nil
+}
+
+// folders reads the first page of the names directly in a folder, those of folders too, from one name on.
+func (r Reader) folders(ctx context.Context, parent, from string) (names []string, more bool, err error) {
+	q := &storage.Query{Prefix: parent, StartOffset: from, Delimiter: "/", Projection: storage.ProjectionNoACL}
+	_ = q.SetAttrSelection([]string{"Name"}) // it fails only for attributes that do not exist
+	var attrs []*storage.ObjectAttrs
+	next, err := iterator.NewPager(r.c.bucket.Objects(ctx, q), pageSize, "").NextPage(&attrs)
+	for _, a := range attrs {
+		names = append(names, a.Prefix+a.Name) // a folder has no name, an object no prefix
+	}
+	return names, next != "", err
 }
 
 // oneByOne reads one page after the other, each with the token of the page before.

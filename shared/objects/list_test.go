@@ -24,6 +24,7 @@ import (
 type fakeBucket struct {
 	names    []string
 	requests atomic.Int64
+	asked    atomic.Int64 // requests for folders
 
 	fail int64
 }
@@ -60,10 +61,37 @@ func (b *fakeBucket) list(ctx context.Context, prefix string, names Names) (page
 	return page, false, nil
 }
 
+// folders answers with the names and folders directly in a folder, as Cloud Storage does.
+func (b *fakeBucket) folders(ctx context.Context, parent, from string) (found []string, more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	if !mayBegin(from) {
+		return nil, false, fmt.Errorf("the offset %q can begin no name", from)
+	}
+	b.requests.Add(1)
+	b.asked.Add(1)
+	i, _ := slices.BinarySearch(b.names, max(parent, from))
+	for i < len(b.names) && strings.HasPrefix(b.names[i], parent) {
+		if len(found) == pageSize {
+			return found, true, nil
+		}
+		folder := folderIn(parent, b.names[i])
+		if folder == "" {
+			found = append(found, b.names[i])
+			i++
+			continue
+		}
+		found = append(found, folder)
+		i, _ = slices.BinarySearch(b.names, behindFolder(folder))
+	}
+	return found, false, nil
+}
+
 // listAll returns all objects of a listing.
 func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, error) {
 	t.Helper()
-	l := newListing(b.list, prefix, Names{From: after, After: after != ""}, whole)
+	l := newListing(b.list, b.folders, prefix, Names{From: after, After: after != ""}, whole)
 	var got []string
 	err := l.read(t.Context(), func(objects []Object) bool {
 		for _, o := range objects {
@@ -152,7 +180,7 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 	for what, all := range named(random, 12_000) {
 		exists := func(i, request int) bool { return i%5 > 1 || (i+request)%2 == 0 } // two of five come and go
 		var requests atomic.Int64
-		l := newListing(func(ctx context.Context, prefix string, in Names) ([]Object, bool, error) {
+		now := func() *fakeBucket {
 			request := int(requests.Add(1))
 			var now []string
 			for i, name := range all {
@@ -160,7 +188,12 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 					now = append(now, name)
 				}
 			}
-			return (&fakeBucket{names: now}).list(ctx, prefix, in)
+			return &fakeBucket{names: now}
+		}
+		l := newListing(func(ctx context.Context, prefix string, in Names) ([]Object, bool, error) {
+			return now().list(ctx, prefix, in)
+		}, func(ctx context.Context, parent, from string) ([]string, bool, error) {
+			return now().folders(ctx, parent, from)
 		}, "f/", Names{}, whole)
 		var got []string
 		if err := l.read(t.Context(), func(page []Object) bool {
@@ -178,6 +211,33 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 			if _, found := slices.BinarySearch(got, name); i%5 > 1 && strings.HasPrefix(name, "f/") && !found {
 				t.Fatalf("%s: %s is left out", what, name)
 			}
+		}
+	}
+}
+
+// TestFoldersThatAreNotSo: whatever an answer about folders says, each name comes once, in order.
+func TestFoldersThatAreNotSo(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(15, 16))
+	for what, names := range named(random, 20_000) {
+		b := &fakeBucket{names: slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "f/") })}
+		l := newListing(b.list, func(ctx context.Context, parent, from string) ([]string, bool, error) {
+			found, more, err := b.folders(ctx, parent, from)
+			switch random.IntN(4) {
+			case 0:
+				return nil, more, errFake
+			case 1:
+				random.Shuffle(len(found), func(i, k int) { found[i], found[k] = found[k], found[i] })
+				return found[:len(found)/2], !more, err
+			case 2:
+				return append(found, "a/", "f/", from, parent+"none/", "z/"), more, err
+			}
+			return found, more, err
+		}, "f/", Names{}, func(o Object) string { return o.Name })
+		var got []string
+		err := l.read(t.Context(), func(page []string) bool { got = append(got, page...); return true })
+		if err != nil || !slices.Equal(got, b.names) {
+			t.Errorf("%s: %d names and %v, want %d", what, len(got), err, len(b.names))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 // simulated is what a listing over a link came to.
 type simulated struct {
 	pages, requests, most, held int     // most: requests at once
+	asked                       int     // requests for folders
 	times                       float64 // how much longer than taking the pages alone
 }
 
@@ -40,6 +41,9 @@ func simulate(t *testing.T, names []string, each time.Duration) (s simulated) {
 			read += len(page)
 			s.held = max(s.held, (read-given)/pageSize)
 			return page, more, err
+		}, func(ctx context.Context, parent, from string) ([]string, bool, error) {
+			time.Sleep(110 * time.Millisecond)
+			return b.folders(ctx, parent, from)
 		}, "posts/", Names{}, func(o Object) string { return o.Name })
 		err := l.read(t.Context(), func(page []string) bool {
 			mu.Lock()
@@ -56,6 +60,7 @@ func simulate(t *testing.T, names []string, each time.Duration) (s simulated) {
 			t.Errorf("%d names of %d and %v", given, len(names), err)
 		}
 		s.pages, s.requests = (len(names)+pageSize-1)/pageSize, int(b.requests.Load())
+		s.asked = int(b.asked.Load())
 		s.times = float64(time.Since(began)) / float64(each) / float64(len(names)) * pageSize
 	})
 	return s
@@ -83,9 +88,10 @@ func TestLongListings(t *testing.T) {
 	t.Parallel()
 	type most struct{ times, requests float64 }
 	more := map[string]most{
-		"folder": {3.3, 1.20}, "date": {2.3, 1.15}, "unpadded": {2.8, 1.17}, "skew": {2.5, 1.22}, "clusters": {2.3, 1.18},
-		"email": {2.5, 1.15}, "words": {3.4, 1.20}, "tinyfolders": {3.3, 1.16}, "hugefolders": {3.0, 1.18}, "gaps": {2.6, 1.15},
-		"reversed": {2.9, 1.15}, "tenants": {4.7, 1.25}, "zipf": {2.2, 1.15}, "versions": {4.0, 1.22},
+		"folder": {2.7, 1.15}, "date": {2.4, 1.15}, "unpadded": {2.6, 1.15}, "skew": {2.3, 1.18}, "clusters": {2.1, 1.15},
+		"email": {2.7, 1.15}, "words": {2.9, 1.16}, "hashed": {2.2, 1.15}, "tinyfolders": {2.8, 1.15}, "hugefolders": {2.3, 1.16},
+		"gaps": {2.4, 1.15}, "reversed": {2.7, 1.15}, "tenants": {2.7, 1.15}, "zipf": {2.2, 1.15}, "versions": {2.3, 1.15},
+		"longtail": {2.6, 1.15},
 	}
 	for _, kind := range names.Kinds {
 		want, ok := more[kind.Name]
@@ -102,6 +108,11 @@ func TestLongListings(t *testing.T) {
 		if s.most > maxRanges {
 			t.Errorf("%s: %d requests at once, want at most %d", kind.Name, s.most, maxRanges)
 		}
+		if most := askMore + int(mayAsk*float64(s.pages)); s.asked > most {
+			t.Errorf("%s: %d requests for folders, want at most %d", kind.Name, s.asked, most)
+		}
+		t.Logf("%-11s %.2f times as long, %.2f requests a page, %d for folders", kind.Name, s.times, float64(s.requests)/float64(s.pages),
+			s.asked)
 	}
 }
 

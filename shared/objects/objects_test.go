@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,11 +137,14 @@ func TestPages(t *testing.T) {
 // spy records the requests that were sent.
 type spy struct {
 	base http.RoundTripper
+	mu   sync.Mutex
 	sent []*http.Request
 }
 
 func (s *spy) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
 	s.sent = append(s.sent, r)
+	s.mu.Unlock()
 	return s.base.RoundTrip(r)
 }
 
@@ -326,6 +330,31 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 			storage.ObjectAttrsToUpdate{TemporaryHold: false, EventBasedHold: false}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestFoldersAreAskedFor once a page shows that they are large: a cut where one begins is no guess.
+func TestFoldersAreAskedFor(t *testing.T) {
+	p := backendstest.Start(t)
+	name := func(i int) string { return fmt.Sprintf("posts/%c/%04d", "abc"[i/1300], i) }
+	var want []string
+	for i := range 2600 {
+		want = append(want, name(i))
+	}
+	p.PutMany(t, len(want), func(i int) (string, map[string]string) { return name(i), nil })
+	s := &spy{}
+	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { s.base = base; return s })
+	if diff := cmp.Diff(want, names(list(ctx, t, c.Reader(), "posts/", ""))); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+	asked := []string{}
+	for _, r := range s.sent {
+		if q := r.URL.Query(); q.Get("delimiter") != "" {
+			asked = append(asked, q.Get("prefix")+" from "+q.Get("startOffset"))
+		}
+	}
+	if diff := cmp.Diff([]string{"posts/ from posts/a0"}, asked); p.EmbeddedStorage() && diff != "" { // others support no offsets
+		t.Errorf("requests for folders (-want +got):\n%s", diff)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	maxHeld   = 208 // pages that were asked for and not given yet
 	atFirst   = 16  // both, before it is known that the listing is long, and wanted
 	wanted    = 4   // pages that were given tell that: what has only been begun takes three
-	inTime    = 36  // pages that may be taken while one is answered
+	inTime    = 28  // pages that may be taken while one is answered
 	full      = 0.95
 )
 
@@ -31,15 +31,17 @@ const (
 )
 
 // listing reads ranges of names side by side and gives their objects in order. Each range is read page after page, so it is cut to
-// the pages that can be read before those ahead of it are given. Where to cut is a guess ([spread]): a range may hold more, and what
-// is left of it is cut again, or nothing. As each cut costs half a request on average, there are fewer as more was in vain. So each
-// object is listed once, whatever the names are.
+// the pages that can be read before those ahead of it are given. It is cut where a known folder begins ([tree]), or else by a guess
+// ([spread]): a range may hold more, and what is left of it is cut again, or nothing. As each cut costs half a request on average,
+// there are fewer as more was in vain. So each object is listed once, whatever the names are.
 type listing[T any] struct {
 	list     func(ctx context.Context, prefix string, names Names) ([]Object, bool, error)
+	folders  func(ctx context.Context, parent, from string) ([]string, bool, error)
 	of       func(Object) T // what is kept of an object
 	prefix   string
 	parts    []*part[T] // what has not been given yet, in order and without gaps
 	answers  chan *part[T]
+	told     chan *folderList
 	underWay sync.WaitGroup
 	waiting  int     // requests that were not answered yet
 	cuts     int     // of these, behind a cut
@@ -50,7 +52,7 @@ type listing[T any] struct {
 	answered int     // requests
 	waste    float64 // of a range's last page, on average
 	unsure   float64 // part of the cuts behind which there was less than half of what was expected
-	spread   spread
+	tree     tree
 }
 
 // part is a range of names, or the rest of one.
@@ -72,10 +74,11 @@ type part[T any] struct {
 
 // newListing returns the listing of a range of names.
 func newListing[T any](
-	list func(ctx context.Context, prefix string, names Names) ([]Object, bool, error), prefix string, names Names, of func(Object) T,
+	list func(ctx context.Context, prefix string, names Names) ([]Object, bool, error),
+	folders func(ctx context.Context, parent, from string) ([]string, bool, error), prefix string, names Names, of func(Object) T,
 ) *listing[T] {
-	return &listing[T]{list: list, of: of, prefix: prefix, parts: []*part[T]{{Names: names, cut: !names.After}}, answers: make(chan *part[T]),
-		waste: 0.5, unsure: 0.4, spread: spread{prefix: len(prefix)}}
+	return &listing[T]{list: list, folders: folders, of: of, prefix: prefix, parts: []*part[T]{{Names: names, cut: !names.After}},
+		answers: make(chan *part[T]), told: make(chan *folderList), waste: 0.5, unsure: 0.4, tree: newTree(prefix)}
 }
 
 // read gives all objects, some at a time, until give returns false. While the caller is busy with some, others are asked for.
@@ -122,6 +125,9 @@ func (l *listing[T]) run(ctx context.Context, found chan<- []T) error {
 			l.pop(first)
 		case p := <-l.answers:
 			l.receive(p)
+			l.askFolders(ctx, p)
+		case f := <-l.told:
+			l.receiveFolders(f)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -176,7 +182,7 @@ func (l *listing[T]) guess(p *part[T]) float64 {
 	case p.near == nil:
 		p.size = 1
 	default:
-		_, n := l.spread.behind(p.near, p.Before, math.Inf(1))
+		_, n := l.tree.behind(p.near, p.Before, math.Inf(1))
 		p.size = max(1, n-p.behind) / pageSize
 	}
 	return p.size
@@ -199,7 +205,7 @@ func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
 	if p.size < 1.5*pages {
 		return nil
 	}
-	at, n := l.spread.behind(p.near, p.Before, p.behind+pages*full*pageSize)
+	at, n := l.tree.behind(p.near, p.Before, p.behind+pages*full*pageSize)
 	if at <= p.From {
 		return nil
 	}
@@ -279,6 +285,41 @@ func (l *listing[T]) receive(p *part[T]) {
 	}
 }
 
+// askFolders asks for folders behind what was just read, if there is more.
+func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
+	if !p.more || p.last == "" {
+		return
+	}
+	rest := l.parts[slices.Index(l.parts, p)+1]
+	f := l.tree.ask(p.last, rest.Before, float64(l.received)/pageSize)
+	if f == nil {
+		return
+	}
+	l.waiting++
+	l.underWay.Go(func() {
+		f.err = guard.Call(func() (err error) {
+			f.names, f.more, err = l.folders(ctx, f.parent, f.from)
+			return err
+		})
+		select {
+		case l.told <- f:
+		case <-ctx.Done(): // nobody waits for it any more
+		}
+	})
+}
+
+// receiveFolders takes an answer. How long what was not asked for is may look otherwise by it.
+func (l *listing[T]) receiveFolders(f *folderList) {
+	l.waiting--
+	l.answered++
+	l.tree.receive(f)
+	for _, p := range l.parts {
+		if !p.asked {
+			p.size = 0
+		}
+	}
+}
+
 // learn learns from the names of a part, and from those beside them that are known. It returns the run that ends with them.
 func (l *listing[T]) learn(p *part[T], at int) *run {
 	near, before := p.near, p.From
@@ -291,12 +332,14 @@ func (l *listing[T]) learn(p *part[T], at int) *run {
 			before = l.parts[at-1].last
 		}
 	}
-	near = l.spread.learn(near, before, p.names)
+	root := l.tree.own[l.prefix]
 	if len(p.names) > 0 {
 		p.first, p.last = p.names[0], p.names[len(p.names)-1]
+		l.tree.learnPage(before, p.From, p.names)
 	}
+	near = root.learn(near, before, p.names)
 	if next := at + 1; !p.more && next < len(l.parts) && l.parts[next].done {
-		l.spread.learn(near, p.last, []string{l.parts[next].first})
+		root.learn(near, p.last, []string{l.parts[next].first})
 	}
 	p.near, p.names = nil, nil
 	return near

@@ -22,7 +22,7 @@ func TestListingSideBySide(t *testing.T) {
 			l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
 				time.Sleep(100 * time.Millisecond)
 				return b.list(ctx, prefix, names)
-			}, "f/", Names{}, whole)
+			}, b.folders, "f/", Names{}, whole)
 			began, n := time.Now(), 0
 			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != 50_000 {
 				t.Fatalf("%s: %d objects and %v", what, n, err)
@@ -53,7 +53,7 @@ func TestListingThatBeginsInTheMiddle(t *testing.T) {
 			l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
 				time.Sleep(100 * time.Millisecond)
 				return b.list(ctx, prefix, names)
-			}, "f/", Names{From: from}, whole)
+			}, b.folders, "f/", Names{From: from}, whole)
 			began, n := time.Now(), 0
 			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != len(left) {
 				t.Fatalf("from %s: %d objects and %v, want %d", from, n, err, len(left))
@@ -81,7 +81,7 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 		l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
 			time.Sleep(100 * time.Millisecond)
 			return b.list(ctx, prefix, names)
-		}, "f/", Names{}, whole)
+		}, b.folders, "f/", Names{}, whole)
 		got := 0
 		if err := l.read(t.Context(), func(objects []Object) bool { got += len(objects); return true }); err != nil ||
 			got != len(names) {
@@ -100,7 +100,7 @@ func TestPagesThatNobodyTakes(t *testing.T) {
 	names := named(rand.New(rand.NewPCG(1, 2)), 200_000)["random"]
 	synctest.Test(t, func(t *testing.T) {
 		b := &fakeBucket{names: names}
-		l := newListing(b.list, "f/", Names{}, whole)
+		l := newListing(b.list, b.folders, "f/", Names{}, whole)
 		given := 0
 		err := l.read(t.Context(), func(objects []Object) bool {
 			synctest.Wait()

@@ -57,6 +57,15 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	return n
 }
 
+// alike returns how many names of a run begin as its last one up to a place.
+func (r *run) alike(n int) float64 {
+	last := 0.0
+	for _, at := range r.last[:min(n, len(r.last))] {
+		last = max(last, at)
+	}
+	return r.names - last
+}
+
 // each returns, by place, how many objects there are to each byte of it, on average, and how many of the run begin as its last name
 // up to that place. What the run itself tells comes first, then what all names tell, unless the run contradicts that. What nobody
 // knows follows from the place behind and the bytes that it probably has, and alike is 0 there; if that is too many, from alike.

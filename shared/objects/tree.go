@@ -1,0 +1,259 @@
+package objects
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Bounds of the requests for folders, each of which tells of up to a thousand.
+const (
+	worth    = 20   // pages in the folder whose folders are asked for
+	fewest   = 60   // objects in each of these
+	mayAsk   = 0.03 // to each page
+	askMore  = 3    // and so many
+	distinct = 12   // pages of a folder whose names are guessed from its own alone
+)
+
+// tree is what is known of the folders that objects are in. Where one begins is a place to cut that is no guess.
+type tree struct {
+	prefix string
+	begins []string           // known folders, in order
+	levels map[string]*level  // by the folder that they divide
+	own    map[string]*spread // by the folder whose names they tell of
+	asked  float64            // requests
+}
+
+// level is what is known of the folders directly in one.
+type level struct {
+	names, folders float64 // that were listed
+	from, until    string  // all folders between these are known
+	toEnd          bool    // or from the first of these on
+	asking         bool
+}
+
+// folderList is a request for the folders directly in one, from a name on, and its answer.
+type folderList struct {
+	parent, from string
+	names        []string // objects too
+	more         bool
+	err          error
+}
+
+func newTree(prefix string) tree {
+	return tree{prefix: prefix, levels: map[string]*level{}, own: map[string]*spread{prefix: {prefix: len(prefix)}}}
+}
+
+// each returns how many names a folder holds on average.
+func (l *level) each() float64 { return l.names / max(1, l.folders) }
+
+func (l *level) knows(name string) bool {
+	return l.from != "" && name >= l.from && (l.toEnd || name < l.until)
+}
+
+// level returns what is known of the folders of a folder.
+func (t *tree) level(parent string) *level {
+	l := t.levels[parent]
+	if l == nil {
+		l = &level{}
+		t.levels[parent] = l
+	}
+	return l
+}
+
+// beside returns what is known of a folder and those beside it.
+func (t *tree) beside(folder string) *level { return t.level(t.prefix + above(folder[len(t.prefix):])) }
+
+// above returns the folder that a folder is in.
+func above(folder string) string {
+	return folder[:strings.LastIndexByte(folder[:len(folder)-1], '/')+1]
+}
+
+// folderIn returns the folder of parent that a name is in; "" if it is in none.
+func folderIn(parent, name string) string {
+	if below, in := strings.CutPrefix(name, parent); in {
+		if n := strings.IndexByte(below, '/'); n >= 0 {
+			return name[:len(parent)+n+1]
+		}
+	}
+	return ""
+}
+
+// behindFolder returns the first name that is behind all of a folder.
+func behindFolder(folder string) string { return folder[:len(folder)-1] + "0" }
+
+// around yields, from the outermost on, the folders that a name is in, each with the one that it divides.
+func (t *tree) around(name string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for parent, folder := t.prefix, folderIn(t.prefix, name); folder != "" && yield(parent, folder); {
+			parent, folder = folder, folderIn(folder, name)
+		}
+	}
+}
+
+// learnPage learns from a page of names. They follow the name before, or are the first from a cut on.
+func (t *tree) learnPage(before, cut string, names []string) {
+	if p := t.place(names[len(names)-1], ""); p.spread.prefix > len(t.prefix) {
+		folder := names[len(names)-1][:p.spread.prefix]
+		at, _ := slices.BinarySearch(names, folder)
+		follows := before
+		if at > 0 || !strings.HasPrefix(before, folder) {
+			follows = ""
+		}
+		p.spread.learn(nil, follows, names[at:])
+	}
+	if before == "" {
+		before = cut
+		if _, known := slices.BinarySearch(t.begins, cut); known {
+			before = above(cut)
+		}
+	}
+	t.count(before, names)
+}
+
+// count counts names, and the folders that begin with them. They follow the name before.
+func (t *tree) count(before string, names []string) {
+	for parent := range t.around(names[len(names)-1]) {
+		l, in := t.level(parent), ""
+		at, _ := slices.BinarySearch(names, parent)
+		if at == 0 {
+			in = folderIn(parent, before)
+		}
+		for _, name := range names[at:] {
+			if in == "" || !strings.HasPrefix(name, in) {
+				in = folderIn(parent, name)
+				l.folders++
+			}
+		}
+		l.names += float64(len(names) - at)
+	}
+}
+
+// ask returns a request for folders between that of a name and before, if it is worth it; nil if not.
+func (t *tree) ask(name, before string, pages float64) *folderList {
+	objects := math.Inf(1) // in the folder that is divided
+	for parent, folder := range t.around(name) {
+		l, from := t.level(parent), behindFolder(folder)
+		switch {
+		case objects < worth*pageSize || t.asked >= askMore+mayAsk*pages:
+			return nil
+		case l.each() >= fewest && !l.asking && !l.knows(from) && (before == "" || before > from):
+			l.asking = true
+			t.asked++
+			return &folderList{parent: parent, from: from}
+		case l.folders > 1:
+			objects = min(objects, l.each())
+		}
+	}
+	return nil
+}
+
+// receive takes an answer. One that failed tells nothing: the listing itself fails too, or goes on without.
+func (t *tree) receive(f *folderList) {
+	l := t.level(f.parent)
+	l.asking = false
+	if f.err != nil {
+		return
+	}
+	until := ""
+	for _, name := range f.names {
+		until = max(until, name)
+		if strings.HasPrefix(name, f.parent) && strings.HasSuffix(name, "/") {
+			t.begins = append(t.begins, name)
+		}
+	}
+	slices.Sort(t.begins)
+	t.begins = slices.Compact(t.begins)
+	switch {
+	case l.from == "" || f.from < l.from && f.more && until < l.from:
+		l.from, l.until, l.toEnd = f.from, until, !f.more
+	case f.from < l.from:
+		l.from = f.from
+	default:
+		l.until, l.toEnd = until, !f.more
+	}
+}
+
+// place is where a name is: the innermost folder that it is in whose next ones are known, where that ends, or one about which was asked
+// does, and what is known of names there.
+type place struct {
+	folder, end string
+	spread      *spread
+}
+
+func (t *tree) place(name, before string) place {
+	p, own := place{end: before}, t.prefix
+	for parent, folder := range t.around(name) {
+		l, end := t.level(parent), behindFolder(folder)
+		known := l.knows(end)
+		if (known || l.asking) && (p.end == "" || end < p.end) {
+			p.end = end
+		}
+		if !known {
+			break
+		}
+		if p.folder = folder; l.each() >= distinct*pageSize {
+			own = folder
+		}
+	}
+	if p.spread = t.own[own]; p.spread == nil {
+		p.spread = &spread{prefix: len(own)}
+		t.own[own] = p.spread
+	}
+	return p
+}
+
+// left returns how many objects a folder still holds behind the end of a run, as far as the folders beside it tell.
+func (t *tree) left(near *run, p place) float64 {
+	if p.folder == "" {
+		return math.Inf(1)
+	}
+	l, read := t.beside(p.folder), near.alike(len(p.folder))
+	if own := t.own[p.folder]; own != nil {
+		read = max(read, own.names)
+	}
+	switch {
+	case l.folders >= 3 && read < 1.2*l.each():
+		return max(0, l.each()-read)
+	case l.folders < 3 && read < 3*pageSize && len(t.begins) > 0 && t.begins[len(t.begins)-1] > near.end:
+		return pageSize
+	}
+	return math.Inf(1)
+}
+
+// behind returns a name so many objects behind the end of a run: where a known folder begins, or else a guess. If the range ends before
+// that, it returns "" and how many there are.
+func (t *tree) behind(near *run, before string, objects float64) (name string, n float64) {
+	p := t.place(near.end, before)
+	i, found := slices.BinarySearch(t.begins, near.end)
+	if found {
+		i++
+	}
+	end := p.end
+	if i < len(t.begins) && (end == "" || t.begins[i] < end) {
+		end = t.begins[i]
+	}
+	if n = t.left(near, p); n >= 1.5*pageSize {
+		if name, n = p.spread.behind(near, end, objects); name != "" {
+			return name, n
+		}
+	}
+	for parent, folder := range t.around(near.end) { // not beyond what was asked for
+		if t.level(parent).asking {
+			before = behindFolder(folder)
+			break
+		}
+	}
+	for ; i < len(t.begins) && (before == "" || t.begins[i] < before); i++ {
+		each := t.beside(t.begins[i]).each()
+		if i+1 < len(t.begins) && strings.HasPrefix(t.begins[i+1], t.begins[i]) {
+			each = 0 // its own folders are counted
+		}
+		if n+each/2 >= objects {
+			return t.begins[i], n
+		}
+		n += each
+	}
+	return "", n
+}
