@@ -7,6 +7,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,8 +162,8 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 		err = w.InTime()
 	}
 	if err != nil {
-		if failed[chunk[0]] == nil {
-			fail(err)
+		for _, uid := range chunk {
+			failed[uid] = cmp.Or(failed[uid], err)
 		}
 		return nil
 	}

@@ -421,6 +421,20 @@ func TestEverythingBelow(t *testing.T) {
 	}
 }
 
+// TestACollectionNamedAsEverything fails the document that it is below, and no other.
+func TestACollectionNamedAsEverything(t *testing.T) {
+	f := start(t, fields{"collection": "rooms", "age": "any", "with": array{fields{"subcollection": "**"}}})
+	for _, path := range []string{"rooms/a", "rooms/a/**/x", "rooms/b", "rooms/b/members/m"} {
+		f.Set(t, path, fields{"n": 1})
+	}
+	enginetest.Want(t, "status", report.Failed, f.Run(t, "").Status)
+	all := f.Everything(t)
+	for path, stays := range map[string]bool{"rooms/a": true, "rooms/a/**/x": true, "rooms/b": false, "rooms/b/members/m": false} {
+		_, there := all[path]
+		enginetest.Want(t, path, stays, there)
+	}
+}
+
 // TestContinuesOfNoOrder: where no field orders the documents, the next page and the next run begin behind a name.
 func TestContinuesOfNoOrder(t *testing.T) {
 	t.Parallel()

@@ -104,8 +104,8 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 func (w Writer) goneOrChanged(ctx context.Context, path string) error {
 	_, found, err := w.Get(ctx, path)
 	switch {
-	case err != nil:
-		return err
+	case err != nil: // whatever stands in the way of looking says nothing of the deletion
+		return errors.New("look whether " + path + " was deleted: " + err.Error())
 	case found:
 		return ErrChanged
 	default:

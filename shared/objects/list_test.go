@@ -12,8 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"cloud.google.com/go/storage"
@@ -215,29 +218,45 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestFoldersThatAreNotSo: whatever an answer about folders says, each name comes once, in order.
+// TestFoldersThatAreNotSo: whatever an answer about folders says, and whenever it comes, each name comes once, in order.
 func TestFoldersThatAreNotSo(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(15, 16))
-	for what, names := range named(random, 20_000) {
-		b := &fakeBucket{names: slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "f/") })}
-		l := newListing(b.list, func(ctx context.Context, parent, from string) ([]string, bool, error) {
-			found, more, err := b.folders(ctx, parent, from)
-			switch random.IntN(4) {
-			case 0:
-				return nil, more, errFake
-			case 1:
-				random.Shuffle(len(found), func(i, k int) { found[i], found[k] = found[k], found[i] })
-				return found[:len(found)/2], !more, err
-			case 2:
-				return append(found, "a/", "f/", from, parent+"none/", "z/"), more, err
-			}
-			return found, more, err
-		}, "f/", Names{}, func(o Object) string { return o.Name })
-		var got []string
-		err := l.read(t.Context(), func(page []string) bool { got = append(got, page...); return true })
-		if err != nil || !slices.Equal(got, b.names) {
-			t.Errorf("%s: %d names and %v, want %d", what, len(got), err, len(b.names))
+	all := named(random, 20_000)
+	for i := range 60_000 {
+		all["within folders"] = append(all["within folders"], fmt.Sprintf("f/%c/%x/%c%05d", "acm"[i/20_000], 7*(i/100), "xyz"[i%3], i))
+	}
+	slices.Sort(all["within folders"])
+	for what, names := range all {
+		for turn := range 24 {
+			synctest.Test(t, func(t *testing.T) {
+				b := &fakeBucket{names: slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "f/") })}
+				var mu sync.Mutex
+				chance := func(n int) int {
+					mu.Lock()
+					defer mu.Unlock()
+					return random.IntN(n)
+				}
+				l := newListing(func(ctx context.Context, prefix string, in Names) ([]Object, bool, error) {
+					time.Sleep(time.Duration(50+chance(100)) * time.Millisecond)
+					return b.list(ctx, prefix, in)
+				}, func(ctx context.Context, parent, from string) ([]string, bool, error) {
+					time.Sleep(time.Duration(50+chance(2000)) * time.Millisecond)
+					found, more, err := b.folders(ctx, parent, from)
+					switch chance(3) + turn/12 {
+					case 2:
+						return nil, more, errFake
+					case 3:
+						return append(found[:len(found)/2], "a/", "f/", from, parent+"none/", "z/"), !more, err
+					}
+					return found, more, err
+				}, "f/", Names{}, func(o Object) string { return o.Name })
+				var got []string
+				err := l.read(t.Context(), func(page []string) bool { got = append(got, page...); return true })
+				if err != nil || !slices.Equal(got, b.names) {
+					t.Errorf("%s: %d names and %v, want %d", what, len(got), err, len(b.names))
+				}
+			})
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).
 		Retryer(storage.WithPolicy(storage.RetryNever)) // for the library looks at no clock after its pauses
-	var err error
+	var err, before error // of the attempt before
 	var backoff gax.Backoff
 	attempts := 0
 	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
@@ -116,7 +116,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 				return fmt.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
 		}
-		err = object.Delete(ctx)
+		before, err = err, object.Delete(ctx)
 		attempts++
 	}
 	var answer *googleapi.Error
@@ -132,8 +132,11 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		return ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed, Denied(err):
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
-			if _, found, err := w.Get(ctx, d.Name); err != nil || !found {
-				return err
+			switch _, found, look := w.Get(ctx, d.Name); {
+			case look != nil: // it may have taken effect before
+				return fmt.Errorf("delete object %s: %w", d.Name, before)
+			case !found:
+				return nil
 			}
 		}
 		if !Denied(err) {

@@ -445,6 +445,35 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// denied answers 403 to everything once an object was deleted, of which it says 503.
+type denied struct {
+	base    http.RoundTripper
+	deleted *bool
+}
+
+func (d denied) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.base.RoundTrip(r)
+	switch {
+	case err == nil && *d.deleted:
+		resp.StatusCode, resp.Status, resp.Body = http.StatusForbidden, "403 Forbidden", http.NoBody
+	case err == nil && r.Method == http.MethodDelete:
+		resp.StatusCode, resp.Status, *d.deleted = http.StatusServiceUnavailable, "503 Service Unavailable", true
+	}
+	return resp, err
+}
+
+// TestDeniedAfterALostAnswer: nothing says that the object stayed, so undo must not leave it out.
+func TestDeniedAfterALostAnswer(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Put(t, "posts/a", nil, []byte("x"))
+	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return denied{base, new(bool)} })
+	o := list(ctx, t, c.Reader(), "posts/", "")[0]
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	if err == nil || objects.Denied(err) {
+		t.Errorf("Delete = %v, want the error of the answer that was lost", err)
+	}
+}
+
 // TestAsleepBetweenDeletions: whether it is too late is asked after the pause, and what the first request came to is told.
 func TestAsleepBetweenDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/guard"
 )
@@ -17,6 +18,7 @@ const (
 	wanted    = 4   // pages that were given tell that: what has only been begun takes three
 	inTime    = 28  // pages that may be taken while one is answered
 	full      = 0.95
+	patience  = 3 * time.Second // for an answer about folders: without it, the listing goes on
 )
 
 // Bounds of the requests that cuts may cost.
@@ -206,7 +208,7 @@ func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
 		return nil
 	}
 	at, n := l.tree.behind(p.near, p.Before, p.behind+pages*full*pageSize)
-	if at <= p.From {
+	if at <= p.From || p.Before != "" && at >= p.Before {
 		return nil
 	}
 	rest = &part[T]{
@@ -298,6 +300,8 @@ func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
 	l.waiting++
 	l.underWay.Go(func() {
 		f.err = guard.Call(func() (err error) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
 			f.names, f.more, err = l.folders(ctx, f.parent, f.from)
 			return err
 		})
@@ -312,7 +316,7 @@ func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
 func (l *listing[T]) receiveFolders(f *folderList) {
 	l.waiting--
 	l.answered++
-	l.tree.receive(f)
+	l.tree.receive(f, l.last)
 	for _, p := range l.parts {
 		if !p.asked {
 			p.size = 0

@@ -13,6 +13,7 @@ const (
 	fewest   = 60   // objects in each of these
 	mayAsk   = 0.03 // to each page
 	askMore  = 3    // and so many
+	deepest  = 16   // folders within folders that are told apart
 	distinct = 12   // pages of a folder whose names are guessed from its own alone
 )
 
@@ -86,7 +87,8 @@ func behindFolder(folder string) string { return folder[:len(folder)-1] + "0" }
 // around yields, from the outermost on, the folders that a name is in, each with the one that it divides.
 func (t *tree) around(name string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for parent, folder := t.prefix, folderIn(t.prefix, name); folder != "" && yield(parent, folder); {
+		parent, folder := t.prefix, folderIn(t.prefix, name)
+		for depth := 0; depth < deepest && folder != "" && yield(parent, folder); depth++ {
 			parent, folder = folder, folderIn(folder, name)
 		}
 	}
@@ -149,29 +151,29 @@ func (t *tree) ask(name, before string, pages float64) *folderList {
 	return nil
 }
 
-// receive takes an answer. One that failed tells nothing: the listing itself fails too, or goes on without.
-func (t *tree) receive(f *folderList) {
+// receive takes an answer, and forgets folders before the last name that was given. An answer that failed tells nothing: the listing
+// itself fails too, or goes on without.
+func (t *tree) receive(f *folderList, given string) {
 	l := t.level(f.parent)
 	l.asking = false
-	if f.err != nil {
+	if f.err != nil || f.more && len(f.names) == 0 {
 		return
 	}
 	until := ""
 	for _, name := range f.names {
 		until = max(until, name)
-		if strings.HasPrefix(name, f.parent) && strings.HasSuffix(name, "/") {
+		if len(name) > len(f.parent) && strings.HasPrefix(name, f.parent) && strings.HasSuffix(name, "/") {
 			t.begins = append(t.begins, name)
 		}
 	}
 	slices.Sort(t.begins)
-	t.begins = slices.Compact(t.begins)
+	over, _ := slices.BinarySearch(t.begins, given)
+	t.begins = slices.Compact(t.begins[over:])
 	switch {
-	case l.from == "" || f.from < l.from && f.more && until < l.from:
+	case l.from == "" || f.more && until < l.from || !l.toEnd && f.from > l.until: // they do not meet what was known
 		l.from, l.until, l.toEnd = f.from, until, !f.more
-	case f.from < l.from:
-		l.from = f.from
 	default:
-		l.until, l.toEnd = until, !f.more
+		l.from, l.until, l.toEnd = min(l.from, f.from), max(l.until, until), l.toEnd || !f.more
 	}
 }
 
@@ -239,9 +241,9 @@ func (t *tree) behind(near *run, before string, objects float64) (name string, n
 			return name, n
 		}
 	}
-	for parent, folder := range t.around(near.end) { // not beyond what was asked for
-		if t.level(parent).asking {
-			before = behindFolder(folder)
+	for parent, folder := range t.around(near.end) {
+		if behind := behindFolder(folder); t.level(parent).asking && (before == "" || behind < before) {
+			before = behind // what is there will be told
 			break
 		}
 	}

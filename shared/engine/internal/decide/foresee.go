@@ -15,9 +15,9 @@ import (
 
 // Bounds of what is foreseen.
 const (
-	maxRounds  = 100     // commits of one item
-	maxDepth   = 3       // of items within items
-	everything = 1 << 30 // the room of a commit without limits
+	maxRounds = 100                 // commits of one item
+	maxDepth  = 3                   // of items within items
+	farthest  = 5 * cleanup.MaxRoom // documents that [Decider.Ahead] looks at: all are held at once
 )
 
 // ErrMore says that what is foreseen is not all.
@@ -26,7 +26,7 @@ var ErrMore = errors.New("there is more")
 // Ahead returns a [KeptError] if an item's later commits, or those of what goes first, would meet what is pinned, or what was written
 // since the plan was approved: too late, as earlier commits have acted by then. What goes without the item, its Next, does not keep it.
 func (d *Decider) Ahead(ctx context.Context, item Asked) error {
-	src, room := d.Imagine(), everything
+	src, room := d.Imagine(), farthest
 	src.ahead, src.left = true, &room
 	err := d.Foresee(ctx, src, []*Asked{&item}, 0, func(o Outcome, _ int) error {
 		var kept *KeptError
@@ -54,11 +54,11 @@ func (d *Decider) MayKeep() bool { return d.Approved != nil || d.Pins.Any() }
 func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, depth int, see func(o Outcome, depth int) error) error {
 	for _, w := range group {
 		if w.Foreseen, w.Version = true, nil; src.ahead { // what is imagined has no version
-			w.Room = everything
+			w.Room = farthest
 		}
 	}
 	for round := 0; len(group) > 0; round++ {
-		if round == maxRounds || depth > maxDepth {
+		if round == maxRounds || depth > maxDepth || src.ahead && *src.left <= 0 {
 			return ErrMore
 		}
 		outcomes, err := d.Decide(ctx, src, group)

@@ -213,7 +213,7 @@ func childrenOfLongest(c cleanup.Children, parent string, left *int, read reader
 		return cleanup.Belonging{}, err
 	}
 	found := slices.DeleteFunc(slices.Clone(alike), func(d documents.Document) bool { return !names(d) })
-	if len(alike) == maxAlike && len(found) < *left {
+	if len(alike) == maxAlike && len(found) < min(*left, cleanup.MaxRoom) {
 		return cleanup.Belonging{}, errManyAlike
 	}
 	whole := len(found) <= *left

@@ -176,7 +176,7 @@ func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) e
 		}
 	}
 	err := u.takeBack(ctx)
-	if err != nil && len(todos) > 0 {
+	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
 		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
 	}
 	return err
