@@ -264,7 +264,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
 			if all.Subcollection == rule.Everything {
-				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below: delete it by hand", collection)
+				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
 			}
 			if whole, err := t.add(ctx, all, of, parent.Ref(), above); err != nil || !whole {
 				return false, err
