@@ -118,8 +118,9 @@ func (r Reader) list(ctx context.Context, prefix string, names Names) (page []Ob
 
 // folders reads the first page of the names directly in a folder, those of folders too, from one name on.
 func (r Reader) folders(ctx context.Context, parent, from string) (names []string, more bool, err error) {
-	q := &storage.Query{Prefix: parent, StartOffset: from, Delimiter: "/", Projection: storage.ProjectionNoACL}
-	_ = q.SetAttrSelection([]string{"Name"}) // it fails only for attributes that do not exist
+	r.namesOnly = true
+	q := r.query(parent)
+	q.StartOffset, q.Delimiter = from, "/"
 	var attrs []*storage.ObjectAttrs
 	next, err := iterator.NewPager(r.c.bucket.Objects(ctx, q), pageSize, "").NextPage(&attrs)
 	for _, a := range attrs {
