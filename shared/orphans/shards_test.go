@@ -52,14 +52,24 @@ func (b *bucket) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("a page of %d, %w", n, err)
 	}
 	answer := struct {
-		Kind  string              `json:"kind"`
-		Items []map[string]string `json:"items"`
-		Next  string              `json:"nextPageToken,omitempty"`
+		Kind     string              `json:"kind"`
+		Items    []map[string]string `json:"items"`
+		Prefixes []string            `json:"prefixes,omitempty"`
+		Next     string              `json:"nextPageToken,omitempty"`
 	}{Kind: "storage#objects"}
-	for i, name := range found {
-		if i == 1000 {
+	for _, name := range found {
+		folder, _, inFolder := strings.Cut(strings.TrimPrefix(name, q.Get("prefix")), "/")
+		folder = q.Get("prefix") + folder + "/"
+		if inFolder = inFolder && q.Get("delimiter") == "/"; inFolder && slices.Contains(answer.Prefixes, folder) {
+			continue
+		}
+		if len(answer.Items)+len(answer.Prefixes) == 1000 {
 			answer.Next = name
 			break
+		}
+		if inFolder {
+			answer.Prefixes = append(answer.Prefixes, folder)
+			continue
 		}
 		answer.Items = append(answer.Items, map[string]string{"name": name})
 	}
