@@ -62,10 +62,9 @@ const maxFieldsOf = 20
 // Backtest is a backtest that is being made.
 type Backtest struct {
 	Result
-	Today *decide.Decider  // with the earlier time as now
-	Then  documents.Reader // of the earlier time; of no use where a preview's plan is compared
-	Since time.Time        // what is written after it was written since
-	Spent func() bool      // nothing more may be read
+	Today *decide.Decider // with the earlier time as now
+	Since time.Time       // what is written after it was written since
+	Spent func() bool     // nothing more may be read
 }
 
 // Compare has the rules judge what a plan holds as it is today. The error names an item that no rule, or more than one, may have
@@ -150,7 +149,7 @@ func (b *Backtest) judge(ctx context.Context, rule cleanup.AnyRule, refs []docum
 			continue
 		}
 		if b.Preview == "" && len(b.Kept) < maxFieldsOf {
-			before, _, err := b.Then.Get(ctx, ref.Path())
+			before, _, err := b.Today.Documents.Get(documents.AsOf(ctx, b.Since), ref.Path())
 			if err != nil {
 				return err
 			}
