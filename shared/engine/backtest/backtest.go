@@ -76,11 +76,14 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 			continue
 		}
 		ref, err := documents.RefOf(p.Target)
-		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool { return !judged(rule, ref, p) })
+		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool {
+			return !decide.Has(rule, ref) || p.Rule != "" && p.Rule != rule.Named()
+		})
 		if err != nil || len(rules) != 1 {
 			return fmt.Errorf("it was planned to %s, and %d rules of %s judge such a document: one must",
 				report.Phrase(p.Action, p.Target), len(rules), r.Job)
 		}
+		p.Rule = rules[0].Named()
 		due[ref] = p
 	}
 	if b.Planned, b.Kept = len(due), []Kept{}; b.Spent() {
@@ -97,7 +100,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	}
 	refs := slices.SortedFunc(maps.Keys(due), func(a, b documents.Ref) int { return cmp.Compare(a.Path(), b.Path()) })
 	for _, rule := range b.Today.Job.Rules {
-		its := slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return !judged(rule, ref, due[ref]) })
+		its := slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return due[ref].Rule != rule.Named() })
 		for some := range slices.Chunk(its, rule.Together()) {
 			if b.Spent() {
 				return ErrMaxReads
@@ -108,11 +111,6 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 		}
 	}
 	return nil
-}
-
-// judged reports whether a rule may have found a planned item due.
-func judged(rule cleanup.AnyRule, ref documents.Ref, p report.Planned) bool {
-	return decide.Has(rule, ref) && (p.Rule == "" || p.Rule == rule.Named())
 }
 
 // judge judges some items of a rule.
