@@ -135,7 +135,7 @@ func (r run) writeLarge(b *strings.Builder, name, times string) {
 
 // timesPlot is a plot of seconds.
 func timesPlot(title string) plot.Plot {
-	return plot.Plot{Title: title, Log: true, Tick: func(v float64) string {
+	return plot.Plot{Title: title, Tick: func(v float64) string {
 		if v < 0.1 {
 			return fmt.Sprintf("%g s", v)
 		}

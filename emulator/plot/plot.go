@@ -13,8 +13,7 @@ import (
 type Plot struct {
 	Title string
 	Rows  []string
-	Log   bool                   // values are drawn by their logarithms, so all are above zero; otherwise they are drawn from zero
-	Step  float64                // between the ticks of an axis from zero
+	Step  float64                // between the ticks from zero; 0: values are drawn by their logarithms, so all are above zero
 	Tick  func(v float64) string // writes a value of the axis
 
 	series []series
@@ -52,7 +51,7 @@ func (p Plot) SVG() string {
 	}
 	var ticks []float64
 	scale := func(v float64) float64 { return v }
-	if p.Log {
+	if p.Step == 0 {
 		scale = math.Log10
 		for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 			ticks = append(ticks, math.Pow(10, e))

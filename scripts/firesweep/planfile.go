@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -43,15 +42,12 @@ func (p *jobPlan) approval() *report.Approval {
 }
 
 // text is the file's content with its checksum.
-func (f planFile) text() ([]byte, error) {
-	plans, err := json.Marshal(f.Plans)
-	if err != nil {
-		return nil, err
-	}
+func (f planFile) text() []byte {
+	plans, _ := json.Marshal(f.Plans) // texts, and times that Firestore or JSON had
 	f.Checksum = digest.Of(string(plans))
 	var b bytes.Buffer
-	err = encode(&b, f)
-	return b.Bytes(), err
+	_ = encode(&b, f)
+	return b.Bytes()
 }
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
@@ -69,11 +65,7 @@ func writePlan(to string, all []planned) error {
 		}
 		f.Plans = append(f.Plans, of)
 	}
-	text, err := f.text()
-	if err == nil {
-		err = os.WriteFile(to, text, 0o600)
-	}
-	if err != nil {
+	if err := os.WriteFile(to, f.text(), 0o600); err != nil {
 		return fmt.Errorf("--out: %w", err) // which names the file
 	}
 	return nil
@@ -89,7 +81,7 @@ func readPlan(from string) (f planFile, err error) {
 		return f, wrongUse("--plan: %s is not a plan that firesweep plan --out wrote: %w", from, err)
 	}
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // as Git may have written it
-	if again, err := f.text(); err != nil || !bytes.Equal(again, text) {
+	if !bytes.Equal(f.text(), text) {
 		return f, wrongUse("--plan: %s was altered since it was written: write a new one with firesweep plan --out, "+
 			"and have that approved", from)
 	}
@@ -138,21 +130,21 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 }
 
 // fellAway returns the items of the plan that a run did not do, and why: as many as its report names.
-func (p *jobPlan) fellAway(r *report.Report) (all []done.Item) {
+func (p *jobPlan) fellAway(r *report.Report) (all []report.Planned) {
 	if p == nil || r == nil || r.Approved == nil {
 		return nil
 	}
 	for _, item := range p.Items {
 		key, _ := item.Key()
 		if why := r.Approved.Which[key]; why != "" {
-			all = append(all, done.Item{Target: item.Target, Action: item.Action, Reason: why})
+			all = append(all, report.Planned{Target: item.Target, Action: item.Action, Reason: why})
 		}
 	}
 	return all
 }
 
 // fellAway prints what became of an approved plan.
-func (p *printer) fellAway(a *report.Approved, all []done.Item) {
+func (p *printer) fellAway(a *report.Approved, all []report.Planned) {
 	if a == nil {
 		return
 	}

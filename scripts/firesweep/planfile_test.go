@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // approved plans cleanupReports into a file, and returns its name.
@@ -24,9 +24,7 @@ func rewrite(t *testing.T, file string, change func(*planFile)) {
 	f, err := readPlan(file)
 	ok(t, err)
 	change(&f)
-	text, err := f.text()
-	ok(t, err)
-	write(t, file, string(text))
+	write(t, file, string(f.text()))
 }
 
 // TestRunOfAPlanFile: it holds no contents, what is in it and still as it was is done, and what fell away is named.
@@ -59,8 +57,8 @@ func TestRunOfAPlanFile(t *testing.T) {
 			wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
 			out, _ = o.ends(t, exitFine, append(args, "--json")...)
 			fell := parsed[struct{ Runs []ran }](t, out).Runs[0].FellAway
-			slices.SortFunc(fell, func(a, b done.Item) int { return strings.Compare(a.Target, b.Target) })
-			want(t, "fell away", []done.Item{
+			slices.SortFunc(fell, func(a, b report.Planned) int { return strings.Compare(a.Target, b.Target) })
+			want(t, "fell away", []report.Planned{
 				{Target: "reports/old", Action: "delete report", Reason: "gone, or no longer found to be due"},
 				{Target: "reports/older", Action: "delete report", Reason: "it was changed since the plan was approved"},
 			}, fell)

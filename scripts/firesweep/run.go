@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -176,7 +175,7 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
 
-	FellAway []done.Item `json:"fellAway,omitempty"` // items of the plan file that were not done
+	FellAway []report.Planned `json:"fellAway,omitempty"` // items of the plan file that were not done
 }
 
 // runAll runs jobs one after the other.

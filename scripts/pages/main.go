@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,8 +19,9 @@ func main() {
 	docs := flag.String("docs", "docs", "the folder of the pages, in which the lab's figures are in performance/usage.json")
 	flag.Parse()
 	pages, err := pricePage(*docs)
-	if err == nil {
-		maps.Copy(pages, regretPage())
+	regret, unread := regretPage(*docs)
+	if err = cmp.Or(err, unread); err == nil {
+		maps.Copy(pages, regret)
 		err = write(pages, *docs, *check)
 	}
 	if err != nil {

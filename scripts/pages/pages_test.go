@@ -68,7 +68,11 @@ func TestPrices(t *testing.T) {
 // TestRegret: the page is what the command writes.
 func TestRegret(t *testing.T) {
 	t.Parallel()
-	if err := write(regretPage(), "../../docs", true); err != nil {
+	pages, err := regretPage("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(pages, "../../docs", true); err != nil {
 		t.Error(err)
 	}
 }

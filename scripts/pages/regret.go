@@ -4,59 +4,45 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
+	"os"
+	"path/filepath"
+	"regexp"
 
 	"github.com/firesweep/firesweep/emulator/plot"
 )
 
-const regretHead = `# Why 90 days and not 30
+// rows are those of a table of the page: one for each kind, in their order.
+var rows = regexp.MustCompile(`(?m)(^\| +\d.*\n)+`)
 
-An age is a guess about people: after so many days, nobody comes back. This page, written by ` + "`go run ./scripts/pages`" + `,
-shows what a wrong guess costs. It lets people use a simulated application for a year, deletes each night what is older
-than N days, and then looks who would have come back to it. **The people are assumed; yours are not.** For your own data
-ask ` + "`firesweep backtest`" + `, which compares what a rule would have deleted a week ago with what happened since.
-
-![regret by age](regret.svg)
-
-*Regret* is the share of the deleted items that somebody came back to within two years. *Waiting* is how many items that
-nobody ever needs again lie there on an average day: what a longer age costs.
-
-`
-
-// regretPage makes docs/regret.md with its plot: how often somebody comes back to what a rule has deleted, by the rule's age, in
-// a year of a simulated application.
-func regretPage() map[string][]byte {
-	var b strings.Builder
-	b.WriteString(regretHead)
+// regretPage makes docs/regret.md of its own text, with its plot: how often somebody comes back to what a rule has deleted, by
+// the rule's age, in a year of a simulated application.
+func regretPage(docs string) (map[string][]byte, error) {
+	page, err := os.ReadFile(filepath.Join(docs, "regret.md"))
+	if n := len(rows.FindAll(page, -1)); err == nil && n != len(kinds) {
+		err = fmt.Errorf("regret.md has %d tables, and there are %d kinds", n, len(kinds))
+	}
+	if err != nil {
+		return nil, err
+	}
 	p := plot.Plot{Title: "Deleted items that somebody came back to, by the rule's age", Step: 5,
 		Tick: func(v float64) string { return fmt.Sprintf("%g %%", v) }}
 	for _, age := range ages {
 		p.Rows = append(p.Rows, fmt.Sprintf("%d days", age))
 	}
-	for seed, k := range kinds {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n```json\n%s\n```\n\n", strings.ToUpper(k.name[:1])+k.name[1:], k.why, k.rule)
-		b.WriteString("| N | deleted in the year | regret | waiting |\n|--:|--:|--:|--:|\n")
-		items := k.live(uint64(seed))
+	kind := 0
+	page = rows.ReplaceAllFunc(page, func([]byte) (table []byte) {
+		items := kinds[kind].live(uint64(kind))
 		for row, age := range ages {
 			o := judge(items, age)
 			share := 100 * float64(o.regretted) / float64(o.deleted)
-			p.Set(k.name, row, share)
-			fmt.Fprintf(&b, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, share, o.waiting)
+			p.Set(kinds[kind].name, row, share)
+			table = fmt.Appendf(table, "| %d | %d | %.2f %% | %.0f |\n", age, o.deleted, share, o.waiting)
 		}
-		b.WriteString("\n")
-	}
-	b.WriteString(regretTail)
-	return map[string][]byte{"regret.md": []byte(b.String()), "regret.svg": []byte(p.SVG())}
+		kind++
+		return table
+	})
+	return map[string][]byte{"regret.md": page, "regret.svg": []byte(p.SVG())}, nil
 }
-
-const regretTail = `## What to read from it
-
-- The right age depends on why people come back, not on the size of the collection: trash is decided within days, guests
-  come back for the next season.
-- Regret falls slowly at the end. What cannot be regretted is what can be taken back: ` + "`UNDO_DAYS`" + ` covers the first weeks
-  after a deletion, and a warning some days before it brings back those who still care.
-- What waits costs storage only. If it is not much, choose the longer age.
-`
 
 // An item is the days since the simulation began on which somebody touched it, in order. On the last its owner deleted it,
 // unless that is [never].
@@ -67,9 +53,7 @@ var never = math.Inf(1)
 // A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the
 // median, and with a sigma of 1.5 one of seven is more than four times as long.
 type kind struct {
-	name, rule string // as the page calls it, and the rule without its age
-	why        string // what people do
-
+	name          string  // as the page calls it, which has the rule, and what people do
 	again         float64 // how many of those who touched an item come back to it
 	season        float64 // how many of these only for the next season
 	median, sigma float64 // of the days until the others do
@@ -89,23 +73,9 @@ var ages = []int{7, 30, 60, 90, 180, 365}
 
 // kinds are what the application keeps.
 var kinds = []kind{
-	{
-		name: "drafts", rule: `{"collection": "drafts", "age": {"field": "editedAt", "days": N}}`,
-		why: "Each time that somebody leaves a draft, he opens it again in six cases of ten: half of those within nine days, some\n" +
-			"after a holiday, a term or a year. In the end one half is published, and the other forgotten.",
-		again: 0.6, median: 9, sigma: 1.5, finished: 0.5,
-	},
-	{
-		name: "trash", rule: `{"collection": "notes", "age": {"field": "trashedAt", "days": N}}`,
-		why:   "Notes that their owners threw away. One of twenty-five is restored, half of those within two days.",
-		again: 0.04, median: 2, sigma: 1.6,
-	},
-	{
-		name: "guests", rule: `{"accounts": "anonymous", "age": {"by": "lastActive", "days": N}}`,
-		why: "Guests without an account of their own. Each time a third comes back: most of those within weeks, one of five only\n" +
-			"for the next season.",
-		again: 0.33, season: 0.2, median: 35, sigma: 1.1,
-	},
+	{name: "drafts", again: 0.6, median: 9, sigma: 1.5, finished: 0.5},
+	{name: "trash", again: 0.04, median: 2, sigma: 1.6},
+	{name: "guests", again: 0.33, season: 0.2, median: 35, sigma: 1.1},
 }
 
 // lived is how many items of a kind are simulated.

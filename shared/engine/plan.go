@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -33,7 +32,6 @@ type PlanOptions struct {
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
 	Meter    *usage.Meter     // counts what is read, for whoever waits; nil: nobody does
-	AsOf     bool             // the database is read as it was at Now, a whole minute if that is older than an hour
 	MaxReads int64            // documents to read at most, but for the page that is being read; 0: as many as it takes
 }
 
@@ -67,9 +65,6 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Entry: f.Entry, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
 		forOperator: true}
 	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
-	if o.AsOf {
-		reading.Hooks.Dial = append(reading.Hooks.Dial, documents.ReadOnlyAt(o.Now)...)
-	}
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {
 			base = f.Hooks.Transport(base)
@@ -105,47 +100,40 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 	return r, c.close, nil
 }
 
-// Backtest plans a job as of the options' earlier time, or takes what a preview planned then, if there is one, and has its rules
-// look again today. It writes nothing. [backtest.WhyNot] must have no reason against it. The error is [backtest.ErrNoHistory],
-// [backtest.ErrMaxReads], a [*config.Error], or says what went wrong.
+// Backtest plans a job as of the options' earlier time (a whole minute if that is older than an hour), or takes what a preview
+// planned then, if there is one, and has its rules look again today. It writes nothing. [backtest.WhyNot] must have no reason against
+// it. The error is [backtest.ErrNoHistory], [backtest.ErrMaxReads], a [*config.Error], or says what went wrong.
 func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.Report) (*backtest.Result, error) {
-	o.Force, o.Versions, o.Meter = true, true, cmp.Or(o.Meter, new(usage.Meter))
+	o.Force, o.Versions = true, true
 	if preview != nil {
 		o.Now = preview.Now
 	}
-	uses := []config.Backend{config.Firestore}
-	today, closeToday, err := f.reading(ctx, o, uses)
+	r, closeAll, err := f.reading(ctx, o, []config.Backend{config.Firestore})
 	if err != nil {
 		return nil, err
 	}
-	defer closeToday()
-	o.AsOf = true
-	then, closeThen, err := f.reading(ctx, o, uses)
-	if err != nil {
-		return nil, err
-	}
-	defer closeThen()
-	then.past, today.past = true, true
-	ctx = usage.NewContext(ctx, o.Meter)
-	today.share(1)
-	b := backtest.Backtest{Today: today.decider, Spent: today.canceled, Since: o.Now}
+	defer closeAll()
+	r.past = true
+	r.share(1)
+	ctx = usage.NewContext(ctx, r.meter)
+	b := backtest.Backtest{Today: r.decider, Spent: r.canceled, Since: o.Now}
 	if preview == nil {
-		b.Then = then.clients.documents.Reader()
-		if _, _, err := b.Then.Get(ctx, then.statePath()); err != nil {
+		then := documents.AsOf(ctx, o.Now)
+		if _, _, err := r.decider.Documents.Get(then, r.statePath()); err != nil {
 			if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
 				err = fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
 			}
 			return nil, err
 		}
-		then.perform(ctx)
-		preview = then.Report
-		if failed := preview.Failures; len(failed) > 0 && !then.canceled() {
+		r.perform(then)
+		preview = r.Report
+		if failed := preview.Failures; len(failed) > 0 && !r.canceled() {
 			return nil, fmt.Errorf("plan as of %s: %s: %s", o.Now.Format(time.RFC3339), failed[0].Target, failed[0].Error)
 		}
 	} else {
 		b.Preview, b.Since = preview.RunID, preview.StartedAt
 	}
 	err = b.Compare(ctx, preview)
-	b.Reads = o.Meter.Usage().FirestoreReads
+	b.Reads = r.meter.Usage().FirestoreReads
 	return &b.Result, err
 }

@@ -62,10 +62,9 @@ const maxFieldsOf = 20
 // Backtest is a backtest that is being made.
 type Backtest struct {
 	Result
-	Today *decide.Decider  // with the earlier time as now
-	Then  documents.Reader // of the earlier time; of no use where a preview's plan is compared
-	Since time.Time        // what is written after it was written since
-	Spent func() bool      // nothing more may be read
+	Today *decide.Decider // with the earlier time as now
+	Since time.Time       // what is written after it was written since
+	Spent func() bool     // nothing more may be read
 }
 
 // Compare has the rules judge what a plan holds as it is today. The error names an item that no rule, or more than one, may have
@@ -77,11 +76,14 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 			continue
 		}
 		ref, err := documents.RefOf(p.Target)
-		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool { return !judged(rule, ref, p) })
+		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool {
+			return !decide.Has(rule, ref) || p.Rule != "" && p.Rule != rule.Named()
+		})
 		if err != nil || len(rules) != 1 {
 			return fmt.Errorf("it was planned to %s, and %d rules of %s judge such a document: one must",
 				report.Phrase(p.Action, p.Target), len(rules), r.Job)
 		}
+		p.Rule = rules[0].Named()
 		due[ref] = p
 	}
 	if b.Planned, b.Kept = len(due), []Kept{}; b.Spent() {
@@ -98,7 +100,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	}
 	refs := slices.SortedFunc(maps.Keys(due), func(a, b documents.Ref) int { return cmp.Compare(a.Path(), b.Path()) })
 	for _, rule := range b.Today.Job.Rules {
-		its := slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return !judged(rule, ref, due[ref]) })
+		its := slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return due[ref].Rule != rule.Named() })
 		for some := range slices.Chunk(its, rule.Together()) {
 			if b.Spent() {
 				return ErrMaxReads
@@ -109,11 +111,6 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 		}
 	}
 	return nil
-}
-
-// judged reports whether a rule may have found a planned item due.
-func judged(rule cleanup.AnyRule, ref documents.Ref, p report.Planned) bool {
-	return decide.Has(rule, ref) && (p.Rule == "" || p.Rule == rule.Named())
 }
 
 // judge judges some items of a rule.
@@ -150,7 +147,7 @@ func (b *Backtest) judge(ctx context.Context, rule cleanup.AnyRule, refs []docum
 			continue
 		}
 		if b.Preview == "" && len(b.Kept) < maxFieldsOf {
-			before, _, err := b.Then.Get(ctx, ref.Path())
+			before, _, err := b.Today.Documents.Get(documents.AsOf(ctx, b.Since), ref.Path())
 			if err != nil {
 				return err
 			}

@@ -44,13 +44,10 @@ type Approval struct {
 
 // ParseApproval reads the plan of a request's body, as JSON was decoded, strictly.
 func ParseApproval(value any) (a *Approval, err error) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		err = d.Decode(&a)
-	}
-	if err == nil && (a == nil || a.Made.IsZero() || a.Items == nil) {
+	text, _ := json.Marshal(value) // it was read from JSON
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&a); err == nil && (a == nil || a.Made.IsZero() || a.Items == nil) {
 		err = errors.New("it lacks made or items")
 	}
 	if err != nil {

@@ -76,20 +76,13 @@ func (d *Decider) ReportApproved(whole bool) {
 	d.Report.Approved = all
 }
 
-// newerWith returns why an item is kept with which something would go that was written since the plan was made, which nobody has
-// seen who approved it; nil if nothing would.
-func (d *Decider) newerWith(ctx context.Context, src cleanup.Source, item *Asked, c cleanup.Change) (*KeptError, error) {
-	switch {
-	case d.Approved == nil:
+// Newer returns why an item is kept with which a change deletes something that was written since the plan was made, which nobody has
+// seen who approved it; nil if nothing would go, or nothing restricts the run.
+func (d *Decider) Newer(ctx context.Context, src cleanup.Source, item documents.Ref, c cleanup.Change) (*KeptError, error) {
+	if d.Approved == nil {
 		return nil, nil
-	case item.Foreseen: // what is imagined was not written
-		src = d.Source()
 	}
-	return d.Newer(ctx, src, slices.DeleteFunc(GoneWith(c), func(ref documents.Ref) bool { return ref == item.Ref }))
-}
-
-// Newer returns why something is kept with which these documents would go, if one was written since the plan was approved.
-func (d *Decider) Newer(ctx context.Context, src cleanup.Source, refs []documents.Ref) (*KeptError, error) {
+	refs := slices.DeleteFunc(goneWith(c), func(ref documents.Ref) bool { return ref == item })
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
 		if found[ref].UpdateTime.After(d.Approved.Made) {

@@ -220,7 +220,10 @@ func (d *Decider) change(
 	if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
 		o.Err = pinned
 	}
-	newer, err := d.newerWith(ctx, src, w, o.Change)
+	if w.Foreseen { // what is imagined was not written
+		src = d.Source()
+	}
+	newer, err := d.Newer(ctx, src, w.Ref, o.Change)
 	if newer != nil && o.Err == nil {
 		o.Err = newer
 	}

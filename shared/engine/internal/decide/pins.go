@@ -84,7 +84,7 @@ func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 	for _, f := range c.Then {
 		targets = append(targets, d.targetOf(f))
 	}
-	for _, ref := range GoneWith(c) {
+	for _, ref := range goneWith(c) {
 		targets = append(targets, ref.Path())
 	}
 	for _, target := range targets {
@@ -95,8 +95,8 @@ func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 	return nil
 }
 
-// GoneWith returns the documents that a change deletes, and those of the items that go before and after.
-func GoneWith(c cleanup.Change) (refs []documents.Ref) {
+// goneWith returns the documents that a change deletes, and those of the items that go before and after.
+func goneWith(c cleanup.Change) (refs []documents.Ref) {
 	for _, w := range c.Writes {
 		if w.Op == documents.Delete {
 			refs = append(refs, w.Ref)
