@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,8 @@ const (
 	keptDays = 7
 	// A daily preview is looked for in the day before, and in what its run may have taken longer than the one of another day.
 	previewed = 25 * time.Hour
+	// Somebody may have previewed by hand meanwhile.
+	maxPreviews = 100
 )
 
 // then returns the time to plan as of. Days are an hour shorter, so that the last one is not over before it has been read.
@@ -149,8 +152,8 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	return err
 }
 
-// lastPreview returns what the log has of a job's last preview before a time, if that was in the day before. The error says why it
-// tells nothing.
+// lastPreview returns what the log has of a job's last preview before a time, if that was in the day before: of the last that
+// completed, if any did. The error says why it tells nothing.
 func (a *app) lastPreview(ctx context.Context, job, database string, before time.Time) (*report.Report, error) {
 	l, err := a.openLog(ctx)
 	if err != nil {
@@ -158,14 +161,21 @@ func (a *app) lastPreview(ctx context.Context, job, database string, before time
 	}
 	filter := fmt.Sprintf("jsonPayload.report.job=%q AND jsonPayload.report.database=%q AND jsonPayload.report.dryRun=true AND "+
 		"timestamp<=%q", job, database, before.Format(time.RFC3339Nano))
-	entries, err := l.read(ctx, filter, before.Add(-previewed), true, 1)
-	switch {
-	case err != nil:
+	entries, err := l.read(ctx, filter, before.Add(-previewed), true, maxPreviews)
+	if err != nil {
 		return nil, err
-	case len(entries) == 0 || entries[0].Report == nil:
+	}
+	var previews []*report.Report
+	for _, e := range entries {
+		if e.Report != nil && e.Report.Approved == nil { // one of a plan file planned nothing else
+			previews = append(previews, e.Report)
+		}
+	}
+	if len(previews) == 0 {
 		return nil, fmt.Errorf("the log has no preview of the day before (firesweep runs --log %s lists those that it has)", job)
 	}
-	return entries[0].Report, nil
+	whole := slices.IndexFunc(previews, func(r *report.Report) bool { return r.Status == report.Completed })
+	return previews[max(0, whole)], nil
 }
 
 // grouped formats numbers with a comma after each three digits.

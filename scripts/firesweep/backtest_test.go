@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,8 +86,8 @@ func TestBacktestTime(t *testing.T) {
 }
 
 // previewed has cleanupReports preview what is due on Google ten days ago, of which the emulator keeps no history either, and
-// returns when. Of three reports one is used since, and one deleted.
-func (o *operator) previewed(t *testing.T, env map[string]string, change func(line map[string]any)) (at time.Time) {
+// returns when, and the log. Of three reports one is used since, and one deleted.
+func (o *operator) previewed(t *testing.T, env map[string]string, change func(line map[string]any)) (at time.Time, g *google) {
 	t.Helper()
 	at = time.Now().UTC().AddDate(0, 0, -10).Truncate(time.Second)
 	o.now = at.Add(-time.Minute)
@@ -94,7 +95,7 @@ func (o *operator) previewed(t *testing.T, env map[string]string, change func(li
 	for _, id := range []string{"due", "gone", "used"} {
 		o.Set(t, "reports/"+id, due)
 	}
-	g := o.onGoogle(t)
+	g = o.onGoogle(t)
 	g.unseen = 0
 	maps.Copy(o.other, env)
 	o.function("cleanupReports").ServeHTTP(answer(t, `{"dryRun":true}`))
@@ -111,14 +112,14 @@ func (o *operator) previewed(t *testing.T, env map[string]string, change func(li
 	o.Delete(t, "reports/gone")
 	o.Set(t, "reports/used", map[string]any{"status": "open", "createdAt": due["createdAt"]})
 	o.Set(t, "reports/later", due)
-	return at
+	return at, g
 }
 
 // TestBacktestOfAPreview: where Firestore keeps no history, the plan is the one that a preview logged.
 func TestBacktestOfAPreview(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	made := o.previewed(t, nil, nil)
+	made, _ := o.previewed(t, nil, nil)
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, "backtest", "--at", made.Add(20*time.Hour).Format(time.RFC3339), "cleanupReports")
 	text := oneLine(out)
@@ -136,6 +137,24 @@ func TestBacktestOfAPreview(t *testing.T) {
 	want(t, "at", made.Add(-time.Minute), b.At)
 }
 
+// TestBacktestBeforeAFailedPreview takes the one before, which completed.
+func TestBacktestBeforeAFailedPreview(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	made, g := o.previewed(t, nil, nil)
+	for _, entry := range slices.Clone(g.entries) {
+		if r, summary := entry["jsonPayload"].(map[string]any)["report"].(map[string]any); summary {
+			failed := maps.Clone(r)
+			failed["status"], failed["plan"] = "failed", nil
+			g.entries = append(g.entries, map[string]any{"timestamp": made.Format(time.RFC3339Nano), "resource": entry["resource"],
+				"jsonPayload": map[string]any{"report": failed}})
+		}
+	}
+	out, _ := o.ends(t, exitFine, "backtest", "--at", made.Add(time.Hour).Format(time.RFC3339), "cleanupReports")
+	wantParts(t, oneLine(out), "Of 3 documents that cleanupReports would have cleaned up")
+	wantNone(t, out, "not the whole plan")
+}
+
 // TestBacktestOfACutPreview counts what the report holds, and says that there was more.
 func TestBacktestOfACutPreview(t *testing.T) {
 	t.Parallel()
@@ -151,7 +170,7 @@ func TestBacktestOfACutPreview(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			o := newOperator(t)
-			made := o.previewed(t, tt.env, tt.change)
+			made, _ := o.previewed(t, tt.env, tt.change)
 			out, _ := o.ends(t, exitFine, "backtest", "--at", made.Format(time.RFC3339), "cleanupReports")
 			wantParts(t, oneLine(out), "not the whole plan: "+tt.want, "Of 2 documents that cleanupReports")
 		})
@@ -171,13 +190,16 @@ func TestBacktestWithoutHistory(t *testing.T) {
 		"a preview that was later":      {-time.Hour, nil, 0, "the log has no preview of the day before"},
 		"a preview of another database": {0, func(r map[string]any) { r["database"] = "eu" }, 0, "the log has no preview of the day before"},
 		"no preview":                    {0, func(r map[string]any) { r["dryRun"] = false }, 0, "the log has no preview of the day before"},
-		"a preview without its plan":    {0, func(r map[string]any) { delete(r, "plan") }, 0, "holds 0 of the 3 items"},
-		"a log that is not to be read":  {0, nil, http.StatusForbidden, "it needs roles/logging.viewer"},
+		"a preview of a plan file": {0, func(r map[string]any) { r["approved"] = map[string]any{"items": 1, "fellAway": 0} }, 0,
+			"the log has no preview of the day before"},
+		"a preview without its plan":   {0, func(r map[string]any) { delete(r, "plan") }, 0, "holds 0 of the 3 items"},
+		"a log that is not to be read": {0, nil, http.StatusForbidden, "it needs roles/logging.viewer"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			o := newOperator(t)
-			at := o.previewed(t, nil, tt.change).Add(tt.after).Format(time.RFC3339)
+			made, _ := o.previewed(t, nil, tt.change)
+			at := made.Add(tt.after).Format(time.RFC3339)
 			if tt.fail != 0 {
 				refuse := o.google
 				o.google = func(ctx context.Context, service, project string) []option.ClientOption {
@@ -195,7 +217,7 @@ func TestBacktestWithoutHistory(t *testing.T) {
 func TestBacktestOfAPreviewByOtherRules(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	made := o.previewed(t, nil, func(r map[string]any) { r["plan"].([]any)[1].(map[string]any)["target"] = "letters/a" })
+	made, _ := o.previewed(t, nil, func(r map[string]any) { r["plan"].([]any)[1].(map[string]any)["target"] = "letters/a" })
 	out, _ := o.ends(t, exitFailed, "backtest", "--at", made.Format(time.RFC3339), "cleanupReports")
 	wantParts(t, oneLine(out), "planned to delete report letters/a, and 0 rules of cleanupReports judge such a document")
 }
