@@ -179,11 +179,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "", forgetOnly: e.ForgetOnly(),
 	}
-	times, err := schedule.Times(e, a.clock())
-	if err != nil {
-		return c, err
-	}
-	for at := range times {
+	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
 			break
 		}
@@ -198,10 +194,9 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note = noteOn(*e.Rule)
-		c.Costs, err = costs(e)
+		c.Note, c.Costs = noteOn(*e.Rule), costs(e)
 	}
-	return c, err
+	return c, nil
 }
 
 // noteOn returns what else to know of a rule; "" if nothing.

@@ -115,10 +115,7 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 // standing reads the state of a job and its last runs.
 func (a *app) standing(ctx context.Context, job manifest.Entry, limit int) (standing, error) {
 	now, st := a.clock(), standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
-	every, err := schedule.Longest(job)
-	if err != nil {
-		return st, err
-	}
+	every := schedule.Longest(job)
 	record, err := a.record(ctx, job)
 	if err != nil {
 		return st, err
