@@ -150,7 +150,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return err
 	}
 	if a.json {
-		return a.writeJSON(map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
+		return encode(a.out, map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
 	}
 	p.initDone(file.name, c, all)
 	return nil
