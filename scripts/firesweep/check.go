@@ -256,8 +256,8 @@ func (p *printer) checked(c checked) {
 	p.Say("", 2, 0, "%s.", capital(c.Does))
 	p.Line("")
 	for _, fact := range c.facts() {
-		if fact.is != "" {
-			p.Say("", 2, 10, "%-9s %s", fact.name, fact.is)
+		if fact[1] != "" {
+			p.Say("", 2, 10, "%-9s %s", fact[0], fact[1])
 		}
 	}
 	p.Line("")
@@ -279,10 +279,8 @@ func (p *printer) checked(c checked) {
 	p.Line("")
 }
 
-// fact is something about a job; empty if there is nothing to say.
-type fact struct{ name, is string }
-
-func (c checked) facts() []fact {
+// facts are what is known, each with its name; empty if there is nothing to say.
+func (c checked) facts() [][2]string {
 	dryRun := "as Terraform's dry_run says"
 	switch {
 	case c.DryRun != nil:
@@ -302,7 +300,7 @@ func (c checked) facts() []fact {
 	for _, index := range c.Indexes {
 		indexes = append(indexes, index.CollectionGroup+": "+words(index))
 	}
-	return []fact{
+	return [][2]string{
 		{"runs", c.When + prefixed(", next ", times(c))},
 		{"dry run", dryRun},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
