@@ -335,11 +335,14 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	}
 	// What find names, undo takes.
 	file := writes[slices.IndexFunc(writes, func(w done.Write) bool { return w.Op == "delete object" })].Path
-	found := parsed[struct {
-		Searched int
-		Found    []foundThing
-	}](t, o.well(t, "find", "--json", file)).Found
-	want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
+	o.other = maps.Clone(o.env)
+	for _, o.env["STORAGE_BUCKET"] = range []string{"", o.Bucket} { // where it is not set, a run looks for the project's
+		found := parsed[struct {
+			Searched int
+			Found    []foundThing
+		}](t, o.well(t, "find", "--json", file)).Found
+		want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
+	}
 	wantParts(t, o.well(t, "undo", "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
