@@ -72,9 +72,11 @@ is no such run.`,
 		}
 		name := args[0]
 		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
-			if _, err := a.jobsNamed(args[:1]); err != nil {
+			jobs, err := a.jobsNamed(args[:1])
+			if err != nil {
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
+			name = jobs[0].Name // whose service an alert writes in lower case
 		}
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
 			return a.showLog(c.Context(), f.log, name)

@@ -90,7 +90,7 @@ func TestUndoOfAPart(t *testing.T) {
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
 	wantParts(t, o.well(t, "show", run), "A part of it was taken back at", "17 things")
 	o.well(t, "undo", "--apply", run)
-	wantParts(t, o.well(t, "show", "cleanupReports"), "It was taken back at", "35 things")
+	wantParts(t, o.well(t, "show", "cleanupreports"), "It was taken back at", "35 things")
 }
 
 // TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has
