@@ -166,10 +166,11 @@ func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[s
 	for _, index := range all {
 		i := manifest.Index{CollectionGroup: wanted.CollectionGroup, QueryScope: index.QueryScope}
 		for _, field := range index.Fields {
-			if field.FieldPath != "__name__" { // Firestore adds it by itself
-				i.Fields = append(i.Fields,
-					manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+			if n := len(i.Fields); field.FieldPath == "__name__" && n > 0 && field.Order == i.Fields[n-1].Order {
+				continue // Firestore adds it by itself
 			}
+			i.Fields = append(i.Fields,
+				manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
 		}
 		states[words(i)] = index.State
 	}
