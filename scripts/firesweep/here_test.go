@@ -297,6 +297,8 @@ func TestRights(t *testing.T) {
 		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
 		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
 			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
+		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
+			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
 		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
