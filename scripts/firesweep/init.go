@@ -117,9 +117,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return errors.New("nothing was read: the answer was not yes")
 	}
 	ctx := c.Context()
-	var at far
-	at.set("looking at "+cfg.Project, 0, 0)
-	stop := a.progress(ctx, at.now)
+	stop := a.progress(ctx, doing("looking at "+cfg.Project))
 	found, all, bound, err := a.look(ctx, f, cfg, uses, file)
 	stop()
 	if err != nil {
