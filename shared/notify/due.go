@@ -23,11 +23,9 @@ func Due(ctx context.Context, cfg config.Config, job string, db documents.Reader
 		if err != nil || len(week) == 0 {
 			return nil, err
 		}
-		m := ofWeek(project, week, days)
-		return &m, nil
+		return ofWeek(project, week, days), nil
 	case failed || cfg.Notify == config.Always:
-		m := ofRun(project, of, days)
-		return &m, nil
+		return ofRun(project, of, days), nil
 	}
 	return nil, nil
 }

@@ -70,7 +70,7 @@ func of(r *report.Report, undoDays int) Run {
 }
 
 // ofRun returns the message of one run.
-func ofRun(project string, r *report.Report, undoDays int) Message {
+func ofRun(project string, r *report.Report, undoDays int) *Message {
 	run := of(r, undoDays)
 	head := fmt.Sprintf("%s in %s: %s", r.Job, project, r.Status)
 	if r.DryRun {
@@ -78,7 +78,7 @@ func ofRun(project string, r *report.Report, undoDays int) Message {
 	}
 	lines := []string{head}
 	lines = append(lines, run.lines()...)
-	return Message{Text: strings.Join(lines, "\n"), Project: project, Job: r.Job, Runs: []Run{run}, rest: run.Show}
+	return &Message{Text: strings.Join(lines, "\n"), Project: project, Job: r.Job, Runs: []Run{run}, rest: run.Show}
 }
 
 // lines say a run, what matters most first.
@@ -159,11 +159,11 @@ func kept(reasons map[string]int) string {
 }
 
 // ofWeek returns the summary of runs of one job, the oldest first; at least one.
-func ofWeek(project string, runs []*report.Report, undoDays int) Message {
+func ofWeek(project string, runs []*report.Report, undoDays int) *Message {
 	last := runs[len(runs)-1]
 	sum := report.Report{}
 	statuses := map[string]int{}
-	m := Message{Project: project, Job: last.Job, rest: "firesweep runs " + last.Job}
+	m := &Message{Project: project, Job: last.Job, rest: "firesweep runs " + last.Job}
 	var each []string
 	for _, r := range runs {
 		sum.Add(r)

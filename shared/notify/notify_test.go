@@ -110,7 +110,7 @@ func bodyFor(t *testing.T, host string, m Message) string {
 // TestBodies are what each service takes.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	m := ofRun("my-app", failed(), 0)
+	m := *ofRun("my-app", failed(), 0)
 	m.Text = "<!channel> & `x`\n@everyone"
 	slack := `{"mrkdwn":false,"text":"&lt;!channel&gt; &amp; ` + "`x`" + `\n@everyone"}`
 	discord := `{"allowed_mentions":{"parse":[]},"content":"\n` + "```" + `\n<!channel> & 'x'\n@everyone\n` + "```" + `\n"}`
@@ -197,7 +197,7 @@ func (h *hook) address(t *testing.T, base string) config.SecretURL {
 func (h *hook) post(t *testing.T) error {
 	t.Helper()
 	wait := func(_ context.Context, d time.Duration) error { h.waits = append(h.waits, d); return nil }
-	return Post(t.Context(), h.address(t, h.URL), ofRun("my-app", failed(), 7), wait)
+	return Post(t.Context(), h.address(t, h.URL), *ofRun("my-app", failed(), 7), wait)
 }
 
 func TestRetries(t *testing.T) {
