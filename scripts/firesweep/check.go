@@ -298,7 +298,7 @@ func (c checked) facts() [][2]string {
 		roles = append(roles, c.Roles[backend]...)
 	}
 	for _, index := range c.Indexes {
-		indexes = append(indexes, index.CollectionGroup+": "+words(index))
+		indexes = append(indexes, indexOf(index).words())
 	}
 	return [][2]string{
 		{"runs", c.When + prefixed(", next ", times(c))},
