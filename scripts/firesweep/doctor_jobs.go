@@ -28,7 +28,7 @@ func (p *patient) examineJob(ctx context.Context, about subject, job manifest.En
 		about.add(levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}
-	st, err := p.standing(ctx, job, lookedThrough)
+	st, err := p.standing(ctx, job, record, lookedThrough)
 	if err != nil {
 		return err
 	}
