@@ -179,11 +179,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "", forgetOnly: e.ForgetOnly(),
 	}
-	times, err := schedule.Times(e, a.clock())
-	if err != nil {
-		return c, err
-	}
-	for at := range times {
+	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
 			break
 		}
@@ -198,10 +194,9 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note = noteOn(*e.Rule)
-		c.Costs, err = costs(e)
+		c.Note, c.Costs = noteOn(*e.Rule), costs(e)
 	}
-	return c, err
+	return c, nil
 }
 
 // noteOn returns what else to know of a rule; "" if nothing.
@@ -261,8 +256,8 @@ func (p *printer) checked(c checked) {
 	p.Say("", 2, 0, "%s.", capital(c.Does))
 	p.Line("")
 	for _, fact := range c.facts() {
-		if fact.is != "" {
-			p.Say("", 2, 10, "%-9s %s", fact.name, fact.is)
+		if fact[1] != "" {
+			p.Say("", 2, 10, "%-9s %s", fact[0], fact[1])
 		}
 	}
 	p.Line("")
@@ -284,10 +279,8 @@ func (p *printer) checked(c checked) {
 	p.Line("")
 }
 
-// fact is something about a job; empty if there is nothing to say.
-type fact struct{ name, is string }
-
-func (c checked) facts() []fact {
+// facts are what is known, each with its name; empty if there is nothing to say.
+func (c checked) facts() [][2]string {
 	dryRun := "as Terraform's dry_run says"
 	switch {
 	case c.DryRun != nil:
@@ -305,9 +298,9 @@ func (c checked) facts() []fact {
 		roles = append(roles, c.Roles[backend]...)
 	}
 	for _, index := range c.Indexes {
-		indexes = append(indexes, index.CollectionGroup+": "+words(index))
+		indexes = append(indexes, indexOf(index).words())
 	}
-	return []fact{
+	return [][2]string{
 		{"runs", c.When + prefixed(", next ", times(c))},
 		{"dry run", dryRun},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},

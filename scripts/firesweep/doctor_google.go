@@ -125,11 +125,12 @@ func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 				d.unknown("The indexes of "+index.CollectionGroup, err)
 				continue
 			}
-			state := states[words(index)]
+			fields := indexOf(index).inGroup()
+			state := states[fields]
 			is, do := "is "+state, "Delete it in the console, then terraform apply."
 			switch state {
 			case "READY":
-				d.add(levelFine, "", "The index %s of %s is there", words(index), index.CollectionGroup)
+				d.add(levelFine, "", "The index %s of %s is there", fields, index.CollectionGroup)
 				continue
 			case "CREATING":
 				is, do = "is still being built", "Wait until it is built; the job is tried again."
@@ -139,13 +140,13 @@ func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 					do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
 				}
 			}
-			d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job.Name, words(index), index.CollectionGroup, is)
+			d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job.Name, fields, index.CollectionGroup, is)
 		}
 	}
 }
 
-// indexStates returns the states of the indexes among which one is to be, by [words]: those of its field if that is a single
-// one, or the composite ones of its collection.
+// indexStates returns the states of the indexes among which one is to be, by [fileIndex.inGroup]: those of its field if that is a
+// single one, or the composite ones of its collection.
 func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[string]string, error) {
 	group, groups := d.name+"/collectionGroups/"+wanted.CollectionGroup, d.service.Projects.Databases.CollectionGroups
 	var all []*firestore.GoogleFirestoreAdminV1Index
@@ -164,25 +165,13 @@ func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[s
 	}
 	states := map[string]string{}
 	for _, index := range all {
-		i := manifest.Index{CollectionGroup: wanted.CollectionGroup, QueryScope: index.QueryScope}
-		for _, field := range index.Fields {
-			if field.FieldPath != "__name__" { // Firestore adds it by itself
-				i.Fields = append(i.Fields,
-					manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
-			}
+		i := manifest.Index{QueryScope: index.QueryScope}
+		for _, f := range index.Fields {
+			i.Fields = append(i.Fields, manifest.IndexField{FieldPath: f.FieldPath, Order: f.Order, ArrayConfig: f.ArrayConfig})
 		}
-		states[words(i)] = index.State
+		states[indexOf(i).inGroup()] = index.State
 	}
 	return states, err
-}
-
-// words describes an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".
-func words(i manifest.Index) string {
-	fields := make([]string, len(i.Fields))
-	for n, field := range i.Fields {
-		fields[n] = field.FieldPath + " " + field.Order + field.ArrayConfig
-	}
-	return strings.Join(fields, ", ") + " (" + i.QueryScope + ")"
 }
 
 // leastSoftDelete is how long a bucket should keep deleted files, which is the default of buckets.

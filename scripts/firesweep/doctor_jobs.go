@@ -28,7 +28,7 @@ func (p *patient) examineJob(ctx context.Context, about subject, job manifest.En
 		about.add(levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}
-	st, err := p.standing(ctx, job, lookedThrough)
+	st, err := p.standing(ctx, job, record, lookedThrough)
 	if err != nil {
 		return err
 	}
@@ -54,10 +54,8 @@ func (p *patient) examineJob(ctx context.Context, about subject, job manifest.En
 		return nil
 	}
 	last := reports[i]
-	every, err := schedule.Longest(job)
+	every := schedule.Longest(job)
 	switch ago := p.clock().Sub(last.StartedAt); {
-	case err != nil:
-		about.add(levelUnknown, "", "%s", err)
 	case ago > lateAfter(job, every):
 		about.add(levelProblem, look, "The last success was %s UTC, %s ago; it runs every %s.", when(last.StartedAt), short(ago), short(every))
 	case last.PartialRuns >= 3 && !last.Continued:

@@ -249,6 +249,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"no index", indexes, `{}`, levelProblem,
 			"cleanupReports needs the index status ASCENDING, createdAt ASCENDING (COLLECTION) of reports, which is not there"},
 		{"another index", indexes, index("READY", "DESCENDING"), levelProblem, "which is not there"},
+		{"names the other way", indexes, index("READY", `ASCENDING"},{"fieldPath":"__name__","order":"DESCENDING`), levelProblem, "which is not there"},
 		{"index is built", indexes, index("CREATING", "ASCENDING"), levelProblem, "still being built"},
 		{"index is broken", indexes, index("NEEDS_REPAIR", "ASCENDING"), levelProblem, "which is NEEDS_REPAIR"},
 		{"no soft delete", "BUCKET", `{"softDeletePolicy":null}`, levelWarning, "Soft delete is off: a deleted file is gone at once"},

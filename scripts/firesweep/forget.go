@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -154,13 +153,8 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 	rep, err := here{app: a}.call(ctx, job.Name, order{Force: o.Force, Lift: o.Lift})
 	stop()
 	if rep != nil {
-		r.Run = &shownRun{Report: rep}
-		log, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
-		if unread == nil {
-			r.Run.Did = &log
-		} else if !errors.Is(unread, restore.ErrNoLog) {
-			err = errors.Join(err, unread)
-		}
+		did, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
+		r.Run, err = &shownRun{rep, did}, errors.Join(err, unread)
 	}
 	if err != nil {
 		r.Error = err.Error()

@@ -198,7 +198,7 @@ func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 			lacks := slices.DeleteFunc(wanted, func(right string) bool { return slices.Contains(has, right) })
 			if len(lacks) > 0 {
 				return fmt.Errorf("nothing was run: %s needs on %s what your credentials lack: %s", job.Name, where,
-					strings.Join(slices.Compact(lacks), ", "))
+					strings.Join(slices.Compact(slices.Sorted(slices.Values(lacks))), ", ")) // two roles may have the same
 			}
 		}
 	}

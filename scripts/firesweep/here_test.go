@@ -84,6 +84,7 @@ func TestForgetOnly(t *testing.T) {
 	want(t, "posts", 1, len(o.Documents(t, "posts")))
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	wantNone(t, o.well(t, "plan"), "forgetPosts")
+	wantParts(t, o.well(t, "runs", "--limit", "50", "forgetPosts"), "never ran") // which ends, though its period is a century
 	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}, {"backtest"}} {
 		o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", append(args, "forgetPosts")...)
 	}
@@ -296,6 +297,8 @@ func TestRights(t *testing.T) {
 		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
 		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
 			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
+		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
+			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
 		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

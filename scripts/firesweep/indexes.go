@@ -63,7 +63,7 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 		return err
 	}
 	if f.write == "" && f.check == "" {
-		return a.writeJSON(ours)
+		return encode(a.out, ours)
 	}
 	return a.mergeIndexes(f, ours)
 }

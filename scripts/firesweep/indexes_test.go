@@ -35,7 +35,7 @@ func TestIndexesOfThisRepository(t *testing.T) {
 	ours, err := needed(upstream(t))
 	ok(t, err)
 	a, out, _ := o.app()
-	ok(t, a.writeJSON(ours))
+	ok(t, encode(a.out, ours))
 	want(t, "firestore.indexes.json; write it: go run ./scripts/firesweep indexes > firestore.indexes.json", out.String(),
 		text)
 }

@@ -58,10 +58,7 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	}
 	for _, e := range entries {
 		for _, index := range e.Indexes {
-			i := fileIndex{Index: index}
-			for _, field := range index.Fields {
-				i.Fields = append(i.Fields, fileField{IndexField: field})
-			}
+			i := indexOf(index)
 			if !slices.ContainsFunc(file.Indexes, i.same) {
 				file.Indexes = append(file.Indexes, i)
 			}
@@ -80,8 +77,20 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	return file, errors.Join(problems...)
 }
 
+// indexOf returns an index as a file has it.
+func indexOf(index manifest.Index) fileIndex {
+	i := fileIndex{Index: index}
+	for _, field := range index.Fields {
+		i.Fields = append(i.Fields, fileField{IndexField: field})
+	}
+	return i
+}
+
 // words describes an index for people. Two equal indexes have the same words.
-func (i fileIndex) words() string {
+func (i fileIndex) words() string { return i.CollectionGroup + ": " + i.inGroup() }
+
+// inGroup does so without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".
+func (i fileIndex) inGroup() string {
 	fields := i.Fields
 	// Every index ends with the document's name, in the direction of the field before it, whether or not the file says so.
 	if n := len(fields); n > 1 && fields[n-1].FieldPath == "__name__" && fields[n-1].kind() == fields[n-2].kind() {
@@ -91,7 +100,7 @@ func (i fileIndex) words() string {
 	for n, f := range fields {
 		texts[n] = f.FieldPath + " " + f.kind()
 	}
-	text := fmt.Sprintf("%s: %s (%s)", i.CollectionGroup, strings.Join(texts, ", "), cmp.Or(i.QueryScope, "COLLECTION"))
+	text := fmt.Sprintf("%s (%s)", strings.Join(texts, ", "), cmp.Or(i.QueryScope, "COLLECTION"))
 	if i.APIScope != "" && i.APIScope != "ANY_API" {
 		text += " " + i.APIScope
 	}

@@ -117,9 +117,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return errors.New("nothing was read: the answer was not yes")
 	}
 	ctx := c.Context()
-	var at far
-	at.set("looking at "+cfg.Project, 0, 0)
-	stop := a.progress(ctx, at.now)
+	stop := a.progress(ctx, doing("looking at "+cfg.Project))
 	found, all, bound, err := a.look(ctx, f, cfg, uses, file)
 	stop()
 	if err != nil {
@@ -150,7 +148,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return err
 	}
 	if a.json {
-		return a.writeJSON(map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
+		return encode(a.out, map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
 	}
 	p.initDone(file.name, c, all)
 	return nil
@@ -227,11 +225,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 		return nil, nil, nil, err
 	}
 	for _, p := range found.Proposals(l.Now, f.days) {
-		one, err := tried(ctx, l, p, file, len(all))
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if one != nil {
+		if one := tried(ctx, l, p, file, len(all)); one != nil {
 			all = append(all, *one)
 		}
 	}
@@ -240,7 +234,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 
 // tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
 // the checks refuse it, or there is such a rule already. Of what finds nothing yet, only the name and the sentence are known.
-func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) (*proposed, error) {
+func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) *proposed {
 	name := newName(p.Name, file.taken)
 	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
 	if p.Scans {
@@ -248,7 +242,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	}
 	e, ok := file.with(p.Text(name, when))
 	if !ok || file.covers(e) {
-		return nil, nil
+		return nil
 	}
 	due := p.Due(*e.Rule, l.Now)
 	exactly := e.Finds() && !slices.Contains(e.Age[0].As, "text")
@@ -260,30 +254,24 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 		}
 	}
 	if due.Items == 0 {
-		return &proposed{Name: name, Does: e.Words()}, nil
+		return &proposed{Name: name, Does: e.Words()}
 	}
 	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Objects == "" { // its safety limit would stop it
 		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})
 		if e, ok = file.with(p.Text(name, when)); !ok {
-			return nil, nil
+			return nil
 		}
 	}
 	text := p.Text(name, when)
 	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Words(), Why: p.Why, Due: due, things: p.Things,
 		Index: len(e.AllIndexes()) > 0, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
-	if err := one.pay(e, p.Scans); err != nil {
-		return nil, err
-	}
+	one.pay(e, p.Scans)
 	file.take(name)
-	return &one, nil
+	return &one
 }
 
 // pay works out what the rule costs and saves.
-func (one *proposed) pay(e manifest.Entry, scans bool) error {
-	monthly, err := schedule.Monthly(e)
-	if err != nil {
-		return err
-	}
+func (one *proposed) pay(e manifest.Entry, scans bool) {
 	items, of := int64(one.Due.Items), int64(one.Due.Of)
 	run := atRest
 	switch {
@@ -294,7 +282,7 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 	case scans:
 		run.FirestoreReads += of * int64(1+len(e.Gone))
 	}
-	one.month, one.now = prices.Times(run, float64(monthly)), run.Plus(toDelete(*e.Rule, items))
+	one.month, one.now = prices.Times(run, float64(schedule.Monthly(e))), run.Plus(toDelete(*e.Rule, items))
 	for _, l := range prices.Lists {
 		stored := l.Document
 		if e.Objects != "" {
@@ -303,5 +291,4 @@ func (one *proposed) pay(e manifest.Entry, scans bool) error {
 		one.Price[l.Name], one.Monthly[l.Name] = l.Of(one.now), l.Of(one.month)
 		one.Saves[l.Name] = math.Round(stored*float64(one.Due.Bytes)/(1<<30)*1e9) / 1e9
 	}
-	return nil
 }

@@ -275,7 +275,7 @@ func (a *app) newest(
 	}
 	oldest := a.clock().Add(-report.RunRetention)
 	until := a.clock().Add(time.Hour) // for clocks that differ
-	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
+	for window := min(period, report.RunRetention) * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
 		from := until.Add(-window)
 		reports, err := a.between(ctx, job, from, until)
 		if err != nil {

@@ -91,10 +91,11 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	out := screen.On(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		dir: dir, screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: asCaller,
-		local: startLocal,
+		dir: dir, google: asCaller, local: startLocal,
+		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.IsTerminal(os.Stderr), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -106,12 +107,6 @@ func asCaller(ctx context.Context, _, project string) []option.ClientOption {
 	return quota.Of(ctx, project)
 }
 
-// streamsOf looks at the streams.
-func streamsOf(in, out, errs *os.File, getenv func(string) string) streams {
-	p := screen.On(out, getenv)
-	return streams{in: screen.IsTerminal(in), errs: screen.IsTerminal(errs), colour: p.Colour, width: p.Width}
-}
-
 // A usageError says that the command was used wrongly. Nothing was begun.
 type usageError struct{ error }
 
@@ -119,8 +114,12 @@ func (e usageError) Unwrap() error { return e.error }
 
 func wrongUse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errSaid says that a command failed and has printed why.
-var errSaid = errors.New("failed; see above")
+// A saidError is the exit code of a command that has printed why.
+type saidError int
+
+func (e saidError) Error() string { return "see above" }
+
+const errSaid = saidError(exitFailed) // a command failed
 
 // run runs the command that the arguments name and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
@@ -135,21 +134,18 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFine
 	}
 	var usage usageError
+	var said saidError
 	text := a.given.In(screen.Plain(err.Error()))
 	switch {
 	case ctx.Err() != nil:
-		said := "firesweep: interrupted"
+		interrupted := "firesweep: interrupted"
 		if err != context.Cause(ctx) { //nolint:errorlint // the error says more than that it was interrupted
-			said += ": " + text
+			interrupted += ": " + text
 		}
-		fmt.Fprintln(a.errs, said)
+		fmt.Fprintln(a.errs, interrupted)
 		return exitInterrupted
-	case errors.Is(err, errSaid):
-		return exitFailed
-	case errors.Is(err, errFound):
-		return exitFound
-	case errors.Is(err, errWrongList):
-		return exitWrongUse
+	case errors.As(err, &said):
+		return int(said)
 	case errors.As(err, &usage) || !a.begun:
 		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", text)
 		return exitWrongUse

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/cloudscheduler/v1"
 	"google.golang.org/api/cloudtasks/v2"
+	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -136,17 +137,19 @@ func (s *switching) failed() bool {
 	return slices.ContainsFunc(s.done, func(d switched) bool { return d.Error != "" })
 }
 
-// turn switches one thing, unless it is as it is to be.
-func (s *switching) turn(what, name, state, on string, pause, resume func() error) {
+// turn switches one thing, unless it is as it is to be, by one of two requests, whose answers nobody needs.
+func turn[T any](s *switching, what, name, state, on string, pause, resume func(...googleapi.CallOption) (T, error)) {
 	switch {
 	case s.pause && state == paused:
 		s.note(what, name, "was paused already", nil)
 	case !s.pause && state == on:
 		s.note(what, name, "was not paused", nil)
 	case s.pause:
-		s.note(what, name, "paused", pause())
+		_, err := pause()
+		s.note(what, name, "paused", err)
 	default:
-		s.note(what, name, "resumed", resume())
+		_, err := resume()
+		s.note(what, name, "resumed", err)
 	}
 }
 
@@ -162,13 +165,8 @@ func (s *switching) switchJobs(ctx context.Context) {
 		switch {
 		case own != nil:
 			found = true
-			s.turn("job", job.Name, own.State, enabled,
-				func() error {
-					return errorOf(d.jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do())
-				},
-				func() error {
-					return errorOf(d.jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do())
-				})
+			turn(s, "job", job.Name, own.State, enabled, d.jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do,
+				d.jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do)
 		case !s.all:
 			//nolint:staticcheck // a name
 			none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.location)
@@ -191,11 +189,8 @@ func (s *switching) switchQueues(ctx context.Context) {
 		for _, q := range page.Queues {
 			if name := path.Base(q.Name); s.owns(name) {
 				found = true
-				s.turn("queue", name, q.State, running,
-					func() error { return errorOf(queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do()) },
-					func() error {
-						return errorOf(queues.Resume(q.Name, &cloudtasks.ResumeQueueRequest{}).Context(ctx).Do())
-					})
+				turn(s, "queue", name, q.State, running, queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do,
+					queues.Resume(q.Name, &cloudtasks.ResumeQueueRequest{}).Context(ctx).Do)
 			}
 		}
 		return nil
@@ -207,9 +202,6 @@ func (s *switching) switchQueues(ctx context.Context) {
 		s.note("queue", "Cloud Tasks", "none in "+s.tasks+": if tasks_region is another one, say --tasks-location", nil)
 	}
 }
-
-// errorOf is the error of a request, without its answer.
-func errorOf[T any](_ T, err error) error { return err }
 
 // queuePrefix begins the names of the queues that are not called like a worker.
 const queuePrefix = "firesweep-"

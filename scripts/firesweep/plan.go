@@ -40,9 +40,6 @@ func (p planned) well() bool {
 	return p.Report != nil && (p.Report.Status == report.Completed || p.Report.Status == report.Partial)
 }
 
-// errFound says that a plan finds something, for scripts that ask.
-var errFound = errors.New("something would be done")
-
 // planFlags are the flags of plan.
 type planFlags struct {
 	served
@@ -292,7 +289,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry,
 	}
 	err := a.show(map[string]any{"plans": all}, shown, failed && unwritten == nil)
 	if err == nil && unwritten == nil && found && f.exitCode {
-		err = errFound
+		err = saidError(exitFound)
 	}
 	return errors.Join(err, unwritten)
 }

@@ -80,14 +80,11 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 }
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
-func costs(job manifest.Entry) (string, error) {
+func costs(job manifest.Entry) string {
 	if job.ForgetOnly() {
-		return "", nil
+		return ""
 	}
-	monthly, err := schedule.Monthly(job)
-	if err != nil {
-		return "", err
-	}
+	monthly := schedule.Monthly(job)
 	what, more := "documents", ""
 	switch r := job.Rule; {
 	case r.Objects != "":
@@ -103,7 +100,7 @@ func costs(job manifest.Entry) (string, error) {
 	}
 	return fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go%s (prices of %s)",
 		prices.About(prices.Times(atRest, float64(monthly))), prices.Dollars(prices.SchedulerJob),
-		prices.About(toDelete(*job.Rule, 100_000)), what, more, prices.Date), nil
+		prices.About(toDelete(*job.Rule, 100_000)), what, more, prices.Date)
 }
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.

@@ -59,14 +59,8 @@ func (p *printer) failures(r *report.Report) {
 func (p *printer) report(r *report.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
-	var built []string
-	for _, one := range []struct{ name, value string }{{"version", r.Version}, {"revision", r.Revision}} {
-		if one.value != "" { // reports of early versions have none
-			built = append(built, one.name+" "+one.value)
-		}
-	}
-	if len(built) > 0 {
-		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
+	if built := prefixed(", version ", r.Version) + prefixed(", revision ", r.Revision); built != "" { // early versions said none
+		p.Say("", 2, 0, "%s", built[len(", "):])
 	}
 	p.Line("")
 	switch {

@@ -27,9 +27,6 @@ const rulesName = "firesweep.json"
 // rulesPage says what a rule can say.
 var rulesPage = version.Page("docs/rules.md")
 
-// errWrongList says that a list of functions has problems, all of which have been printed.
-var errWrongList = errors.New("a list of functions is wrong")
-
 // application is where the files of an application are, and what they say.
 type application struct {
 	functions.List
@@ -151,14 +148,14 @@ func (a *application) declares() error {
 	return nil
 }
 
-// wrongList prints each problem on a line.
+// wrongList prints each problem of a list on a line.
 func (a *app) wrongList(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for _, line := range lines {
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(line))
 	}
 	fmt.Fprintf(a.errs, "%s; see %s\n", plural(len(lines), "problem"), rulesPage)
-	return errWrongList
+	return saidError(exitWrongUse)
 }
 
 // projectVariables name the project in the environment, as Google's libraries and the Firebase CLI's emulators set them.

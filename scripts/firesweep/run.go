@@ -304,10 +304,7 @@ func (s *served) check(c *cobra.Command) error {
 
 // answers returns an error where nobody serves the functions: one for all jobs.
 func (s *served) answers(ctx context.Context) error {
-	u, err := url.Parse(s.url)
-	if err != nil {
-		return fmt.Errorf("--url: %w", err)
-	}
+	u, _ := url.Parse(s.url) // it was checked
 	address := u.Host
 	if u.Port() == "" {
 		address = net.JoinHostPort(u.Hostname(), u.Scheme) // a service's name stands for its port
@@ -329,16 +326,18 @@ type order struct {
 	Plan *report.Approval `json:"plan,omitempty"` // the run is restricted to it; nil: to none
 }
 
+// body is the order as a request has it.
+func (o order) body() []byte {
+	body, _ := json.Marshal(o) // its times were read as JSON
+	return body
+}
+
 // maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.
 const maxAnswer = 64 << 20
 
 // call calls a job and returns its report.
 func (s *served) call(ctx context.Context, job string, o order) (*report.Report, error) {
-	body, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", job, err)
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.url, "/")+"/"+job, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.url, "/")+"/"+job, bytes.NewReader(o.body()))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", job, err)
 	}

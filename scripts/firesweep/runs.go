@@ -97,7 +97,11 @@ no run, and lines that raise an alert.`,
 // runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, named bool) error {
 	all, err := ofEach(ctx, a, "reading the runs", jobs, func(job manifest.Entry) (standing, error) {
-		return a.standing(ctx, job, f.limit)
+		record, err := a.record(ctx, job)
+		if err != nil {
+			return standing{}, err
+		}
+		return a.standing(ctx, job, record, f.limit)
 	})
 	if err != nil {
 		return err
@@ -112,17 +116,11 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 	return min(2*period, period+time.Hour) + time.Duration(e.TimeoutSeconds)*time.Second
 }
 
-// standing reads the state of a job and its last runs.
-func (a *app) standing(ctx context.Context, job manifest.Entry, limit int) (standing, error) {
-	now, st := a.clock(), standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
-	every, err := schedule.Longest(job)
-	if err != nil {
-		return st, err
-	}
-	record, err := a.record(ctx, job)
-	if err != nil {
-		return st, err
-	}
+// standing reads a job's last runs, and tells its state by them and its record.
+func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
+	now := a.clock()
+	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
+	every := schedule.Longest(job)
 	if st.Runs, err = a.newest(ctx, job, every, limit, record.Killed(now)); err != nil {
 		return st, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,10 +107,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.R
 			return nil, fmt.Errorf("read the attempt deadline of %s: %w", job, err)
 		}
 	}
-	once, err := d.once(job, own, o, d.clock())
-	if err != nil {
-		return nil, err
-	}
+	once := d.once(job, own, o, d.clock())
 	// The job may exist although creating it failed or was not answered.
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
 	made, err := d.jobs.Create(d.parent, once).Context(ctx).Do()
@@ -134,11 +130,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (rep *report.R
 
 // once returns a temporary job of Cloud Scheduler that calls as the job's own does. If it is ever left behind, it is due on a
 // leap day, and then makes the same call once more.
-func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.Time) (*cloudscheduler.Job, error) {
-	body, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", job, err)
-	}
+func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.Time) *cloudscheduler.Job {
 	name := "once"
 	if o.DryRun {
 		name = "dry-run"
@@ -149,12 +141,12 @@ func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.T
 		RetryConfig: &cloudscheduler.RetryConfig{RetryCount: 0, ForceSendFields: []string{"RetryCount"}},
 		HttpTarget: &cloudscheduler.HttpTarget{
 			Uri: own.HttpTarget.Uri, HttpMethod: http.MethodPost, Headers: map[string]string{"Content-Type": "application/json"},
-			Body: base64.StdEncoding.EncodeToString(body),
+			Body: base64.StdEncoding.EncodeToString(o.body()),
 			OidcToken: &cloudscheduler.OidcToken{
 				ServiceAccountEmail: own.HttpTarget.OidcToken.ServiceAccountEmail, Audience: own.HttpTarget.OidcToken.Audience,
 			},
 		},
-	}, nil
+	}
 }
 
 // remove deletes the temporary job, also after an interruption. It is no error if the job does not exist.

@@ -72,9 +72,11 @@ is no such run.`,
 		}
 		name := args[0]
 		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
-			if _, err := a.jobsNamed(args[:1]); err != nil {
+			jobs, err := a.jobsNamed(args[:1])
+			if err != nil {
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
+			name = jobs[0].Name // whose service an alert writes in lower case
 		}
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
 			return a.showLog(c.Context(), f.log, name)
@@ -108,10 +110,8 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	}
 	run := shownRun{Report: report}
 	if report == nil || didSomething(report) && !report.DryRun {
-		switch log, unread := a.doneBy(ctx, job, runID, w); {
-		case unread == nil:
-			run.Did = &log
-		case !errors.Is(unread, restore.ErrNoLog):
+		var unread error
+		if run.Did, unread = a.doneBy(ctx, job, runID, w); unread != nil {
 			return unread
 		}
 	}
@@ -222,16 +222,23 @@ func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, er
 // listed is how many things of each kind are shown without --all.
 const listed = 30
 
-// doneBy reads the undo log of a run of a job.
-func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (log done.Log, err error) {
+// doneBy reads the undo log of a run of a job; nil if it has none.
+func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (*done.Log, error) {
+	var log done.Log
 	var at far
 	w.Progress = func(done, total int) { at.set("reading what it did", done, total) }
 	defer a.progress(ctx, at.now)()
-	err = a.on(ctx, job, func(p restore.Project) error {
+	err := a.on(ctx, job, func(p restore.Project) (err error) {
 		log, err = done.Of(ctx, p, runID, w)
 		return err
 	}, config.Firestore)
-	return log, err
+	switch {
+	case errors.Is(err, restore.ErrNoLog):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &log, nil
 }
 
 // showContents shows what was in the things that a run deleted or changed, or only in those that are named.
@@ -240,11 +247,11 @@ func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, tar
 		w.Most = 0
 	}
 	log, err := a.doneBy(ctx, job, runID, w)
-	if errors.Is(err, restore.ErrNoLog) {
-		return fmt.Errorf("%s: %w", runID, err)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case log == nil:
+		return fmt.Errorf("%s: %w", runID, restore.ErrNoLog)
 	}
 	for _, target := range targets {
 		if !slices.ContainsFunc(log.Things, func(t done.Thing) bool { return t.Target == target }) {

@@ -65,7 +65,7 @@ func (a *app) aside() *printer {
 func (a *app) show(result any, write func(*printer), bad bool) error {
 	if !a.json {
 		write(a.printer())
-	} else if err := a.writeJSON(result); err != nil {
+	} else if err := encode(a.out, result); err != nil {
 		return err
 	}
 	if bad {
@@ -76,8 +76,6 @@ func (a *app) show(result any, write func(*printer), bad bool) error {
 
 // shown is for what has been printed already, one result after the other.
 func shown(*printer) {}
-
-func (a *app) writeJSON(v any) error { return encode(a.out, v) }
 
 func encode(to io.Writer, v any) error {
 	e := json.NewEncoder(to)

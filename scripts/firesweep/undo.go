@@ -289,7 +289,15 @@ func (a *app) find(ctx context.Context, what string, from time.Time) (found []fo
 				continue
 			}
 			runs++
-			log, err := done.Of(ctx, p, runID, done.Wanted{Bucket: a.bucketOf(runID), Only: only})
+			w := done.Wanted{Bucket: a.bucketOf(runID), Only: only}
+			if w.Bucket == "" { // the run may have found one by itself
+				saved, _, err := p.DB.Get(ctx, collections.Runs+"/"+runID)
+				if err != nil {
+					return err
+				}
+				w.Bucket, _ = saved.Data["bucket"].(string)
+			}
+			log, err := done.Of(ctx, p, runID, w)
 			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
 				return err
 			}

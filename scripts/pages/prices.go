@@ -30,8 +30,7 @@ func pricePage(docs string) (map[string][]byte, error) {
 	if err := json.Unmarshal(text, &runs); err != nil {
 		return nil, fmt.Errorf("read what the lab measured: %w", err)
 	}
-	made, err := pricesOf(runs)
-	return map[string][]byte{"prices.md": made}, err
+	return map[string][]byte{"prices.md": pricesOf(runs)}, nil
 }
 
 const pricesHead = `# Prices
@@ -82,7 +81,7 @@ const objectsHead = `
 
 const actions = 100_000
 
-func pricesOf(runs []measured) ([]byte, error) {
+func pricesOf(runs []measured) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, pricesHead, prices.Date)
 	for _, l := range prices.Lists {
@@ -107,11 +106,7 @@ func pricesOf(runs []measured) ([]byte, error) {
 		if idle == nil || job.Schedule == "" {
 			continue
 		}
-		n, err := schedule.Monthly(job)
-		if err != nil {
-			return nil, err
-		}
-		u := idle.Usage
+		n, u := schedule.Monthly(job), idle.Usage
 		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites,
 			both(prices.Times(u, float64(n))))
 	}
@@ -130,7 +125,7 @@ func pricesOf(runs []measured) ([]byte, error) {
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.StorageClassA, both(u))
 		}
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // largest returns of each case the run with the most items, in the order of the cases.

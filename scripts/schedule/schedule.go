@@ -22,22 +22,22 @@ var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 // IsChosenOnce reports whether Terraform chooses the time of a job.
 func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Schedule) }
 
-// Times returns the times after a moment at which a job runs, in their order.
-func Times(e manifest.Entry, after time.Time) (iter.Seq[time.Time], error) {
+// Times returns the times after a moment at which a job runs, in their order. What the lists let a job have, the library reads.
+func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
 	if e.ForgetOnly() {
-		return func(func(time.Time) bool) {}, nil
+		return func(func(time.Time) bool) {}
 	}
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
 	last := len(fields) - 1
 	fields[last] = withoutSeven(fields[last])
 	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + strings.Join(fields, " "))
 	if err != nil {
-		return nil, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+		panic(fmt.Sprintf("read the schedule of %s: %v", e.Name, err))
 	}
 	return func(yield func(time.Time) bool) {
 		for at := schedule.Next(after); !at.IsZero() && yield(at); at = schedule.Next(at) {
 		}
-	}, nil
+	}
 }
 
 // begin is a moment from which runs are counted: the year after it has the days of 23 and of 25 hours.
@@ -47,13 +47,9 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 const compared = 400
 
 // Longest returns the longest time between two runs of a job: a century of one that never runs by itself.
-func Longest(e manifest.Entry) (longest time.Duration, err error) {
-	times, err := Times(e, begin)
-	if err != nil {
-		return 0, err
-	}
+func Longest(e manifest.Entry) (longest time.Duration) {
 	n, last := 0, time.Time{}
-	for at := range times {
+	for at := range Times(e, begin) {
 		if n++; n > 1 {
 			longest = max(longest, at.Sub(last))
 		}
@@ -64,26 +60,22 @@ func Longest(e manifest.Entry) (longest time.Duration, err error) {
 	if n == 0 {
 		longest = 100 * 365 * 24 * time.Hour
 	}
-	return longest, nil
+	return longest
 }
 
 // Monthly returns how often a job runs in a month of thirty days.
-func Monthly(e manifest.Entry) (n int, err error) {
-	times, err := Times(e, begin.Add(-time.Second))
-	if err != nil {
-		return 0, err
-	}
-	for at := range times {
+func Monthly(e manifest.Entry) (n int) {
+	for at := range Times(e, begin.Add(-time.Second)) {
 		if !at.Before(begin.AddDate(0, 0, 30)) {
 			break
 		}
 		n++
 	}
-	return n, nil
+	return n
 }
 
 // untilSunday matches a day of the week 7, and a range that ends with it.
-var untilSunday = regexp.MustCompile(`^(?:([0-7])-)?7(?:/([1-7]))?$`)
+var untilSunday = regexp.MustCompile(`^(?:(0?[0-7])-)?0?7(?:/(0?[1-7]))?$`)
 
 // withoutSeven names Sunday 0 in a field of days of the week. Cron knows it as 7 too, the library does not.
 func withoutSeven(field string) string {
@@ -93,7 +85,7 @@ func withoutSeven(field string) string {
 		if m == nil {
 			continue
 		}
-		first, _ := strconv.Atoi(cmp.Or(m[1], "7")) // both are digits
+		first, _ := strconv.Atoi(cmp.Or(m[1], "7")) // both are numbers
 		step, _ := strconv.Atoi(cmp.Or(m[2], "1"))
 		var days []string
 		for day := first; day <= 7; day += step {

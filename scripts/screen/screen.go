@@ -3,6 +3,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -307,10 +308,7 @@ func writesOf(planned report.Planned) string {
 // Kept prints how many items are kept and why, the largest number first.
 func (p *Printer) Kept(r *report.Report) {
 	reasons := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
-		if r.Kept[a] != r.Kept[b] {
-			return r.Kept[b] - r.Kept[a]
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(r.Kept[b]-r.Kept[a], strings.Compare(a, b))
 	})
 	for _, reason := range reasons {
 		p.Say("", 2, 2, "kept %d: %s", r.Kept[reason], reason)

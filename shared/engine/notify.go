@@ -26,7 +26,7 @@ func (r *run) notify(ctx context.Context) {
 		}
 		m, err := notify.Due(ctx, r.config, r.job.Name, r.clients.documents.Reader(), of)
 		if err == nil && m != nil {
-			err = notify.Poster{Wait: r.hooks.WaitToNotify}.Post(ctx, r.config.NotifyURL, *m)
+			err = notify.Post(ctx, r.config.NotifyURL, *m, r.hooks.WaitToNotify)
 		}
 		if err != nil {
 			r.Logger.WarnContext(ctx, fmt.Sprintf("%s could not tell %s of run %s: %v", r.job.Name, r.config.NotifyURL, of.RunID, err))

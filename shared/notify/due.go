@@ -19,41 +19,33 @@ func Due(ctx context.Context, cfg config.Config, job string, db documents.Reader
 	failed := of.Status == report.Failed || of.Status == report.Aborted || of.Status == report.Killed
 	switch {
 	case cfg.Notify == config.Weekly:
-		week, err := history{db, job}.week(ctx, of)
+		week, err := week(ctx, db, job, of)
 		if err != nil || len(week) == 0 {
 			return nil, err
 		}
-		m := OfWeek(project, week, days)
-		return &m, nil
+		return ofWeek(project, week, days), nil
 	case failed || cfg.Notify == config.Always:
-		m := OfRun(project, of, days)
-		return &m, nil
+		return ofRun(project, of, days), nil
 	}
 	return nil, nil
 }
 
-// history is what is saved of a job's runs.
-type history struct {
-	db  documents.Reader
-	job string
-}
-
-// week returns the reports of the job's runs since the last summary, the oldest first, if a run is to send one: the first of the
-// week that was not killed. The last summary is that of the first such run of the week before, so nothing is stored. Weeks
+// week returns the saved reports of a job's runs since the last summary, the oldest first, if a run is to send one: the first of
+// the week that was not killed. The last summary is that of the first such run of the week before, so nothing is stored. Weeks
 // begin on Monday, in UTC, and a run is of the week in which it started.
-func (h history) week(ctx context.Context, ended *report.Report) (since []*report.Report, err error) {
+func week(ctx context.Context, db documents.Reader, job string, ended *report.Report) (since []*report.Report, err error) {
 	if ended.DryRun || ended.Status == report.Killed {
 		return nil, nil
 	}
 	day := ended.StartedAt.UTC().Truncate(24 * time.Hour)
 	monday := day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
-	for of, err := range h.reports(ctx, monday, ended, 10) { // most often the first will do
+	for of, err := range reports(ctx, db, job, monday, ended, 10) { // most often the first will do
 		if err != nil || of.Status != report.Killed {
 			return nil, err
 		}
 	}
 	sent := false
-	for of, err := range h.reports(ctx, monday.AddDate(0, 0, -7), ended, 0) {
+	for of, err := range reports(ctx, db, job, monday.AddDate(0, 0, -7), ended, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -65,16 +57,18 @@ func (h history) week(ctx context.Context, ended *report.Report) (since []*repor
 	return append(since, ended), nil
 }
 
-// reports returns the saved reports of the job's runs from a time to a run, without that one and what was skipped, by time: ids
+// reports returns the saved reports of a job's runs from a time to a run, without that one and what was skipped, by time: ids
 // of runs begin with job and time. It reads so many at once.
-func (h history) reports(ctx context.Context, from time.Time, to *report.Report, pageSize int) iter.Seq2[*report.Report, error] {
-	id := func(name string) any { return h.db.Ref(collections.Runs + "/" + name) }
+func reports(
+	ctx context.Context, db documents.Reader, job string, from time.Time, to *report.Report, pageSize int,
+) iter.Seq2[*report.Report, error] {
+	id := func(name string) any { return db.Ref(collections.Runs + "/" + name) }
 	q := documents.Query{Collection: collections.Runs, PageSize: pageSize, Where: []documents.Filter{
-		{Field: firestore.DocumentID, Op: ">=", Value: id(h.job + "-" + from.Format("20060102T150405Z"))},
+		{Field: firestore.DocumentID, Op: ">=", Value: id(job + "-" + from.Format("20060102T150405Z"))},
 		{Field: firestore.DocumentID, Op: "<", Value: id(to.RunID)},
 	}}
 	return func(yield func(*report.Report, error) bool) {
-		for page, err := range h.db.Pages(ctx, q, "") {
+		for page, err := range db.Pages(ctx, q, "") {
 			if err != nil {
 				yield(nil, err)
 				return

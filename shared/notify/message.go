@@ -69,8 +69,8 @@ func of(r *report.Report, undoDays int) Run {
 	return run
 }
 
-// OfRun returns the message of one run.
-func OfRun(project string, r *report.Report, undoDays int) Message {
+// ofRun returns the message of one run.
+func ofRun(project string, r *report.Report, undoDays int) *Message {
 	run := of(r, undoDays)
 	head := fmt.Sprintf("%s in %s: %s", r.Job, project, r.Status)
 	if r.DryRun {
@@ -78,13 +78,17 @@ func OfRun(project string, r *report.Report, undoDays int) Message {
 	}
 	lines := []string{head}
 	lines = append(lines, run.lines()...)
-	return Message{Text: strings.Join(lines, "\n"), Project: project, Job: r.Job, Runs: []Run{run}, rest: run.Show}
+	return &Message{Text: strings.Join(lines, "\n"), Project: project, Job: r.Job, Runs: []Run{run}, rest: run.Show}
 }
 
 // lines say a run, what matters most first.
 func (r Run) lines() (lines []string) {
 	if len(r.Problems) > 0 {
-		lines = append(lines, problemWord(r.Status)+": "+strings.Join(r.Problems, ", "))
+		word := "Failed"
+		if r.Status == report.Aborted {
+			word = "Tripped"
+		}
+		lines = append(lines, word+": "+strings.Join(r.Problems, ", "))
 	}
 	if r.Status == report.Killed {
 		lines = append(lines, "It ended without a report; its undo log knows what it did.")
@@ -104,13 +108,6 @@ func (r Run) lines() (lines []string) {
 
 // minute is how messages write times, which are UTC.
 const minute = "2006-01-02 15:04 UTC"
-
-func problemWord(s report.Status) string {
-	if s == report.Aborted {
-		return "Tripped"
-	}
-	return "Failed"
-}
 
 // counted says what became of actions; empty if there were none.
 func counted(actions map[string]report.Counts, preview bool) string {
@@ -161,12 +158,12 @@ func kept(reasons map[string]int) string {
 	return fmt.Sprintf("Kept: %d (%s)", sum, strings.Join(parts, ", "))
 }
 
-// OfWeek returns the summary of runs of one job, the oldest first; at least one.
-func OfWeek(project string, runs []*report.Report, undoDays int) Message {
+// ofWeek returns the summary of runs of one job, the oldest first; at least one.
+func ofWeek(project string, runs []*report.Report, undoDays int) *Message {
 	last := runs[len(runs)-1]
 	sum := report.Report{}
 	statuses := map[string]int{}
-	m := Message{Project: project, Job: last.Job, rest: "firesweep runs " + last.Job}
+	m := &Message{Project: project, Job: last.Job, rest: "firesweep runs " + last.Job}
 	var each []string
 	for _, r := range runs {
 		sum.Add(r)

@@ -68,7 +68,7 @@ func TestText(t *testing.T) {
 			"Undo until 2026-11-30 03:00 UTC: firesweep undo " + id + "\nDetails: firesweep show " + id},
 		{"nothing", nothing, 7, "cleanDrafts in my-app: completed\nDetails: firesweep show " + id},
 	} {
-		if diff := cmp.Diff(c.want, OfRun("my-app", c.of, c.days).Text); diff != "" {
+		if diff := cmp.Diff(c.want, ofRun("my-app", c.of, c.days).Text); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
@@ -81,7 +81,7 @@ func TestTextOfWeek(t *testing.T) {
 	killed.StartedAt, killed.Status, killed.Actions, killed.Failures = started.AddDate(0, 0, -1), report.Killed, nil, nil
 	killed.RunID = "cleanDrafts-killed"
 	last.Status, last.Failures, last.Actions = report.Completed, nil, map[string]report.Counts{"delete <draft>": {Planned: 2, Done: 2}}
-	got := OfWeek("my-app", []*report.Report{first, killed, last}, 7)
+	got := ofWeek("my-app", []*report.Report{first, killed, last}, 7)
 	want := `cleanDrafts in my-app, week to 2026-11-23: 1 completed, 1 failed, 1 killed
 Done: delete <draft> 11 of 14 (1 changed meanwhile) (2 failed)
 By the last run: Kept: 8 (@everyone 5, young ` + "`new`" + ` 3)
@@ -110,7 +110,7 @@ func bodyFor(t *testing.T, host string, m Message) string {
 // TestBodies are what each service takes.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	m := OfRun("my-app", failed(), 0)
+	m := *ofRun("my-app", failed(), 0)
 	m.Text = "<!channel> & `x`\n@everyone"
 	slack := `{"mrkdwn":false,"text":"&lt;!channel&gt; &amp; ` + "`x`" + `\n@everyone"}`
 	discord := `{"allowed_mentions":{"parse":[]},"content":"\n` + "```" + `\n<!channel> & 'x'\n@everyone\n` + "```" + `\n"}`
@@ -196,8 +196,8 @@ func (h *hook) address(t *testing.T, base string) config.SecretURL {
 
 func (h *hook) post(t *testing.T) error {
 	t.Helper()
-	p := Poster{Wait: func(_ context.Context, d time.Duration) error { h.waits = append(h.waits, d); return nil }}
-	return p.Post(t.Context(), h.address(t, h.URL), OfRun("my-app", failed(), 7))
+	wait := func(_ context.Context, d time.Duration) error { h.waits = append(h.waits, d); return nil }
+	return Post(t.Context(), h.address(t, h.URL), *ofRun("my-app", failed(), 7), wait)
 }
 
 func TestRetries(t *testing.T) {
@@ -250,8 +250,8 @@ func TestNoMoreTime(t *testing.T) {
 	t.Parallel()
 	h := newHook(t, "", 503)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := Poster{Wait: func(ctx context.Context, d time.Duration) error { cancel(); return gax.Sleep(ctx, 1000*d) }}
-	if err := p.Post(ctx, h.address(t, h.URL), Message{}); err == nil || err.Error() != "it answered 503" || len(h.got) != 1 {
+	wait := func(ctx context.Context, d time.Duration) error { cancel(); return gax.Sleep(ctx, 1000*d) }
+	if err := Post(ctx, h.address(t, h.URL), Message{}, wait); err == nil || err.Error() != "it answered 503" || len(h.got) != 1 {
 		t.Errorf("%v after %d tries", err, len(h.got))
 	}
 }
@@ -262,12 +262,12 @@ func TestTheAddressIsASecret(t *testing.T) {
 	h := newHook(t, "", 404)
 	to := h.address(t, h.URL)
 	h.Close()
-	p := Poster{Wait: func(context.Context, time.Duration) error { return nil }}
-	err := p.Post(t.Context(), to, Message{})
+	wait := func(context.Context, time.Duration) error { return nil }
+	err := Post(t.Context(), to, Message{}, wait)
 	if err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("nobody listens: %v", err)
 	}
-	err = p.Post(t.Context(), config.SecretURL{}, Message{})
+	err = Post(t.Context(), config.SecretURL{}, Message{}, wait)
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("no address: %v", err)
 	}

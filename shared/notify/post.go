@@ -36,23 +36,14 @@ const (
 // fence is around a text that Discord is to show as it is.
 const fence = "\n```\n"
 
-// Poster posts messages. The zero value is ready.
-type Poster struct {
-	Wait func(ctx context.Context, d time.Duration) error // instead of the clock's; for tests
-}
-
 // Post posts a message, again after an answer of 408, 429 or 5xx and after none, as long as ctx lasts. A message whose answer was
-// lost may so come twice. The error never shows more of the address than its host.
-func (p Poster) Post(ctx context.Context, to config.SecretURL, m Message) error {
-	u, err := url.Parse(to.Reveal())
-	if err != nil {
-		return errors.New("its address is malformed") // the error quotes it
-	}
-	body, err := json.Marshal(m.body(strings.ToLower(u.Hostname())))
+// lost may so come twice. wait waits before another attempt; nil: [gax.Sleep]. The error never shows more of the address than
+// its host.
+func Post(ctx context.Context, to config.SecretURL, m Message, wait func(ctx context.Context, d time.Duration) error) error {
+	body, err := json.Marshal(m.body(strings.ToLower(to.String())))
 	if err != nil {
 		return err
 	}
-	wait := p.Wait
 	if wait == nil {
 		wait = gax.Sleep
 	}
@@ -100,18 +91,14 @@ func post(ctx context.Context, to config.SecretURL, body []byte) (again bool, af
 	if response.StatusCode/100 == 2 {
 		return false, 0, nil
 	}
-	switch code := response.StatusCode; code {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		again = true
-	default:
-		again = code >= 500
-	}
+	code := response.StatusCode
+	again = code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= 500
 	if seconds, err := strconv.ParseFloat(response.Header.Get("Retry-After"), 64); err == nil && seconds > 0 && seconds < 1e6 {
 		after = time.Duration(seconds * float64(time.Second))
 	} else if at, err := http.ParseTime(response.Header.Get("Retry-After")); err == nil {
 		after = time.Until(at)
 	}
-	return again, after, fmt.Errorf("it answered %d", response.StatusCode)
+	return again, after, fmt.Errorf("it answered %d", code)
 }
 
 // object is a JSON object.

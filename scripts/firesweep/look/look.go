@@ -2,7 +2,7 @@
 // only reads: a part of each collection, the beginning of each folder, and the first accounts.
 //
 // bound.go keeps to the bound, look.go goes through the collections, fields.go says what their fields hold, links.go what their
-// documents belong to, files.go and accounts.go look at the rest, and propose.go makes proposals of all this.
+// documents belong to, files.go looks at files and accounts, and propose.go makes proposals of all this.
 package look
 
 import (
