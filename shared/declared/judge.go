@@ -21,7 +21,7 @@ func Judge(r rule.Rule, d documents.Document, now time.Time) cleanup.Decision {
 
 // judgeItself decides about a document by its own fields and the mark of its warning.
 func (c documentsOf) judgeItself(d documents.Document, run cleanup.Run) cleanup.Decision {
-	return c.warned(c.judgeFields(d, run), d, run)
+	return c.judge(item{Subject: cleanup.Subject{Document: d, Found: true}}, run)
 }
 
 // judgeFields decides about a document by its own fields.
@@ -192,18 +192,17 @@ type item struct {
 	nameless string // why nobody can tell whether something does
 }
 
-// judge decides about a document by its own fields and by what is related to it.
+// judge decides about a document by its own fields, by what is related to it and by the mark of its warning.
 func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
 	case !i.Found: // a document that is gone has nothing that could keep it
 		return cleanup.Decision{}
 	case d.Kind == "":
-		return d
 	case i.nameless != "":
-		return cleanup.Invalid(i.nameless)
+		d = cleanup.Invalid(i.nameless)
 	case i.exists != "":
-		return cleanup.Keep(i.exists)
+		d = cleanup.Keep(i.exists)
 	}
-	return d
+	return c.warned(d, i.Document, run)
 }

@@ -1,7 +1,6 @@
 package declared
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,63 +117,4 @@ func textOf(value any) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return ""
-}
-
-// warnedRule warns first, and does what another rule does when the time of the warning is over.
-type warnedRule struct {
-	cleanup.AnyRule
-	of documentsOf
-}
-
-// Reaches implements [cleanup.AnyRule].
-func (r warnedRule) Reaches() cleanup.Reach {
-	reach := r.AnyRule.Reaches()
-	reach.Writes = append(slices.Clone(reach.Writes), r.of.Items())
-	if create := r.of.Warn.Create; create != "" {
-		reach.Writes = append(reach.Writes, rule.Rule{Collection: create}.Items())
-	}
-	return reach
-}
-
-// LoadAll implements [cleanup.AnyRule].
-func (r warnedRule) LoadAll(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (cleanup.Loaded, error) {
-	loaded, err := r.AnyRule.LoadAll(ctx, src, subjects)
-	return warnedItems{loaded, r.of, subjects}, err
-}
-
-type warnedItems struct {
-	cleanup.Loaded
-	of       documentsOf
-	subjects []cleanup.Subject
-}
-
-// Judge implements [cleanup.Loaded].
-func (l warnedItems) Judge(i int, run cleanup.Run) (cleanup.Decision, error) {
-	due, err := l.Loaded.Judge(i, run)
-	return l.of.warned(due, l.subjects[i].Document, run), err
-}
-
-// Gather implements [cleanup.Loaded].
-func (l warnedItems) Gather(ctx context.Context, src cleanup.Source, due []int) error {
-	act := slices.DeleteFunc(slices.Clone(due), func(i int) bool {
-		d, err := l.Judge(i, src.Run())
-		return err != nil || d.Kind != l.of.Kind()
-	})
-	return l.Loaded.Gather(ctx, src, act)
-}
-
-// Change implements [cleanup.Loaded].
-func (l warnedItems) Change(i int, d cleanup.Decision, run cleanup.Run) (cleanup.Change, error) {
-	of := l.subjects[i].Document
-	switch d.Kind {
-	case toClear:
-		return cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: documents.DeleteField}), nil
-	case toWarn:
-		change := cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: run.Promise})
-		if ref, data, _ := Message(l.of.Rule, of, run.Promise); data != nil {
-			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: ref, Data: data, Sent: true})
-		}
-		return change, nil
-	}
-	return l.Loaded.Change(i, d, run)
 }
