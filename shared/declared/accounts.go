@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -93,57 +94,36 @@ func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	return all
 }
 
-// left is a document that goes along with an account.
-type left struct {
-	cleanup.Subject
-	account bool   // it exists
-	kept    string // what keeps it; empty: nothing does
-}
-
 // along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
-	keepers := c.keepers()
+	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
-		of := rule.Rule{Collection: w.Place().Collection, With: w.With}
-		all = append(all, cascade.Rule(cleanup.Rule[left]{
-			Name: "document of " + of.Collection,
-			Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]left, error) {
-				uids, states := make([]string, len(subjects)), make([]left, len(subjects))
-				var refs []documents.Ref
-				for i, s := range subjects {
-					uids[i] = s.ID()
-					for _, k := range keepers {
-						refs = append(refs, documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())})
-					}
+		of := ofDocuments(c.following(w))
+		of.Because, of.Unless = "its account is deleted", append(of.Unless, account)
+		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
+			d := of.judge(i, run)
+			if i.exists == account.Exists() { // last, so it goes before what else exists
+				return cleanup.Decision{}
+			}
+			for n, related := range c.Related() {
+				if i.exists == of.Unless[n].Exists() {
+					d.Reason = related.Exists()
 				}
-				there, err := src.Get(ctx, refs)
-				if err != nil {
-					return nil, err
-				}
-				exist, err := src.Accounts(ctx, uids)
-				for i, s := range subjects {
-					states[i] = left{Subject: s, account: exist[uids[i]]}
-					for _, k := range keepers {
-						if _, kept := there[documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())}]; kept {
-							states[i].kept = k.Reason
-						}
-					}
-				}
-				return states, err
-			},
-			Judge: func(l left, _ cleanup.Run) cleanup.Decision {
-				switch {
-				case l.account || !l.Found:
-					return cleanup.Decision{}
-				case l.kept != "":
-					return cleanup.Keep(l.kept)
-				}
-				return cleanup.Do("delete document", "its account is deleted")
-			},
-		}, cascade.With{Rule: of}))
+			}
+			return d
+		}))
 	}
 	return all
+}
+
+// following returns the rule about documents that go along with accounts, of any age: what keeps an account keeps them.
+func (c accountsOf) following(w rule.Relation) rule.Rule {
+	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With)}
+	for _, u := range c.Related() {
+		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
+	}
+	return r
 }
 
 // JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
