@@ -21,26 +21,12 @@ type accountsOf struct{ rule.Rule }
 // plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
-	all, due, keepers := 0, 0, keepers{}
 	if len(c.With) > 0 {
 		if err := p.NoTenants(ctx); err != nil { // the documents of their accounts would count as left behind
 			return err
 		}
 	}
-	err := c.pages(ctx, p, func(page int, found cleanup.Considered) error {
-		all, due = all+page, due+found.Due
-		return keepers.considered(ctx, p, found)
-	})
-	if err != nil && !errors.Is(err, cleanup.ErrOutOfTime) {
-		return err
-	}
-	p.Share("accounts", all, due, c.DuePercent()) // the share of the accounts that were listed
-	return err
-}
-
-// pages considers the accounts of each page. It calls seen with the number of accounts on the page and the result.
-func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(page int, found cleanup.Considered) error) error {
-	r, token := c.accountRule(), p.Checkpoint
+	r, token, keepers := c.accountRule(), p.Checkpoint, keepers{}
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -49,12 +35,13 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 			return err
 		}
 		found, err := p.ConsiderAccounts(ctx, r, page.Accounts)
+		if err == nil {
+			err = keepers.considered(ctx, p, found)
+		}
 		if err != nil {
 			return err
 		}
-		if err := seen(len(page.Accounts), found); err != nil {
-			return err
-		}
+		p.Share("accounts", len(page.Accounts), found.Due, c.DuePercent()) // of those that were listed
 		if found.Left { // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
