@@ -42,7 +42,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			return err
 		}
 		p.Share("accounts", len(page.Accounts), found.Due, c.DuePercent()) // of those that were listed
-		if found.Left { // the next run begins with this page, which then lists only what was not deleted
+		if found.Left {                                                    // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
 		}

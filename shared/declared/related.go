@@ -298,11 +298,7 @@ func (in look) unwritten(ctx context.Context, r documents.Reader, collections []
 
 // isEmpty reports whether there is no document at all that could keep something. It costs one read.
 func isEmpty(ctx context.Context, r documents.Reader, in rule.Place) (bool, error) {
-	q := documents.Query{Collection: in.Collection, Select: documents.NameOnly}
-	if in.Group != "" {
-		q.Collection, q.Group = in.Group, true
-	}
-	found, err := r.First(ctx, q, "", 1)
+	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
 	return len(found) == 0, err
 }
 

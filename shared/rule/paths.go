@@ -41,6 +41,14 @@ func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
 	return i, ok
 }
 
+// Among returns those of some documents that are the rule's, and not of another collection of the same name.
+func (r Rule) Among(found []documents.Document) []documents.Document {
+	return slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool {
+		_, ok := r.ItemOf(d)
+		return !ok
+	})
+}
+
 // bind returns what the holes of a pattern stand for in a path of as many parts.
 func bind(pattern, path string) (bound map[string]string, ok bool) {
 	want, parts := strings.Split(pattern, "/"), strings.Split(path, "/")
