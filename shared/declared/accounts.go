@@ -120,17 +120,17 @@ func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decisi
 	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
 	}
-	o := own{fields: fieldsOf(rule.Item{ID: a.UID, Field: criteria.FieldsOfAccount(a)}), at: map[string]time.Time{}}
+	i := rule.Item{ID: a.UID, Field: criteria.FieldsOfAccount(a), Times: map[string]time.Time{}}
 	if at, known := a.CreatedAt(); known {
-		o.at[criteria.CreationTime] = at
+		i.Times[criteria.CreationTime] = at
 	}
 	if at, known := a.LastActive(); known {
-		o.at[criteria.LastActive] = at
+		i.Times[criteria.LastActive] = at
 	}
 	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {
 		r.Because = c.Accounts
 	}
-	d := judgeOwn(r, o, now)
+	d := judgeOwn(r, i, now)
 	switch {
 	case d.Kind == "":
 		return d

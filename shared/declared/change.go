@@ -52,7 +52,7 @@ func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[stri
 	}
 	if c.Remove != "" {
 		item, _ := c.ItemOf(d)
-		left, _ := judgeEntries(c.Rule, ownOf(d, fieldsOf(item)), run.Now)
+		left, _ := judgeEntries(c.Rule, item, run.Now)
 		field, whole := cascade.Changed(data, strings.TrimSuffix(strings.TrimSuffix(c.Remove, "[]"), ".*"), left)
 		fields[field] = whole
 	}

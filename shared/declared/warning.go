@@ -57,9 +57,9 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 
 // stands reports whether a document was due by its ages when it was marked.
 func (c documentsOf) stands(d documents.Document, mark time.Time) bool {
-	o := ownOf(d, d.Lookup)
+	item, _ := c.ItemOf(d)
 	return !slices.ContainsFunc(c.Age, func(a criteria.Age) bool {
-		at, set, ok := o.time(a)
+		at, set, ok := timeOf(item, a)
 		return set && (!ok || !at.Before(a.Cutoff(mark)))
 	})
 }
@@ -72,9 +72,9 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return ref, nil, ""
 	}
 	item, _ := r.ItemOf(d)
-	since, o := []string{d.Path, r.Warn.Field}, ownOf(d, d.Lookup)
+	since := []string{d.Path, r.Warn.Field}
 	for _, a := range r.Age {
-		old, _, _ := o.time(a)
+		old, _, _ := timeOf(item, a)
 		since = append(since, old.UTC().Format(time.RFC3339Nano))
 	}
 	to, named := item.Fill(r.Warn.Create + "/warning_" + digest.Of(since...))
@@ -82,13 +82,9 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return ref, nil, r.Warn.Create
 	}
 	data = r.Warn.Fill(func(hole string) string {
-		text, bound := item.Bound[hole]
+		text, isOwn := item.Own(hole)
 		switch {
-		case bound:
-		case hole == "id":
-			text = item.ID
-		case hole == "parent":
-			text = item.Parent
+		case isOwn:
 		case hole == criteria.DateHole:
 			text = at.UTC().AddDate(0, 0, r.Warn.Days).Format(time.DateOnly)
 		default:

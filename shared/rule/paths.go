@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -18,19 +19,21 @@ const (
 	parentHole = "parent" // the path of the document that the item lies below
 )
 
-// Item is what fills paths: a document, an object or an account.
+// Item is what is judged, and what fills paths: a document, an object or an account.
 type Item struct {
 	ID       string
 	Parent   string            // the path of the document that it lies below
 	Bound    map[string]string // what the rule's own path binds
 	Field    criteria.Lookup
-	Database string // of a document
+	Times    map[string]time.Time // by the values of by; the zero time is unknown
+	Database string               // of a document
 }
 
 // ItemOf returns a document as an item. ok is false if it is none of the rule's, but of another collection of the same name.
 func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
 	ref := d.Ref()
-	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database}
+	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database,
+		Times: map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
 	if i.Parent == "." {
 		i.Parent = ""
 	}
@@ -68,17 +71,33 @@ func bind(pattern, path string) (bound map[string]string, ok bool) {
 	return bound, true
 }
 
-// values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if
-// the item has no such field.
-func (i Item) values(hole string) (all []any, ok bool) {
-	if text, bound := i.Bound[hole]; bound {
-		return []any{own(text)}, true
+// Own returns what a hole stands for by the item's path; ok is false if it is a field.
+func (i Item) Own(hole string) (text string, ok bool) {
+	if text, ok = i.Bound[hole]; ok {
+		return text, true
 	}
 	switch hole {
 	case idHole:
-		return []any{own(i.ID)}, true
+		return i.ID, true
 	case parentHole:
-		return []any{own(i.Parent)}, i.Parent != ""
+		return i.Parent, true
+	}
+	return "", false
+}
+
+// Lookup is [Item.Field], or [Item.Own] of a hole in braces.
+func (i Item) Lookup(field string) (value any, there bool) {
+	if hole, isHole := criteria.HoleOf(field); isHole {
+		return i.Own(hole)
+	}
+	return i.Field(field)
+}
+
+// values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if
+// the item has no such field.
+func (i Item) values(hole string) (all []any, ok bool) {
+	if text, isOwn := i.Own(hole); isOwn {
+		return []any{own(text)}, text != ""
 	}
 	if list, isList := strings.CutSuffix(hole, "[]"); isList {
 		value, _ := i.Field(list)
