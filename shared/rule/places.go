@@ -18,11 +18,8 @@ func (r Rule) Reads() (places []string) {
 	if at != "" {
 		places = append(places, at)
 	}
-	for _, related := range r.Related() {
+	for _, related := range append(r.Related(), r.With...) {
 		places = append(places, related.reads(at)...)
-	}
-	for _, w := range r.With {
-		places = append(places, w.reads(at)...)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
