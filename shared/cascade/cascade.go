@@ -91,10 +91,10 @@ func documentsOf(document, at string) string {
 	return rule.Rule{Collection: path.Dir(filled)}.Items()
 }
 
-// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change; its
-// items are those of its Reach, or of the collection. One commit deletes the document with the documents that go along, so
-// that nobody sees a half. Objects and the account follow. If one commit cannot take all documents that go along, earlier
-// commits delete some of them first, and each judges the document again.
+// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if
+// anything, is done instead. Its items are those of its Reach, or of the collection. One commit deletes the document with the
+// documents that go along, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
+// that go along, earlier commits delete some of them first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 	r := cleanup.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
@@ -108,16 +108,24 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 		},
 		Judge: func(s state[S], run cleanup.Run) cleanup.Decision { return judging.Judge(s.judged, run) },
 		Gather: func(ctx context.Context, src cleanup.Source, due []*state[S]) error {
-			items := make([]*item, len(due))
-			for i, s := range due {
-				items[i] = &s.item
+			var items []*item
+			for _, s := range due {
+				if judging.Change == nil || len(judging.Change(s.judged, judging.Judge(s.judged, src.Run()), src.Run()).Writes) == 0 {
+					items = append(items, &s.item)
+				}
 			}
 			return with.gather(ctx, src, items)
 		},
 		Change: func(s state[S], d cleanup.Decision, run cleanup.Run) cleanup.Change {
+			if judging.Change != nil {
+				if change := judging.Change(s.judged, d, run); len(change.Writes) > 0 {
+					return change
+				}
+			}
 			return with.change(s.item, d, run)
 		},
 	}
+	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
 	if slices.ContainsFunc(with.With, deep) {
 		r.Group = 1 // what goes along with one item may fill a commit
 	}
@@ -166,7 +174,7 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 			return err
 		}
 	}
-	if w.Archive != "" {
+	if w.Archive != "" && len(due) > 0 {
 		return w.findPlaces(ctx, src, due)
 	}
 	return nil

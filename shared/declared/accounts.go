@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -20,26 +21,12 @@ type accountsOf struct{ rule.Rule }
 // plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
-	all, due, keepers := 0, 0, keepers{}
 	if len(c.With) > 0 {
 		if err := p.NoTenants(ctx); err != nil { // the documents of their accounts would count as left behind
 			return err
 		}
 	}
-	err := c.pages(ctx, p, func(page int, found cleanup.Considered) error {
-		all, due = all+page, due+found.Due
-		return keepers.considered(ctx, p, found)
-	})
-	if err != nil && !errors.Is(err, cleanup.ErrOutOfTime) {
-		return err
-	}
-	p.Share("accounts", all, due, c.DuePercent()) // the share of the accounts that were listed
-	return err
-}
-
-// pages considers the accounts of each page. It calls seen with the number of accounts on the page and the result.
-func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(page int, found cleanup.Considered) error) error {
-	r, token := c.accountRule(), p.Checkpoint
+	r, token, keepers := c.accountRule(), p.Checkpoint, keepers{}
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -48,13 +35,14 @@ func (c accountsOf) pages(ctx context.Context, p *cleanup.Planner, seen func(pag
 			return err
 		}
 		found, err := p.ConsiderAccounts(ctx, r, page.Accounts)
+		if err == nil {
+			err = keepers.considered(ctx, p, found)
+		}
 		if err != nil {
 			return err
 		}
-		if err := seen(len(page.Accounts), found); err != nil {
-			return err
-		}
-		if found.Left { // the next run begins with this page, which then lists only what was not deleted
+		p.Share("accounts", len(page.Accounts), found.Due, c.DuePercent()) // of those that were listed
+		if found.Left {                                                    // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
 		}
@@ -93,57 +81,36 @@ func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	return all
 }
 
-// left is a document that goes along with an account.
-type left struct {
-	cleanup.Subject
-	account bool   // it exists
-	kept    string // what keeps it; empty: nothing does
-}
-
 // along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
-	keepers := c.keepers()
+	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
-		of := rule.Rule{Collection: w.Place().Collection, With: w.With}
-		all = append(all, cascade.Rule(cleanup.Rule[left]{
-			Name: "document of " + of.Collection,
-			Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]left, error) {
-				uids, states := make([]string, len(subjects)), make([]left, len(subjects))
-				var refs []documents.Ref
-				for i, s := range subjects {
-					uids[i] = s.ID()
-					for _, k := range keepers {
-						refs = append(refs, documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())})
-					}
+		of := ofDocuments(c.following(w))
+		of.Because, of.Unless = "its account is deleted", append(of.Unless, account)
+		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
+			d := of.judge(i, run)
+			if i.exists == account.Exists() { // last, so it goes before what else exists
+				return cleanup.Decision{}
+			}
+			for n, related := range c.Related() {
+				if i.exists == of.Unless[n].Exists() {
+					d.Reason = related.Exists()
 				}
-				there, err := src.Get(ctx, refs)
-				if err != nil {
-					return nil, err
-				}
-				exist, err := src.Accounts(ctx, uids)
-				for i, s := range subjects {
-					states[i] = left{Subject: s, account: exist[uids[i]]}
-					for _, k := range keepers {
-						if _, kept := there[documents.Ref{Collection: k.Collection, ID: k.ID(s.ID())}]; kept {
-							states[i].kept = k.Reason
-						}
-					}
-				}
-				return states, err
-			},
-			Judge: func(l left, _ cleanup.Run) cleanup.Decision {
-				switch {
-				case l.account || !l.Found:
-					return cleanup.Decision{}
-				case l.kept != "":
-					return cleanup.Keep(l.kept)
-				}
-				return cleanup.Do("delete document", "its account is deleted")
-			},
-		}, cascade.With{Rule: of}))
+			}
+			return d
+		}))
 	}
 	return all
+}
+
+// following returns the rule about documents that go along with accounts, of any age: what keeps an account keeps them.
+func (c accountsOf) following(w rule.Relation) rule.Rule {
+	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With)}
+	for _, u := range c.Related() {
+		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
+	}
+	return r
 }
 
 // JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
@@ -153,17 +120,17 @@ func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decisi
 	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
 	}
-	o := own{fields: fieldsOf(rule.Item{ID: a.UID, Field: criteria.FieldsOfAccount(a)}), at: map[string]time.Time{}}
+	i := rule.Item{ID: a.UID, Field: criteria.FieldsOfAccount(a), Times: map[string]time.Time{}}
 	if at, known := a.CreatedAt(); known {
-		o.at[criteria.CreationTime] = at
+		i.Times[criteria.CreationTime] = at
 	}
 	if at, known := a.LastActive(); known {
-		o.at[criteria.LastActive] = at
+		i.Times[criteria.LastActive] = at
 	}
 	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {
 		r.Because = c.Accounts
 	}
-	d := judgeOwn(r, o, now)
+	d := judgeOwn(r, i, now)
 	switch {
 	case d.Kind == "":
 		return d

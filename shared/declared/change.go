@@ -11,27 +11,37 @@ import (
 )
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
-func (c documentsOf) sweepRule() cleanup.AnyRule {
-	r := c.ruleOf("document", c.judge)
-	if c.Warn != nil {
-		return warnedRule{r, c}
-	}
-	return r
-}
+func (c documentsOf) sweepRule() cleanup.AnyRule { return c.ruleOf("document", c.judge) }
 
 // ruleOf is sweepRule with another name and judgment.
 func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.Decision) cleanup.AnyRule {
 	r := cleanup.Rule[item]{Name: name, Reach: cleanup.Reach{Items: c.Items()}, Load: c.load, Judge: judge}
-	switch {
-	case !c.Deletes():
-		r.Reach.Writes = []string{c.Items()}
-		r.Change = func(i item, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
-			return cleanup.Update(i.Ref(), c.fieldsToSet(i.Document, run))
-		}
-	case !c.Plain():
+	if c.Warn != nil || !c.Deletes() {
+		r.Reach.Writes, r.Change = []string{c.Items()}, c.change
+	}
+	if c.Warn != nil && c.Warn.Create != "" {
+		r.Reach.Writes = append(r.Reach.Writes, rule.Rule{Collection: c.Warn.Create}.Items())
+	}
+	if c.Deletes() && !c.Plain() {
 		return cascade.Rule(r, cascade.With{Rule: c.Rule})
 	}
 	return r
+}
+
+// change returns what is written for a document that is not deleted: its fields, the mark of its warning and what that creates.
+func (c documentsOf) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
+	switch {
+	case d.Kind == toClear:
+		return cleanup.Update(i.Ref(), map[string]any{c.Warn.Field: documents.DeleteField})
+	case d.Kind == toWarn:
+		change = cleanup.Update(i.Ref(), map[string]any{c.Warn.Field: run.Promise})
+		if ref, data, _ := Message(c.Rule, i.Document, run.Promise); data != nil {
+			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: ref, Data: data, Sent: true})
+		}
+	case !c.Deletes():
+		return cleanup.Update(i.Ref(), c.fieldsToSet(i.Document, run))
+	}
+	return change
 }
 
 // fieldsToSet returns the document's fields that are written, each as a whole.
@@ -42,7 +52,7 @@ func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[stri
 	}
 	if c.Remove != "" {
 		item, _ := c.ItemOf(d)
-		left, _ := judgeEntries(c.Rule, ownOf(d, fieldsOf(item)), run.Now)
+		left, _ := judgeEntries(c.Rule, item, run.Now)
 		field, whole := cascade.Changed(data, strings.TrimSuffix(strings.TrimSuffix(c.Remove, "[]"), ".*"), left)
 		fields[field] = whole
 	}

@@ -79,7 +79,7 @@ func (g *planning) sweep(ctx context.Context) error {
 			return err
 		}
 		g.seen += len(found)
-		g.mine += len(among(g.Rule, found))
+		g.mine += len(g.Among(found))
 		g.Scanned(len(found))
 		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
@@ -134,14 +134,6 @@ func (g *planning) consider(ctx context.Context, all []documents.Document) (goes
 	})
 }
 
-// among returns those of some documents that are a rule's, and not of another collection of the same name.
-func among(r rule.Rule, found []documents.Document) []documents.Document {
-	return slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool {
-		_, ok := r.ItemOf(d)
-		return !ok
-	})
-}
-
 // clears reports whether a document holds the mark of a warning, and is no longer due by its own fields.
 func (g *planning) clears(d documents.Document) bool { return g.judgeItself(d, g.Run).Kind == toClear }
 
@@ -152,7 +144,7 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 		if err != nil {
 			return err
 		}
-		mine := among(g.Rule, page.Documents)
+		mine := g.Among(page.Documents)
 		marked := len(mine)
 		of := slices.DeleteFunc(mine, func(d documents.Document) bool { return !g.clears(d) })
 		g.Scanned(len(of))
@@ -203,8 +195,9 @@ func (g *planning) share(ctx context.Context) {
 	}
 	due := g.Planned()
 	if g.later { // the share that is due is taken to be the same among the documents that were not read
-		found, err := g.Documents.Count(ctx, documents.Query{Collection: g.query.Collection, Group: g.query.Group, Where: g.query.Where,
-			Any: g.query.Any, OrderBy: g.query.OrderBy})
+		asked := g.query
+		asked.Select = nil
+		found, err := g.Documents.Count(ctx, asked)
 		if err != nil {
 			g.Unknown(fmt.Errorf("what is due in %s could not be counted: %w", g.Source(), err))
 			return

@@ -65,7 +65,13 @@ type part struct {
 // turn adds what a rule says of accounts.
 func (f *forgetting) turn(r rule.Rule) error {
 	if r.Accounts != "" {
-		return f.turnAccounts(r)
+		for _, w := range r.With {
+			p := part{account: "{id}", follows: true}
+			p.Rule = accountsOf{r}.following(w)
+			p.Because = "it goes with the account"
+			f.add(p)
+		}
+		return nil
 	}
 	var done []string
 	for _, related := range slices.Concat(r.Gone, r.Unless, r.With) {
@@ -92,23 +98,6 @@ func (f *forgetting) turn(r rule.Rule) error {
 			p.With = []rule.Relation{{Subcollection: rule.Everything}} // nothing else reads what is below a copy
 			f.add(p)
 		}
-	}
-	return nil
-}
-
-// turnAccounts adds what goes along with accounts, each document unless something keeps the account.
-func (f *forgetting) turnAccounts(r rule.Rule) error {
-	for _, w := range r.With {
-		collection, isOne := strings.CutSuffix(strings.Replace(w.Document, "{uid}", "{id}", 1), "/{id}")
-		if !isOne || strings.Contains(collection, "{") {
-			return fmt.Errorf("accounts: with %q cannot be turned round: it must be like users/{uid}", w.Document)
-		}
-		p := part{account: "{id}", follows: true}
-		p.Rule = rule.Rule{Collection: collection, Age: rule.Ages{}, With: slices.Clone(w.With), Because: "it goes with the account"}
-		for _, u := range r.Related() {
-			p.Unless = append(p.Unless, rule.Relation{Document: strings.Replace(u.Document, "{uid}", "{id}", 1)})
-		}
-		f.add(p)
 	}
 	return nil
 }

@@ -121,9 +121,6 @@ func (p *part) each(ctx context.Context, plan *cleanup.Planner, consider func([]
 func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err error) {
 	q = p.Query(time.Time{}) // without an age, the time does not matter
 	uid, hole := p.forgets, strings.Trim(p.account, "{}")
-	list, isList := strings.CutSuffix(hole, "[]")
-	keys, isMap := strings.CutSuffix(hole, ".*")
-	of := append(documents.NamesOf(uid), in.Ref("users/"+uid))
 	switch before, after, bound := strings.Cut(p.Collection, p.account); {
 	case bound && !strings.Contains(before+after, "{"):
 		q.Collection, q.Group = before+uid+after, false
@@ -137,14 +134,14 @@ func (p *part) naming(in documents.Reader) (q documents.Query, exact bool, err e
 		id, self := documents.NameOnly[0], p.Collection+"/"+uid
 		q.Where = []documents.Filter{{Field: id, Op: ">=", Value: in.Ref(self)}, {Field: id, Op: "<", Value: in.Ref(self + end)}}
 		return q, false, nil
-	case isMap && (strings.ContainsAny(uid, ".~*/[]`") || !documents.Queryable(uid)):
-		return q, false, fmt.Errorf("%s: %s: no query can ask for this uid as a key of a map", p.name, p.account)
-	case isMap:
-		q.OrderBy = []string{keys + "." + uid} // of whatever there is
-	case isList:
-		q.Where = []documents.Filter{{Field: list, Op: "array-contains-any", Value: of}}
 	default:
-		q.Where = []documents.Filter{{Field: hole, Op: "in", Value: of}}
+		names := rule.Relation{Field: strings.Replace(hole, ".*", ".{id}", 1)}
+		reference := func(ref documents.Ref) any { return in.Ref(ref.Path()) }
+		asked, ok := names.Queries(documents.Ref{Collection: "users", ID: uid}, false, reference, time.Time{})
+		if !ok {
+			return q, false, fmt.Errorf("%s: %s: no query can ask for this uid as a key of a map", p.name, p.account)
+		}
+		q.Where, q.OrderBy = asked[0].Where, asked[0].OrderBy
 	}
 	return q, true, nil
 }

@@ -21,7 +21,7 @@ func Judge(r rule.Rule, d documents.Document, now time.Time) cleanup.Decision {
 
 // judgeItself decides about a document by its own fields and the mark of its warning.
 func (c documentsOf) judgeItself(d documents.Document, run cleanup.Run) cleanup.Decision {
-	return c.warned(c.judgeFields(d, run), d, run)
+	return c.judge(item{Subject: cleanup.Subject{Document: d, Found: true}}, run)
 }
 
 // judgeFields decides about a document by its own fields.
@@ -30,28 +30,27 @@ func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.
 	if !ok {
 		return cleanup.Keep("not in " + c.Source())
 	}
-	o := ownOf(d, fieldsOf(item))
 	if c.Remove != "" {
-		_, decision := judgeEntries(c.Rule, o, run.Now)
+		_, decision := judgeEntries(c.Rule, item, run.Now)
 		return decision
 	}
-	return judgeOwn(c.Rule, o, run.Now)
+	return judgeOwn(c.Rule, item, run.Now)
 }
 
 // judgeEntries decides about a document from which entries are removed: it is due if one of them is. left is the list or map of
 // those that stay.
-func judgeEntries(r rule.Rule, o own, now time.Time) (left any, d cleanup.Decision) {
+func judgeEntries(r rule.Rule, i rule.Item, now time.Time) (left any, d cleanup.Decision) {
 	whole, each := r, r
 	whole.Where, each.Where = divide(r.Where, func(w criteria.Condition) bool { return r.OfEntries(w.Field) })
 	whole.Age, each.Age = divide(r.Age, func(a criteria.Age) bool { return r.OfEntries(a.Field) })
 	each.Unless = nil
-	if d = judgeOwn(whole, o, now); d.Kind == "" {
+	if d = judgeOwn(whole, i, now); d.Kind == "" {
 		return nil, d
 	}
 	due := cleanup.Keep(r.Remove + " has no entry that goes")
 	goes := func(entry any) bool {
 		of := documents.Document{Data: map[string]any{"entry": entry}}
-		judged := judgeOwn(each, own{fields: func(field string) (any, bool) {
+		judged := judgeOwn(each, rule.Item{Field: func(field string) (any, bool) {
 			return of.Lookup("entry" + strings.TrimPrefix(field, r.Remove))
 		}}, now)
 		if judged.Kind != "" || judged.Invalid && due.Kind == "" {
@@ -60,7 +59,7 @@ func judgeEntries(r rule.Rule, o own, now time.Time) (left any, d cleanup.Decisi
 		return judged.Kind != ""
 	}
 	list, isList := strings.CutSuffix(r.Remove, "[]")
-	value, _ := o.fields(strings.TrimSuffix(list, ".*"))
+	value, _ := i.Field(strings.TrimSuffix(list, ".*"))
 	switch v := value.(type) {
 	case nil:
 	case []any:
@@ -96,46 +95,21 @@ func divide[S ~[]E, E any](all S, of func(E) bool) (others, these S) {
 	return others, these
 }
 
-// own is what an item has by itself.
-type own struct {
-	fields criteria.Lookup
-	at     map[string]time.Time // by the values of by; the zero time is unknown
-}
-
-// ownOf returns what a document has by itself.
-func ownOf(d documents.Document, fields criteria.Lookup) own {
-	return own{fields, map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
-}
-
-// time returns the time by which an age judges; set is false if its field is null or missing, ok if it can be read.
-func (o own) time(a criteria.Age) (at time.Time, set, ok bool) {
+// timeOf returns the time by which an age judges; set is false if its field is null or missing, ok if it can be read.
+func timeOf(i rule.Item, a criteria.Age) (at time.Time, set, ok bool) {
 	if a.Field == "" {
-		return o.at[a.By], true, !o.at[a.By].IsZero()
+		return i.Times[a.By], true, !i.Times[a.By].IsZero()
 	}
-	value, _ := o.fields(a.Field)
-	misplaced := o.fields.Misplaced(a.Field)
+	value, _ := i.Field(a.Field)
+	misplaced := i.Field.Misplaced(a.Field)
 	at, ok = a.At(value)
 	return at, value != nil || misplaced, ok && !misplaced
 }
 
-// fieldsOf returns what looks up an item's fields, and what stands for its id and what the rule's path binds.
-func fieldsOf(i rule.Item) criteria.Lookup {
-	return func(field string) (any, bool) {
-		if hole, isHole := strings.CutPrefix(field, "{"); isHole {
-			hole = strings.TrimSuffix(hole, "}")
-			if text, bound := i.Bound[hole]; bound {
-				return text, true
-			}
-			return i.ID, true
-		}
-		return i.Field(field)
-	}
-}
-
 // judgeOwn decides about an item by what it has by itself.
-func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
+func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 	for _, w := range r.Where {
-		if a := w.Holds(o.fields); a != criteria.Met {
+		if a := w.Holds(i.Lookup); a != criteria.Met {
 			reason, invalid := w.Kept(a)
 			return cleanup.Decision{Reason: reason, Invalid: invalid}
 		}
@@ -146,11 +120,11 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 	}
 	for _, w := range r.Where {
 		if r.Because == "" {
-			parts = append(parts, shown(w, o.fields))
+			parts = append(parts, shown(w, i))
 		}
 	}
 	for _, a := range r.Age {
-		at, set, ok := o.time(a)
+		at, set, ok := timeOf(i, a)
 		switch {
 		case !set && a.Optional:
 			continue
@@ -164,7 +138,7 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 		parts = append(parts, a.Reason(at))
 	}
 	for _, e := range r.Exceptions() {
-		switch e.Holds(o.fields) {
+		switch e.Holds(i.Lookup) {
 		case criteria.Met:
 			return cleanup.Keep(e.Words())
 		case criteria.Unclear:
@@ -177,11 +151,11 @@ func judgeOwn(r rule.Rule, o own, now time.Time) cleanup.Decision {
 
 // shown returns a condition as the reason of an item that meets it. It shows no more of the item than the values that the rule
 // asks for.
-func shown(w criteria.Condition, fields criteria.Lookup) string {
+func shown(w criteria.Condition, i rule.Item) string {
 	if len(w.Values()) == 0 {
 		return w.Words()
 	}
-	value, _ := fields(w.Field)
+	value, _ := i.Lookup(w.Field)
 	return fmt.Sprintf("%s %v", w.Field, value)
 }
 
@@ -192,18 +166,17 @@ type item struct {
 	nameless string // why nobody can tell whether something does
 }
 
-// judge decides about a document by its own fields and by what is related to it.
+// judge decides about a document by its own fields, by what is related to it and by the mark of its warning.
 func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
 	case !i.Found: // a document that is gone has nothing that could keep it
 		return cleanup.Decision{}
 	case d.Kind == "":
-		return d
 	case i.nameless != "":
-		return cleanup.Invalid(i.nameless)
+		d = cleanup.Invalid(i.nameless)
 	case i.exists != "":
-		return cleanup.Keep(i.exists)
+		d = cleanup.Keep(i.exists)
 	}
-	return d
+	return c.warned(d, i.Document, run)
 }

@@ -41,8 +41,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
 			return v
 		}
-		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o)}
-		v.Decision = judgeOwn(r, own{fields: fieldsOf(i), at: map[string]time.Time{criteria.TimeCreated: o.Created}}, now)
+		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o), Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
+		v.Decision = judgeOwn(r, i, now)
 		if v.Kind != "" {
 			v.Reason = ""
 		}

@@ -57,7 +57,8 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 			continue // read already
 		}
 		var fields []cascade.Objects
-		q := documents.Query{Collection: of.Collection + of.CollectionGroup, Group: of.CollectionGroup != "", PageSize: PageSize}
+		q := of.Place().Query()
+		q.PageSize = PageSize
 		for _, g := range c.Gone {
 			if g.Place() == of.Place() {
 				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder, ByName: true})

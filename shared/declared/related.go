@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -22,8 +23,8 @@ type question struct {
 	refs    []documents.Ref
 	uid     string
 	queries []documents.Query
-	newest  int // so many must be found, or the item counts as one of them; 0: one tells that there is any
-	found   bool
+	newest  int             // so many must be found, or the item counts as one of them; 0: one tells that there is any
+	found   atomic.Bool     // its queries are asked side by side
 	there   []documents.Ref // of refs
 }
 
@@ -57,7 +58,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		return nil, err
 	}
 	for _, q := range all {
-		if q.found {
+		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
 		}
 		if q.newest == 0 {
@@ -114,7 +115,7 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 			asks = append(asks, func() error {
 				found, err := src.First(ctx, query, "", max(1, q.newest))
 				if len(found) > 0 && q.newest == 0 || len(found) < q.newest {
-					q.found = true
+					q.found.Store(true)
 				}
 				return err
 			})
@@ -138,10 +139,12 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 	for _, q := range all {
 		for _, ref := range q.refs {
 			if _, there := found[ref]; there {
-				q.found, q.there = true, append(q.there, ref)
+				q.there = append(q.there, ref)
 			}
 		}
-		q.found = q.found || accounts[q.uid]
+		if len(q.there) > 0 || accounts[q.uid] {
+			q.found.Store(true)
+		}
 	}
 	return nil
 }
@@ -176,7 +179,7 @@ func (k *keepers) answered(q *question, gone bool) {
 		in.field = strings.TrimSuffix(strings.TrimSuffix(q.of.Field, "[]"), ".{id}")
 	}
 	if in.Place != (rule.Place{}) || q.uid != "" {
-		k.lookedUp(in, q.queries, q.found, gone)
+		k.lookedUp(in, q.queries, q.found.Load(), gone)
 		return
 	}
 	for _, ref := range q.refs {
@@ -298,11 +301,7 @@ func (in look) unwritten(ctx context.Context, r documents.Reader, collections []
 
 // isEmpty reports whether there is no document at all that could keep something. It costs one read.
 func isEmpty(ctx context.Context, r documents.Reader, in rule.Place) (bool, error) {
-	q := documents.Query{Collection: in.Collection, Select: documents.NameOnly}
-	if in.Group != "" {
-		q.Collection, q.Group = in.Group, true
-	}
-	found, err := r.First(ctx, q, "", 1)
+	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
 	return len(found) == 0, err
 }
 

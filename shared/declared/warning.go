@@ -1,7 +1,6 @@
 package declared
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,9 +57,9 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 
 // stands reports whether a document was due by its ages when it was marked.
 func (c documentsOf) stands(d documents.Document, mark time.Time) bool {
-	o := ownOf(d, d.Lookup)
+	item, _ := c.ItemOf(d)
 	return !slices.ContainsFunc(c.Age, func(a criteria.Age) bool {
-		at, set, ok := o.time(a)
+		at, set, ok := timeOf(item, a)
 		return set && (!ok || !at.Before(a.Cutoff(mark)))
 	})
 }
@@ -73,9 +72,9 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return ref, nil, ""
 	}
 	item, _ := r.ItemOf(d)
-	since, o := []string{d.Path, r.Warn.Field}, ownOf(d, d.Lookup)
+	since := []string{d.Path, r.Warn.Field}
 	for _, a := range r.Age {
-		old, _, _ := o.time(a)
+		old, _, _ := timeOf(item, a)
 		since = append(since, old.UTC().Format(time.RFC3339Nano))
 	}
 	to, named := item.Fill(r.Warn.Create + "/warning_" + digest.Of(since...))
@@ -83,13 +82,9 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return ref, nil, r.Warn.Create
 	}
 	data = r.Warn.Fill(func(hole string) string {
-		text, bound := item.Bound[hole]
+		text, isOwn := item.Own(hole)
 		switch {
-		case bound:
-		case hole == "id":
-			text = item.ID
-		case hole == "parent":
-			text = item.Parent
+		case isOwn:
 		case hole == criteria.DateHole:
 			text = at.UTC().AddDate(0, 0, r.Warn.Days).Format(time.DateOnly)
 		default:
@@ -118,63 +113,4 @@ func textOf(value any) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return ""
-}
-
-// warnedRule warns first, and does what another rule does when the time of the warning is over.
-type warnedRule struct {
-	cleanup.AnyRule
-	of documentsOf
-}
-
-// Reaches implements [cleanup.AnyRule].
-func (r warnedRule) Reaches() cleanup.Reach {
-	reach := r.AnyRule.Reaches()
-	reach.Writes = append(slices.Clone(reach.Writes), r.of.Items())
-	if create := r.of.Warn.Create; create != "" {
-		reach.Writes = append(reach.Writes, rule.Rule{Collection: create}.Items())
-	}
-	return reach
-}
-
-// LoadAll implements [cleanup.AnyRule].
-func (r warnedRule) LoadAll(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (cleanup.Loaded, error) {
-	loaded, err := r.AnyRule.LoadAll(ctx, src, subjects)
-	return warnedItems{loaded, r.of, subjects}, err
-}
-
-type warnedItems struct {
-	cleanup.Loaded
-	of       documentsOf
-	subjects []cleanup.Subject
-}
-
-// Judge implements [cleanup.Loaded].
-func (l warnedItems) Judge(i int, run cleanup.Run) (cleanup.Decision, error) {
-	due, err := l.Loaded.Judge(i, run)
-	return l.of.warned(due, l.subjects[i].Document, run), err
-}
-
-// Gather implements [cleanup.Loaded].
-func (l warnedItems) Gather(ctx context.Context, src cleanup.Source, due []int) error {
-	act := slices.DeleteFunc(slices.Clone(due), func(i int) bool {
-		d, err := l.Judge(i, src.Run())
-		return err != nil || d.Kind != l.of.Kind()
-	})
-	return l.Loaded.Gather(ctx, src, act)
-}
-
-// Change implements [cleanup.Loaded].
-func (l warnedItems) Change(i int, d cleanup.Decision, run cleanup.Run) (cleanup.Change, error) {
-	of := l.subjects[i].Document
-	switch d.Kind {
-	case toClear:
-		return cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: documents.DeleteField}), nil
-	case toWarn:
-		change := cleanup.Update(of.Ref(), map[string]any{l.of.Warn.Field: run.Promise})
-		if ref, data, _ := Message(l.of.Rule, of, run.Promise); data != nil {
-			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: ref, Data: data, Sent: true})
-		}
-		return change, nil
-	}
-	return l.Loaded.Change(i, d, run)
 }

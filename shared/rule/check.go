@@ -311,13 +311,18 @@ func (c *checker) remove() {
 		"a condition on entries belongs into where, which must hold")
 }
 
+// objectField checks the name of a field that names objects, unless it is empty.
+func (c *checker) objectField(key, field string) {
+	c.Expect(field == "" || objectPattern.MatchString(field), key+".field",
+		"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", field)
+}
+
 // byReference checks a rule about objects that no document names.
 func (c *checker) byReference() {
 	for i, g := range c.rule.Gone {
 		key := fmt.Sprintf("gone[%d]", i)
 		c.Expect(g.Document == "", key, "documents that name objects stand alone: give a collection and field, or one document")
-		c.Expect(g.Field == "" || objectPattern.MatchString(g.Field), key+".field",
-			"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", g.Field)
+		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}
 	c.Expect(c.rule.Objects != Everything, "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")

@@ -161,8 +161,7 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	}
 	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
 		"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/**", r.Objects)
-	c.Expect(r.Field == "" || objectPattern.MatchString(r.Field), key+".field",
-		"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", r.Field)
+	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
 	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
 }
@@ -197,8 +196,9 @@ func (c *checker) withAccounts() {
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
 		below.related(key+".with", withRole, w.With)
 		c.All = append(c.All, below.All...)
-		c.Expect(!anyOf(w.With, func(w Relation) bool { return w.Account != "" }), key+".with", "the account is gone by then: leave account out")
-		c.Expect(!anyOf(w.With, func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }), key+".with",
+		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the account is gone by then: leave account out")
+		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
+		c.Expect(!slices.ContainsFunc(flat(w.With), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}
 }

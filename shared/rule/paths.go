@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -18,19 +19,21 @@ const (
 	parentHole = "parent" // the path of the document that the item lies below
 )
 
-// Item is what fills paths: a document, an object or an account.
+// Item is what is judged, and what fills paths: a document, an object or an account.
 type Item struct {
 	ID       string
 	Parent   string            // the path of the document that it lies below
 	Bound    map[string]string // what the rule's own path binds
 	Field    criteria.Lookup
-	Database string // of a document
+	Times    map[string]time.Time // by the values of by; the zero time is unknown
+	Database string               // of a document
 }
 
 // ItemOf returns a document as an item. ok is false if it is none of the rule's, but of another collection of the same name.
 func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
 	ref := d.Ref()
-	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database}
+	i = Item{ID: ref.ID, Parent: path.Dir(ref.Collection), Field: d.Lookup, Database: d.Database,
+		Times: map[string]time.Time{criteria.UpdateTime: d.UpdateTime, criteria.CreateTime: d.CreateTime}}
 	if i.Parent == "." {
 		i.Parent = ""
 	}
@@ -39,6 +42,14 @@ func (r Rule) ItemOf(d documents.Document) (i Item, ok bool) {
 	}
 	i.Bound, ok = bind(r.Collection, ref.Collection)
 	return i, ok
+}
+
+// Among returns those of some documents that are the rule's, and not of another collection of the same name.
+func (r Rule) Among(found []documents.Document) []documents.Document {
+	return slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool {
+		_, ok := r.ItemOf(d)
+		return !ok
+	})
 }
 
 // bind returns what the holes of a pattern stand for in a path of as many parts.
@@ -60,17 +71,33 @@ func bind(pattern, path string) (bound map[string]string, ok bool) {
 	return bound, true
 }
 
-// values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if
-// the item has no such field.
-func (i Item) values(hole string) (all []any, ok bool) {
-	if text, bound := i.Bound[hole]; bound {
-		return []any{own(text)}, true
+// Own returns what a hole stands for by the item's path; ok is false if it is a field.
+func (i Item) Own(hole string) (text string, ok bool) {
+	if text, ok = i.Bound[hole]; ok {
+		return text, true
 	}
 	switch hole {
 	case idHole:
-		return []any{own(i.ID)}, true
+		return i.ID, true
 	case parentHole:
-		return []any{own(i.Parent)}, i.Parent != ""
+		return i.Parent, true
+	}
+	return "", false
+}
+
+// Lookup is [Item.Field], or [Item.Own] of a hole in braces.
+func (i Item) Lookup(field string) (value any, there bool) {
+	if hole, isHole := criteria.HoleOf(field); isHole {
+		return i.Own(hole)
+	}
+	return i.Field(field)
+}
+
+// values returns what a hole stands for: texts, or references to documents. None, if it is a list that is empty; ok is false if
+// the item has no such field.
+func (i Item) values(hole string) (all []any, ok bool) {
+	if text, isOwn := i.Own(hole); isOwn {
+		return []any{own(text)}, text != ""
 	}
 	if list, isList := strings.CutSuffix(hole, "[]"); isList {
 		value, _ := i.Field(list)
@@ -95,35 +122,28 @@ type own string
 // Fill returns the documents that a path names. ok is false if a hole names none: the item is kept then. A hole that is the whole
 // path takes a reference or a path; others take an id or a reference to a document of the collection that is written before it.
 func (i Item) Fill(path string) (refs []documents.Ref, ok bool) {
-	texts := []string{""}
-	for rest := path; rest != ""; {
-		at := criteria.Hole.FindStringSubmatchIndex(rest)
-		if at == nil {
-			at = []int{len(rest), len(rest), len(rest), len(rest)}
-		}
-		for n := range texts {
-			texts[n] += rest[:at[0]]
-		}
-		if at[0] == len(rest) {
-			break
-		}
-		values, there := i.values(rest[at[2]:at[3]])
+	texts, end := []string{""}, 0
+	for _, at := range criteria.Hole.FindAllStringSubmatchIndex(path, -1) {
+		hole, whole := path[at[2]:at[3]], at[1]-at[0] == len(path)
+		values, there := i.values(hole)
 		if !there || len(values) == 0 {
 			return nil, false
 		}
 		var longer []string
 		for _, text := range texts {
+			text += path[end:at[0]]
 			for _, value := range values {
-				filled, named := i.fill(text, value, at[1]-at[0] == len(path))
-				if !named || strings.Contains(filled, "/") && rest[at[2]:at[3]] != parentHole && at[1]-at[0] != len(path) {
+				filled, named := i.fill(text, value, whole)
+				if !named || strings.Contains(filled, "/") && hole != parentHole && !whole {
 					return nil, false
 				}
 				longer = append(longer, text+filled)
 			}
 		}
-		texts, rest = longer, rest[at[1]:]
+		texts, end = longer, at[1]
 	}
 	for _, text := range texts {
+		text += path[end:]
 		ref, err := documents.RefOf(text)
 		if err != nil || slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool { return !documents.ValidName(part) }) {
 			return nil, false
@@ -163,64 +183,39 @@ func (i Item) UID(text string) (uid string, ok bool) {
 	return refs[0].ID, true
 }
 
-// pattern is a pattern of objects' names, as a regular expression whose groups are the holes.
-type pattern struct {
-	matches *regexp.Regexp
-	names   []string
-	bare    bool // names are matched without what follows their last dot
-}
-
-// patternOf compiles a pattern of objects' names.
-func patternOf(text string) pattern {
-	var p pattern
-	var expression strings.Builder
-	expression.WriteString("^")
-	for n, part := range strings.Split(text, "/") {
-		if n > 0 {
-			expression.WriteString("/")
-		}
-		if part == "**" {
-			expression.WriteString("(?s:.+)")
-			continue
-		}
-		part, p.bare = strings.CutSuffix(part, ".*")
-		for rest := part; ; {
-			at := holeOrStar.FindStringSubmatchIndex(rest)
-			if at == nil {
-				expression.WriteString(regexp.QuoteMeta(rest))
-				break
-			}
-			expression.WriteString(regexp.QuoteMeta(rest[:at[0]]))
-			if at[2] < 0 {
-				expression.WriteString("[^/]*")
-			} else {
-				p.names = append(p.names, rest[at[2]:at[3]])
-				expression.WriteString("([^/]+?)")
-			}
-			rest = rest[at[1]:]
-		}
-	}
-	p.matches = regexp.MustCompile(expression.String() + "$")
-	return p
-}
-
-var holeOrStar = regexp.MustCompile(`\{([^{}]*)\}|\*`)
+// holeOrStar matches what stands for something in a part of a pattern, as [regexp.QuoteMeta] writes it.
+var holeOrStar = regexp.MustCompile(`\\\{[^{}]*\\\}|\\\*`)
 
 // Binds returns what reports whether an object's name is one of the rule's, and what the holes of the rule's pattern stand for in
 // it.
 func (r Rule) Binds() func(name string) (bound map[string]string, ok bool) {
-	p := patternOf(r.Objects)
+	pattern, bare := strings.CutSuffix(r.Objects, ".*") // bare: names are matched without what follows their last dot
+	parts, holes := strings.Split(pattern, "/"), [][]string{}
+	for n, part := range parts {
+		if part == Everything {
+			parts[n] = "(?s:.+)"
+			continue
+		}
+		holes = append(holes, criteria.Hole.FindAllStringSubmatch(part, -1)...)
+		parts[n] = holeOrStar.ReplaceAllStringFunc(regexp.QuoteMeta(part), func(of string) string {
+			if of == `\*` {
+				return "[^/]*"
+			}
+			return "([^/]+?)"
+		})
+	}
+	matches := regexp.MustCompile("^" + strings.Join(parts, "/") + "$")
 	return func(name string) (map[string]string, bool) {
-		if p.bare {
+		if bare {
 			name = strings.TrimSuffix(name, path.Ext(name))
 		}
-		m := p.matches.FindStringSubmatch(name)
+		m := matches.FindStringSubmatch(name)
 		if m == nil {
 			return nil, false
 		}
 		bound := map[string]string{}
-		for n, hole := range p.names {
-			bound[hole] = m[n+1]
+		for n, hole := range holes {
+			bound[hole[1]] = m[n+1]
 		}
 		return bound, true
 	}

@@ -18,11 +18,8 @@ func (r Rule) Reads() (places []string) {
 	if at != "" {
 		places = append(places, at)
 	}
-	for _, related := range r.Related() {
+	for _, related := range append(r.Related(), r.With...) {
 		places = append(places, related.reads(at)...)
-	}
-	for _, w := range r.With {
-		places = append(places, w.reads(at)...)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
@@ -44,10 +41,7 @@ func (r Relation) reads(at string) (places []string) {
 		own, _ = cutLast(at)
 		own, _ = cutLast(own)
 	case strings.HasPrefix(r.Document, "{"+parentHole+"}/"):
-		below, _ := cutLast(r.Document)
-		own = anywhere + below[strings.LastIndexByte(below, '/')+1:]
-	case r.Document != "":
-		own, _ = cutLast(r.Document)
+		own = anywhere + path.Base(r.Place().Collection)
 	case r.Subcollection == Everything:
 		own = at + "/{id}" + everywhere
 	case r.Subcollection != "":
@@ -55,7 +49,7 @@ func (r Relation) reads(at string) (places []string) {
 	case r.CollectionGroup != "":
 		own = anywhere + r.CollectionGroup
 	default:
-		own = r.Collection
+		own = r.Place().Collection
 	}
 	if own != "" {
 		places = append(places, own)
@@ -86,14 +80,10 @@ func archives(at string, with []Relation) (places []string) {
 
 // archived returns the name of the collection in the archive for what goes along; empty if it is not copied.
 func (r Relation) archived() string {
-	switch {
-	case r.Remove || r.Objects != "" || r.Account != "":
+	if r.Remove || r.Objects != "" || r.Account != "" {
 		return ""
-	case r.Document != "":
-		collection, _ := cutLast(r.Document)
-		return path.Base(collection)
 	}
-	return path.Base(r.Subcollection + r.Collection + r.CollectionGroup)
+	return path.Base(r.Place().Collection)
 }
 
 // Same reports whether two places may be the same collection: a hole stands for any id.

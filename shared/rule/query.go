@@ -61,11 +61,8 @@ func (r Rule) indexedForms() int {
 // Query returns the query for the documents that may be due, and fetches the fields by which they are judged.
 func (r Rule) Query(now time.Time) documents.Query {
 	a := r.Asked()
-	q := documents.Query{Collection: r.Collection, Group: r.IsGroup(), Where: a.Filters, Any: a.Any, OrderBy: slices.Clone(a.Ranged),
-		Select: r.fields()}
-	if q.Group {
-		q.Collection = r.Name()
-	}
+	q := r.Place().Query(r.fields()...)
+	q.Where, q.Any, q.OrderBy = a.Filters, a.Any, slices.Clone(a.Ranged)
 	if r.indexedForms() > 0 {
 		groups := r.Age[0].Filters(now)
 		if q.OrderBy = append(q.OrderBy, r.Age[0].Field); len(groups) == 1 {

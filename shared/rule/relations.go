@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -84,10 +85,8 @@ func (r Relation) goes() string {
 // nobody can tell which these are.
 func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.Ref) any) (q documents.Query, ok bool) {
 	age := r.Age[0].Field
-	q = documents.Query{Collection: r.Collection, Group: r.IsGroup(), Where: of.conditions(), OrderBy: []string{age}, Select: documents.NameOnly}
-	if q.Group {
-		q.Collection = r.Name()
-	}
+	q = r.Place().Query(documents.NameOnly...)
+	q.Where, q.OrderBy = of.conditions(), []string{age}
 	if of.Per == "{"+parentHole+"}" {
 		q.Collection, q.Group = d.Ref().Collection, false
 	} else if of.Per != "" {
@@ -183,12 +182,12 @@ func (r Relation) plainField() string {
 // document, and reference returns the value that refers to it. With repeats, its id does not name it, because documents elsewhere
 // may have that too. ok is false if no query can ask for it.
 func (r Relation) Queries(self documents.Ref, repeats bool, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
-	q := documents.Query{Where: r.conditions(), Select: documents.NameOnly}
+	q := r.Place().Query(documents.NameOnly...)
+	q.Where = r.conditions()
 	switch {
 	case r.Subcollection != "":
-		q.Collection = self.Path() + "/" + r.Subcollection
+		q.Collection, q.Group = self.Path()+"/"+r.Subcollection, false
 	default:
-		q.Collection, q.Group = r.Collection+r.CollectionGroup, r.CollectionGroup != ""
 		names := []any{reference(self)}
 		if !repeats {
 			names = append(documents.NamesOf(self.ID), names...)
@@ -225,10 +224,35 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 	return []documents.Query{q, odd}, true
 }
 
-// Place is where the documents of a relation are.
+// Place is where the documents of a rule or a relation are.
 type Place struct {
 	Collection string // as the rule writes it
 	Group      string // the collection's name, if it is many collections; empty if it is one
+}
+
+// Query returns the query for all documents of the place, with some of their fields or, if none are given, whole.
+func (p Place) Query(fields ...string) documents.Query {
+	return documents.Query{Collection: cmp.Or(p.Group, p.Collection), Group: p.Group != "", Select: fields}
+}
+
+// words returns the place in words.
+func (p Place) words() string {
+	above, name := cutLast(p.Collection)
+	switch {
+	case p.Group == "":
+		return p.Collection
+	case above == "":
+		return "every collection " + name
+	}
+	return name + " below " + above
+}
+
+// Place returns where the rule's documents are.
+func (r Rule) Place() (in Place) {
+	if in.Collection = r.Collection + r.CollectionGroup; r.IsGroup() {
+		in.Group = r.Name()
+	}
+	return in
 }
 
 // Place returns where the related documents are; the zero value if they are no documents.

@@ -179,22 +179,17 @@ func (r Rule) ByReference() bool { return r.Objects != "" && len(r.Gone) > 0 && 
 
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
-	return r.Objects != "" || anyOf(r.With, func(w Relation) bool { return w.Objects != "" })
+	return r.Objects != "" || slices.ContainsFunc(flat(r.With), func(w Relation) bool { return w.Objects != "" })
 }
 
 // DeletesAccounts reports whether the rule deletes accounts.
 func (r Rule) DeletesAccounts() bool {
-	return r.Accounts != "" || anyOf(r.With, func(w Relation) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(flat(r.With), func(w Relation) bool { return w.Account != "" })
 }
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	return r.Accounts != "" || anyOf(r.Related(), func(w Relation) bool { return w.Account != "" })
-}
-
-// anyOf reports whether something is true of a relation, or of one that goes along with it.
-func anyOf(all []Relation, is func(Relation) bool) bool {
-	return slices.ContainsFunc(all, func(w Relation) bool { return is(w) || anyOf(w.With, is) })
+	return r.Accounts != "" || slices.ContainsFunc(r.Related(), func(w Relation) bool { return w.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, or of all accounts, that may be due.

@@ -24,7 +24,7 @@ func (r Rule) Words() string {
 	for _, g := range r.Gone {
 		no := "for which no " + g.noun() + " exists"
 		if r.ByReference() {
-			no = "that no document of " + g.which() + " names in " + g.Field
+			no = "that no document of " + g.Place().words() + " names in " + g.Field
 		}
 		whose = append(whose, no)
 	}
@@ -58,7 +58,7 @@ func (r Rule) verb() string {
 	case r.Accounts != "":
 		return "deletes " + kindWords[r.Accounts]
 	case r.Remove != "":
-		return "removes entries of " + r.Remove + " from documents of " + r.which()
+		return "removes entries of " + r.Remove + " from documents of " + r.Place().words()
 	case !r.Deletes():
 		var sets []string
 		for _, field := range sorted(r.Set) {
@@ -71,26 +71,9 @@ func (r Rule) verb() string {
 				sets = append(sets, field+" to "+criteria.Shown(value)[0])
 			}
 		}
-		return "sets " + criteria.List(sets, "and") + " in documents of " + r.which()
+		return "sets " + criteria.List(sets, "and") + " in documents of " + r.Place().words()
 	}
-	return "deletes documents of " + r.which()
-}
-
-// which returns the rule's collection in words.
-func (r Rule) which() string {
-	if r.CollectionGroup != "" {
-		return "every collection " + r.CollectionGroup
-	}
-	above, name := cutLast(r.Collection)
-	if strings.Contains(above, "{") {
-		return name + " below " + above
-	}
-	return r.Collection
-}
-
-// which returns the related documents' collection in words.
-func (r Relation) which() string {
-	return Rule{Collection: r.Collection, CollectionGroup: r.CollectionGroup}.which()
+	return "deletes documents of " + r.Place().words()
 }
 
 // noun returns what is related, e.g. "account {id}".

@@ -28,16 +28,11 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 	if !of.OfDocuments() {
 		return nil, nil
 	}
-	q := of.Query(documents.Earliest)
-	found, err := r.First(ctx, documents.Query{Collection: q.Collection, Group: q.Group}, "", looked)
+	found, err := r.First(ctx, of.Place().Query(), "", looked)
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(d documents.Document) bool {
-		_, mine := of.ItemOf(d)
-		return !mine
-	})
-	if len(found) == 0 {
+	if found = of.Among(found); len(found) == 0 {
 		return []string{of.Source() + " holds no document: is that its name?"}, nil
 	}
 	for _, field := range of.Judged()[of.Source()] {
@@ -110,15 +105,15 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 func ofRelated(ctx context.Context, r documents.Reader, key string, of rule.Relation, items []documents.Document) (
 	doubts []string, err error,
 ) {
-	q := documents.Query{Collection: of.Collection + of.CollectionGroup, Group: of.CollectionGroup != ""}
+	q := of.Place().Query()
 	in, n := []string{q.Collection}, looked
 	switch {
 	case of.Subcollection != "":
-		in, n = nil, looked/listed
+		in, n, q.Group = nil, looked/listed, false
 		for _, d := range items[:min(listed, len(items))] {
 			in = append(in, d.Path+"/"+of.Subcollection)
 		}
-	case q.Collection == "":
+	case of.Collection+of.CollectionGroup == "":
 		return nil, nil
 	}
 	var found []documents.Document
