@@ -79,13 +79,19 @@ func (d *Decider) ReportApproved(whole bool) {
 // newerWith returns why an item is kept with which something would go that was written since the plan was made, which nobody has
 // seen who approved it; nil if nothing would.
 func (d *Decider) newerWith(ctx context.Context, src cleanup.Source, item *Asked, c cleanup.Change) (*KeptError, error) {
-	switch {
-	case d.Approved == nil:
+	if d.Approved == nil {
 		return nil, nil
-	case item.Foreseen: // what is imagined was not written
-		src = d.Source()
 	}
-	return d.Newer(ctx, src, slices.DeleteFunc(GoneWith(c), func(ref documents.Ref) bool { return ref == item.Ref }))
+	refs := slices.DeleteFunc(GoneWith(c), func(ref documents.Ref) bool { return ref == item.Ref })
+	if !item.Foreseen {
+		return d.Newer(ctx, src, refs)
+	}
+	for some := range slices.Chunk(refs, 50) { // whole documents, which nobody needs afterwards
+		if newer, err := d.Newer(ctx, d.Source(), some); newer != nil || err != nil { // what is imagined was not written
+			return newer, err
+		}
+	}
+	return nil, nil
 }
 
 // Newer returns why something is kept with which these documents would go, if one was written since the plan was approved.
