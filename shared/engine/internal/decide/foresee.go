@@ -19,7 +19,7 @@ const (
 	maxRounds = 100                 // commits of one item
 	maxDepth  = 3                   // of items within items
 	farthest  = 5 * cleanup.MaxRoom // documents that [Decider.Ahead] looks at: all are held at once
-	maxAhead  = 4 << 20             // bytes of those that it reads whole
+	maxAhead  = 4 << 20             // bytes that it holds of those that it reads whole in a round, and of what would be written
 )
 
 // ErrMore says that what is foreseen is not all.
@@ -31,7 +31,6 @@ var ErrMore = errors.New("there is more")
 func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) error {
 	src, room := d.Imagine(), farthest
 	src.ahead, src.left, src.inTime, src.first = true, &room, inTime, src.within
-	src.bytes.Store(maxAhead)
 	err := d.Foresee(ctx, src, []*Asked{&item}, 0, func(o Outcome, _ int) error {
 		var kept *KeptError
 		if errors.As(o.Err, &kept) {
@@ -62,9 +61,10 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 		}
 	}
 	for round := 0; len(group) > 0; round++ {
-		if round == maxRounds || depth > maxDepth || src.ahead && (*src.left <= 0 || src.writes >= farthest || src.bytes.Load() <= 0) {
+		if round == maxRounds || depth > maxDepth || src.ahead && (*src.left <= 0 || src.writes >= farthest || src.held >= maxAhead) {
 			return ErrMore
 		}
+		src.bytes.Store(int64(maxAhead - src.held))
 		wrote, moved := src.writes, false
 		outcomes, err := d.Decide(ctx, src, group)
 		if err != nil {
@@ -144,10 +144,11 @@ type Imagined struct {
 	*Source
 	Account string                                // deleted
 	ahead   bool                                  // it is for [Decider.Ahead], as are bytes and inTime
-	bytes   atomic.Int64                          // that may still be read
+	bytes   atomic.Int64                          // that may still be read in this round
 	inTime  func() error                          // asked before each query
 	written map[documents.Ref]*documents.Document // nil: deleted
 	writes  int
+	held    int // bytes of written
 }
 
 // Imagine returns the database as it is.
@@ -231,6 +232,7 @@ func (s *Imagined) write(all []documents.Write) {
 				delete(d.Data, field)
 			}
 		}
+		s.held += documents.Size(d.Path, d.Data)
 		s.written[w.Ref] = &d
 	}
 }
