@@ -318,7 +318,9 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 		return nil, true, nil
 	}
 	q, limit := queries[0], max(0, t.room)+1
-	q.Select = nil
+	if t.Archive != "" || a.Remove || slices.ContainsFunc(a.With, func(b rule.Relation) bool { return b.Document != "" }) {
+		q.Select = nil // else names are enough
+	}
 	found, err = t.src.First(ctx, q, "", limit)
 	if errors.Is(err, documents.ErrTooMuch) {
 		return found, false, nil

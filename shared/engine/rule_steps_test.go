@@ -498,9 +498,10 @@ func TestAnObjectOfAnotherBucketIsLeftAlone(t *testing.T) {
 	names := "it is to delete objects of the bucket " + bucket + ", and STORAGE_BUCKET is another: set that to " + bucket
 	preview := f.Run(t, `{"dryRun":true}`)
 	has(t, fmt.Sprint(preview.Plan), names)
+	has(t, fmt.Sprint(preview.Plan[0].Writes), "left to do: delete gs://"+bucket+"/files/a")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
-	has(t, got.Failures[0].Error, names)
+	has(t, got.Failures[0].Error, names+", or do by hand what `firesweep plan testJob` lists under \"left to do\", then delete it")
 	enginetest.Want(t, "requests to the other bucket", int32(0), sent.Load())
 	f.Env["STORAGE_BUCKET"] = bucket
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))

@@ -184,7 +184,7 @@ func (a *Applier) stillDue(
 			continue
 		}
 		if a.Approved != nil && rule.Next != nil {
-			newer, err := a.Newer(ctx, a.Source(), documents.Ref{}, cleanup.Change{Next: rule.Next(uid)})
+			newer, err := a.Newer(ctx, a.Source(), &decide.Asked{}, cleanup.Change{Next: rule.Next(uid)})
 			if err != nil {
 				return nil, err
 			} else if newer != nil {

@@ -200,7 +200,7 @@ func (a *Applier) handOverAll(ctx context.Context, group []*work) {
 func (a *Applier) handOver(ctx context.Context, w *work) error {
 	if len(w.before) == 0 {
 		w.Looked = true
-		return a.Ahead(ctx, w.Asked)
+		return a.Ahead(ctx, w.Asked, a.Time.CheckTime)
 	}
 	for _, t := range w.before {
 		if w.Handed[decide.TaskKey(t)] {

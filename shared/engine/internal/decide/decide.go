@@ -220,10 +220,7 @@ func (d *Decider) change(
 	if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
 		o.Err = pinned
 	}
-	if w.Foreseen { // what is imagined was not written
-		src = d.Source()
-	}
-	newer, err := d.Newer(ctx, src, w.Ref, o.Change)
+	newer, err := d.Newer(ctx, src, w, o.Change)
 	if newer != nil && o.Err == nil {
 		o.Err = newer
 	}

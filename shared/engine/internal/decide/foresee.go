@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -18,6 +19,7 @@ const (
 	maxRounds = 100                 // commits of one item
 	maxDepth  = 3                   // of items within items
 	farthest  = 5 * cleanup.MaxRoom // documents that [Decider.Ahead] looks at: all are held at once
+	maxAhead  = 4 << 20             // bytes that it holds of those that it reads whole in a round, and of what would be written
 )
 
 // ErrMore says that what is foreseen is not all.
@@ -25,9 +27,10 @@ var ErrMore = errors.New("there is more")
 
 // Ahead returns a [KeptError] if an item's later commits, or those of what goes first, would meet what is pinned, or what was written
 // since the plan was approved: too late, as earlier commits have acted by then. What goes without the item, its Next, does not keep it.
-func (d *Decider) Ahead(ctx context.Context, item Asked) error {
+// What lies farther than it looks does not either, and whatever inTime returns ends it.
+func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) error {
 	src, room := d.Imagine(), farthest
-	src.ahead, src.left = true, &room
+	src.ahead, src.left, src.inTime, src.first = true, &room, inTime, src.within
 	err := d.Foresee(ctx, src, []*Asked{&item}, 0, func(o Outcome, _ int) error {
 		var kept *KeptError
 		if errors.As(o.Err, &kept) {
@@ -35,7 +38,7 @@ func (d *Decider) Ahead(ctx context.Context, item Asked) error {
 		}
 		return nil
 	})
-	if errors.Is(err, ErrMore) {
+	if errors.Is(err, ErrMore) || errors.Is(err, documents.ErrTooMuch) {
 		return nil
 	}
 	return err
@@ -50,7 +53,7 @@ func (d *Decider) looksAhead(w *Asked, c cleanup.Change) bool {
 func (d *Decider) MayKeep() bool { return d.Approved != nil || d.Pins.Any() }
 
 // Foresee goes through the steps of items of one rule without committing, on a copy of what is read. It shows each to see, which ends
-// it with an error.
+// it with an error. Items that come to nothing together are tried one after the other, as their commits would be.
 func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, depth int, see func(o Outcome, depth int) error) error {
 	for _, w := range group {
 		if w.Foreseen, w.Version = true, nil; src.ahead { // what is imagined has no version
@@ -58,9 +61,11 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 		}
 	}
 	for round := 0; len(group) > 0; round++ {
-		if round == maxRounds || depth > maxDepth || src.ahead && *src.left <= 0 {
+		if round == maxRounds || depth > maxDepth || src.ahead && (*src.left <= 0 || src.writes >= farthest || src.held >= maxAhead) {
 			return ErrMore
 		}
+		src.bytes.Store(int64(maxAhead - src.held))
+		wrote, moved := src.writes, false
 		outcomes, err := d.Decide(ctx, src, group)
 		if err != nil {
 			return err
@@ -93,9 +98,22 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 			case len(c.First) > 0:
 				again = append(again, w)
 			case c.Again != "":
+				moved = moved || c.From != w.From
 				w.Kind, w.From = c.Again, c.From
 				again = append(again, w)
 			}
+		}
+		switch {
+		case moved || src.writes > wrote || len(again) == 0:
+		case len(group) == 1: // it would be the same for ever
+			return ErrMore
+		default:
+			for _, w := range again {
+				if err := d.Foresee(ctx, src, []*Asked{w}, depth, see); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 		group = again
 	}
@@ -125,9 +143,12 @@ func (d *Decider) foreseeAll(ctx context.Context, src *Imagined, items []cleanup
 type Imagined struct {
 	*Source
 	Account string                                // deleted
-	ahead   bool                                  // it is for [Decider.Ahead]
+	ahead   bool                                  // it is for [Decider.Ahead], as are bytes and inTime
+	bytes   atomic.Int64                          // that may still be read in this round
+	inTime  func() error                          // asked before each query
 	written map[documents.Ref]*documents.Document // nil: deleted
 	writes  int
+	held    int // bytes of written
 }
 
 // Imagine returns the database as it is.
@@ -142,6 +163,57 @@ func (s *Imagined) Accounts(ctx context.Context, uids []string) (map[string]bool
 		return nil, nil
 	}
 	return s.Source.Accounts(ctx, uids)
+}
+
+// within reads the first documents that a query matches, if there is time. Of whole ones it returns no more than have half of the bytes
+// that may still be read, with [documents.ErrTooMuch]: what belongs to each may be read next.
+func (s *Imagined) within(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
+	n, size, most := limit, 0, int(s.bytes.Load())
+	if q.Select == nil {
+		n = 4 // of up to 1 MiB
+	}
+	if most <= 0 {
+		return nil, ErrMore
+	}
+	for {
+		if err := s.inTime(); err != nil {
+			return nil, err
+		}
+		n = min(n, limit-len(all))
+		found, err := s.decider.Documents.First(ctx, q, from, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+		if q.Select == nil {
+			for _, d := range found {
+				size += documents.Size(d.Path, d.Data)
+			}
+		}
+		switch rest := most/2 - size; {
+		case len(found) < n || len(all) == limit:
+			s.bytes.Add(int64(-size))
+			return all, nil
+		case rest <= 0:
+			s.bytes.Add(int64(-size))
+			return all, documents.ErrTooMuch
+		default:
+			n = min(2*n, 1+rest*len(all)/size)
+		}
+		if from, err = q.After(found[len(found)-1]); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Below implements [cleanup.Source].
+func (s *Imagined) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
+	if s.ahead {
+		if err := s.inTime(); err != nil {
+			return nil, err
+		}
+	}
+	return s.Source.Below(ctx, document, limit)
 }
 
 func (s *Imagined) write(all []documents.Write) {
@@ -160,6 +232,7 @@ func (s *Imagined) write(all []documents.Write) {
 				delete(d.Data, field)
 			}
 		}
+		s.held += documents.Size(d.Path, d.Data)
 		s.written[w.Ref] = &d
 	}
 }

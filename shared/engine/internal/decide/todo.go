@@ -17,23 +17,24 @@ import (
 
 // Todo is what an earlier run left to do, as the rules of the job can have asked for it.
 type Todo struct {
-	Shard int
-	Then  []cleanup.FollowUp
-	Next  []cleanup.Item
-	At    time.Time // see [runlog.Todo]
+	Shard  int
+	Then   []cleanup.FollowUp
+	Next   []cleanup.Item
+	Bucket string    // of the objects; empty where there are none
+	At     time.Time // see [runlog.Todo]
 }
 
 // ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for, and objects of
 // another bucket, where their names may be other documents'; what it returns then is for people to look at.
 func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 	stored, err := runlog.ReadTodo(doc)
-	t.Shard, t.At = stored.Shard, stored.At
+	t.Shard, t.Bucket, t.At = stored.Shard, stored.Bucket, stored.At
 	if err != nil {
 		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
 	}
 	if b := stored.Bucket; b != "" && b != d.Run.Config.Bucket {
-		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or delete it", doc.Path, b,
-			d.Run.Config.Bucket, b)
+		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or do by hand what "+
+			"`firesweep plan %s` lists under \"left to do\", then delete it", doc.Path, b, d.Run.Config.Bucket, b, d.Job.Name)
 	}
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {
@@ -42,7 +43,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 	for _, step := range stored.Steps {
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
-				refuse("to " + Shown(f, d.Run.Config.Bucket))
+				refuse("to " + Shown(f, cmp.Or(t.Bucket, d.Run.Config.Bucket)))
 			}
 			t.Then = append(t.Then, f)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,21 +90,23 @@ func (f *foresight) add(write string) {
 	f.writes = append(f.writes, write)
 }
 
-// item goes through the commits of one item.
+// item goes through the commits of one item. If there are several, it looks ahead, as a run does.
 func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, depth int) error {
-	d, asked := f.ask.Decider, decide.Asked{Ruled: item, Kind: kind}
-	if depth == 0 && d.MayKeep() {
-		var kept *decide.KeptError
-		if err := d.Ahead(ctx, asked); errors.As(err, &kept) {
-			f.add("nothing: " + kept.Error())
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	err := d.Foresee(ctx, f.source, []*decide.Asked{&asked}, depth, func(o decide.Outcome, depth int) error { return f.see(ctx, o, depth) })
+	d, asked, several := f.ask.Decider, decide.Asked{Ruled: item, Kind: kind}, false
+	first := asked
+	err := d.Foresee(ctx, f.source, []*decide.Asked{&asked}, depth, func(o decide.Outcome, at int) error {
+		several = several || at > depth || o.Change.Again != ""
+		return f.see(ctx, o, at)
+	})
 	if errors.Is(err, decide.ErrMore) {
 		f.more, err = true, nil
+	}
+	if err != nil || depth > 0 || !several || !d.MayKeep() {
+		return err
+	}
+	var kept *decide.KeptError
+	if err = d.Ahead(ctx, first, f.CheckTime); errors.As(err, &kept) {
+		f.writes, f.more, err = []string{"nothing: " + kept.Error()}, false, nil
 	}
 	return err
 }
@@ -112,7 +115,11 @@ func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, de
 func (f *foresight) see(ctx context.Context, o decide.Outcome, depth int) error {
 	c := o.Change
 	if o.Err != nil { // it would be found to have changed, or fail
-		if depth == 0 && c.Fail != nil && !errors.Is(o.Err, documents.ErrChanged) {
+		var kept *decide.KeptError
+		switch {
+		case depth == 0 && errors.As(o.Err, &kept):
+			f.add("nothing: " + kept.Error())
+		case depth == 0 && c.Fail != nil && !errors.Is(o.Err, documents.ErrChanged):
 			f.add("nothing: " + c.Fail.Error())
 		}
 		return nil
@@ -147,7 +154,7 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 	if refused != nil {
 		f.add("nothing: " + refused.Error())
 		for _, t := range todo.Then {
-			f.add("left to do: " + decide.Shown(t, p.Config.Bucket))
+			f.add("left to do: " + decide.Shown(t, cmp.Or(todo.Bucket, p.Config.Bucket)))
 		}
 		for _, next := range todo.Next {
 			f.add("left to do: judge " + next.Ref.Path())

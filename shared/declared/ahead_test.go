@@ -1,0 +1,139 @@
+package declared_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// looked is what a function reads by queries that are in no transaction.
+type looked struct {
+	mu     sync.Mutex
+	large  int   // queries for more than 1,000 documents
+	most   int32 // documents that one query asks for
+	bytes  int   // of the answers
+	all    int
+	denied bool // there were far too many queries
+}
+
+// reset forgets what was read before.
+func (l *looked) reset() { l.large, l.most, l.bytes, l.all = 0, 0, 0, 0 }
+
+func lookOn(f *enginetest.Function) *looked {
+	l := &looked{}
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		q, ok := message.(*firestorepb.RunQueryRequest)
+		if !ok || q.GetTransaction() != nil {
+			return nil
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		limit := q.GetStructuredQuery().GetLimit().GetValue()
+		if l.most = max(l.most, limit); limit > 1000 {
+			l.large++
+		}
+		if l.all++; l.all > 4000 || l.large > 50 {
+			l.denied = true
+			return status.Error(codes.PermissionDenied, "far too many queries")
+		}
+		return nil
+	})...)
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(_ string, answer any, err error) error {
+		if r, ok := answer.(*firestorepb.RunQueryResponse); ok && len(r.GetTransaction()) == 0 {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.bytes += proto.Size(r.GetDocument())
+		}
+		return err
+	})...)
+	return l
+}
+
+// TestLookingAheadEnds: of an item with more than 2,000 documents these are looked at, once, and what goes beyond is no reason not to
+// begin. Something that is pinned among them keeps it.
+func TestLookingAheadEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		with  fields
+		set   func(t *testing.T, f *enginetest.Function)
+		among string // a document that is seen
+	}{
+		"everything below": {fields{"subcollection": "**"}, func(t *testing.T, f *enginetest.Function) {
+			f.SetMany(t, 30, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/posts/p%02d", i), fields{"n": 1} })
+			f.SetMany(t, 2100, func(i int) (string, fields) {
+				return fmt.Sprintf("drafts/d/posts/p%02d/comments/c%02d", i/70, i%70), fields{"n": 1}
+			})
+		}, "drafts/d/posts/p27/comments/c00"},
+		"within": {fields{"subcollection": "messages", "with": array{fields{"subcollection": "reactions"}}}, func(t *testing.T, f *enginetest.Function) {
+			f.SetMany(t, 30, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/messages/m%02d", i), fields{"n": 1} })
+			f.SetMany(t, 2100, func(i int) (string, fields) {
+				return fmt.Sprintf("drafts/d/messages/m%02d/reactions/r%02d", i/70, i%70), fields{"n": 1}
+			})
+		}, "drafts/d/messages/m27/reactions/r00"},
+		"removed": {fields{"collection": "posts", "field": "drafts[]", "remove": true}, func(t *testing.T, f *enginetest.Function) {
+			f.SetMany(t, 2100, func(i int) (string, fields) { return fmt.Sprintf("posts/p%04d", i), fields{"drafts": []any{"d", "e"}} })
+		}, "posts/p1900"},
+	} {
+		left := func(f *enginetest.Function) (n int) {
+			for path, data := range f.Everything(t) {
+				if strings.HasPrefix(path, "drafts/") || strings.Contains(fmt.Sprint(data), ":[d ") {
+					n++
+				}
+			}
+			return n
+		}
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"with": array{tt.with}}))
+			f.Env["UNDO_DAYS"] = "0"
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			tt.set(t, f)
+			before, l := left(f), lookOn(f)
+			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{tt.among}})
+			l.reset()
+			f.Run(t, "")
+			enginetest.Want(t, "documents that one that is pinned keeps", before, left(f))
+			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"others/x"}})
+			l.reset()
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+			if l.denied || l.most > 2001 || l.large > 40 {
+				t.Errorf("asked for %d documents at once, %d times for more than 1,000, and denied: %t", l.most, l.large, l.denied)
+			}
+			enginetest.Want(t, "documents left", 0, left(f))
+		})
+	}
+}
+
+// TestLookingAheadHoldsLittle: what is copied is looked at whole, and only so much of it is held.
+func TestLookingAheadHoldsLittle(t *testing.T) {
+	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "messages", "with": array{fields{"subcollection": "reactions"}}}}}))
+	f.Env["UNDO_DAYS"] = "0"
+	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	for i := range 150 {
+		f.Set(t, fmt.Sprintf("drafts/d/messages/m%03d", i), fields{"text": strings.Repeat("x", 100_000)})
+	}
+	f.Set(t, "drafts/d/messages/m002/reactions/r", fields{"n": 1})
+	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"drafts/d/messages/m002/reactions/r"}})
+	l := lookOn(f)
+	got := f.Run(t, "")
+	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+	enginetest.Want(t, "messages", 150, len(f.IDs(t, "drafts/d/messages")))
+	if l.bytes > 6<<20 {
+		t.Errorf("%d bytes were read to look ahead", l.bytes)
+	}
+	f.Delete(t, undo.PinnedIn+"/1")
+	f.Set(t, undo.PinnedIn+"/2", fields{undo.TargetsField: []string{"others/x"}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "messages", 0, len(f.IDs(t, "drafts/d/messages")))
+	enginetest.Want(t, "archived", 150, len(f.IDs(t, "oldDrafts/d/messages")))
+}
