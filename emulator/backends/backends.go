@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/process"
@@ -35,11 +34,10 @@ const (
 
 // Options say how to start the backends. The zero value can be used.
 type Options struct {
-	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
-	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
-	ShareFirestore                                  bool             // with the other test processes of a "go test"
-	Now                                             func() time.Time // the clock of tasks; nil is time.Now
-	Log                                             io.Writer        // is told of downloads; nil: nobody is
+	FirestorePort, StoragePort, AuthPort, TasksPort int       // 0 is any free port
+	ManualTasks                                     bool      // tasks are delivered by TaskServer.Deliver alone
+	ShareFirestore                                  bool      // with the other test processes of a "go test"
+	Log                                             io.Writer // is told of downloads; nil: nobody is
 }
 
 // Backends are the services of Google that the bundle needs, on this machine.
@@ -70,9 +68,6 @@ func StartMissing(ctx context.Context, o Options) (*Backends, error) {
 }
 
 func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backends, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
@@ -199,9 +194,8 @@ func (b *Backends) serveHTTP(service string, on net.Listener, handler http.Handl
 }
 
 func (b *Backends) startTasks(_ context.Context, o Options, on net.Listener) error {
-	b.tasks = newTaskServer(o.ManualTasks, o.Now)
 	server := grpc.NewServer(grpc.ConnectionTimeout(time.Second)) // Stop waits for who has connected and says nothing
-	cloudtaskspb.RegisterCloudTasksServer(server, taskService{TaskServer: b.tasks})
+	b.tasks = RegisterTasks(server, o.ManualTasks)
 	b.serve("Cloud Tasks", on, server.Serve, func() { server.Stop(); b.tasks.close() })
 	b.environment[TasksHost] = on.Addr().String()
 	return nil

@@ -68,7 +68,7 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
 	pb.RegisterFirestoreServer(g.grpc, &server{store: newStore(project, w), turn: g.path.turn})
-	g.tasks = backends.RegisterTasks(g.grpc)
+	g.tasks = backends.RegisterTasks(g.grpc, true)
 	go func() { _ = g.grpc.Serve(listener) }() // ends when it is stopped
 	return g, nil
 }
