@@ -43,14 +43,14 @@ func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
 // Storage can do that.
 func (p *Project) SetVersioning(t testing.TB) {
 	t.Helper()
-	p.backends.Storage().SetVersioning(p.Bucket, true)
+	p.backends.Storage().SetVersioning(p.Bucket)
 }
 
 // SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set
 // them. Only the embedded Storage can do that.
 func (p *Project) SetObjectAccess(t testing.TB, may bool) {
 	t.Helper()
-	p.backends.Storage().SetObjectAccess(p.Bucket, true, may)
+	p.backends.Storage().SetObjectAccess(p.Bucket, may)
 }
 
 // PutMany stores n empty objects: directly in the embedded Storage, elsewhere with several uploads at a time.
