@@ -48,7 +48,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		return err
 	}
 	o := backends.Options{Log: out.W}
-	l, err := start(ctx, backends.Start, o, 0, demoEnvironment, logFile, timeTravel)
+	l, err := start(ctx, o, 0, demoEnvironment, logFile, timeTravel)
 	if err != nil {
 		return err
 	}

@@ -120,15 +120,11 @@ type local struct {
 	failed   <-chan error // the functions' server ended
 }
 
-// starter starts backends: backends.Start, or backends.StartMissing.
-type starter func(context.Context, backends.Options) (*backends.Backends, error)
-
 // start starts the backends, sets the environment variables that lead to them, and serves the functions and the page. ahead is
 // how far ahead of the clock the page plans. A functions port of 0 is any free one. getenv is the functions' environment, and
 // log is what they log to.
 func start(
-	ctx context.Context, startBackends starter, o backends.Options, functionsPort int,
-	getenv func(string) string, log io.Writer, ahead time.Duration,
+	ctx context.Context, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer, ahead time.Duration,
 ) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
@@ -138,7 +134,7 @@ func start(
 	case err != nil:
 		return nil, fmt.Errorf("the functions cannot be served: %w", err)
 	}
-	b, err := startBackends(ctx, o)
+	b, err := backends.Start(ctx, o)
 	var others backends.PortsInUseError
 	if errors.As(err, &others) {
 		err = nil

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ const (
 // Options say how to start the backends. The zero value can be used.
 type Options struct {
 	FirestorePort, StoragePort, AuthPort, TasksPort int       // 0 is any free port
+	Missing                                         bool      // those that the environment names are used, and only others start
 	ManualTasks                                     bool      // tasks are delivered by TaskServer.Deliver alone
 	ShareFirestore                                  bool      // with the other test processes of a "go test"
 	Log                                             io.Writer // is told of downloads; nil: nobody is
@@ -56,23 +58,15 @@ type Backends struct {
 	err   error
 }
 
-// Start starts all backends and returns when they answer. The context ends only the start; Close stops the backends.
-func Start(ctx context.Context, o Options) (*Backends, error) {
-	return start(ctx, o, func(string) string { return "" })
-}
-
-// StartMissing is Start, but it starts no backends that the environment names; it uses those. The environment names some if the
-// Firebase CLI runs the program.
-func StartMissing(ctx context.Context, o Options) (*Backends, error) {
-	return start(ctx, o, os.Getenv)
-}
-
-func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backends, err error) {
+// Start starts the backends and returns when they answer. The context ends only the start; Close stops the backends.
+func Start(ctx context.Context, o Options) (_ *Backends, err error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
 	b := &Backends{environment: map[string]string{}, done: make(chan struct{})}
-	b.use(getenv)
+	if o.Missing {
+		b.useOthers()
+	}
 	services := []struct {
 		name, variable string
 		port           int
@@ -149,18 +143,15 @@ func (b *Backends) startFirestore(ctx context.Context, o Options, on net.Listene
 	return nil
 }
 
-// use takes the backends that the environment names. Storage may have either of its names.
-func (b *Backends) use(getenv func(string) string) {
+// useOthers takes the backends that the environment names, as it does if the Firebase CLI runs the program. Storage may have
+// either of its names.
+func (b *Backends) useOthers() {
 	for _, key := range []string{FirestoreHost, AuthHost, TasksHost} {
-		if host := getenv(key); host != "" {
+		if host := os.Getenv(key); host != "" {
 			b.environment[key] = host
 		}
 	}
-	host := getenv(StorageHost)
-	if host == "" {
-		host = getenv(FirebaseStorageHost)
-	}
-	if host != "" {
+	if host := cmp.Or(os.Getenv(StorageHost), os.Getenv(FirebaseStorageHost)); host != "" {
 		if !strings.Contains(host, "://") {
 			host = "http://" + host
 		}
