@@ -36,7 +36,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	o.Missing = true
 	ahead := time.Duration(0)
 	if sample && others { // the age of objects in another Storage cannot be chosen
-		ahead = timeTravel
+		ahead = sampledata.WholeAhead
 	}
 	l, err := start(ctx, o, functionsPort, os.Getenv, log, ahead)
 	if err != nil {
