@@ -21,10 +21,8 @@ type taken struct {
 }
 
 type outcome struct {
-	Target string `json:"target"`
-	Step   string `json:"step"`
-	Says   string `json:"says"` // the step, in words
-	Why    string `json:"why,omitempty"`
+	restore.Outcome
+	Says string `json:"says"` // the step, in words
 }
 
 // order is the order in which outcomes are shown: what comes back, what does not, and what is as it was.
@@ -46,15 +44,12 @@ func (s *server) undo(ctx context.Context, q struct {
 			if o.Step.Back() {
 				t.Back++
 			}
-			t.Outcomes = append(t.Outcomes, outcome{
-				Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: cmp.Or(o.Why, o.Note),
-			})
+			t.Outcomes = append(t.Outcomes, outcome{o, advice.Undone(o.Step)})
 			return nil
 		})
 	})
 	slices.SortFunc(t.Outcomes, func(a, b outcome) int {
-		x, y := slices.Index(order, undo.Step(a.Step)), slices.Index(order, undo.Step(b.Step))
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Target, b.Target))
+		return cmp.Or(slices.Index(order, a.Step)-slices.Index(order, b.Step), cmp.Compare(a.Target, b.Target))
 	})
 	if err != nil && len(t.Outcomes) > 0 { // also show what is done
 		t.Problem = err.Error()

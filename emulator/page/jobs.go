@@ -47,14 +47,13 @@ type job struct {
 	Backtest    bool     `json:"backtest,omitempty"` // it has one
 	Uses        []string `json:"uses"`
 
-	Database string         `json:"database,omitempty"`
-	Problem  string         `json:"problem,omitempty"` // why its runs are not known
-	UnderWay string         `json:"underWay,omitempty"`
-	Last     *reported      `json:"last,omitempty"`    // its last run
-	Pinned   bool           `json:"pinned,omitempty"`  // what came back by undoing its runs is pinned
-	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
-	Waiting  *int           `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
-	entry    manifest.Entry `json:"-"`
+	Database string    `json:"database,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why its runs are not known
+	UnderWay string    `json:"underWay,omitempty"`
+	Last     *reported `json:"last,omitempty"`    // its last run
+	Pinned   bool      `json:"pinned,omitempty"`  // what came back by undoing its runs is pinned
+	UndoDays int       `json:"undoDays"`          // for how long a run can be taken back
+	Waiting  *int      `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
 }
 
 // reported is a run's report, with what to do next.
@@ -83,7 +82,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	for i, e := range all {
 		j := job{
 			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
-			Yours: i >= len(bundled), entry: e, Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
+			Yours: i >= len(bundled), Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
 		}
 		if e.Rule != nil {
 			j.Rule = e.Words()
@@ -101,7 +100,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 			}
 			j.Waiting = s.waiting(e.Name)
 		}
-		s.record(ctx, &j)
+		s.record(ctx, e, &j)
 		o.Jobs = append(o.Jobs, j)
 	}
 	return o, nil
@@ -122,14 +121,14 @@ func (s *server) waiting(worker string) *int {
 }
 
 // record adds what the job's record, cleanupJobs/{job}, says.
-func (s *server) record(ctx context.Context, j *job) {
-	cfg, err := s.settings(j.entry, config.Firestore)
+func (s *server) record(ctx context.Context, e manifest.Entry, j *job) {
+	cfg, err := s.settings(e, config.Firestore)
 	if err != nil {
 		j.Problem = err.Error()
 		return
 	}
 	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
-	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		record, _, err := p.DB.Get(ctx, collections.Jobs+"/"+j.Name)
 		if err != nil {
 			return err
