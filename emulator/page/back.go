@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -34,12 +32,7 @@ func (s *server) undo(ctx context.Context, q struct {
 	Apply bool
 }) (taken, error) {
 	t := taken{Applied: q.Apply, Outcomes: []outcome{}}
-	name, _, _ := strings.Cut(q.Run, "-")
-	e, err := entry(name)
-	if err != nil {
-		return t, err
-	}
-	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
+	err := s.on(ctx, jobOf(q.Run), nil, func(p restore.Project) error {
 		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(o restore.Outcome) error {
 			if o.Step.Back() {
 				t.Back++
@@ -60,12 +53,8 @@ func (s *server) undo(ctx context.Context, q struct {
 
 // release lets jobs judge again what came back by undoing runs of a job.
 func (s *server) release(ctx context.Context, q struct{ Job string }) (struct{}, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return struct{}{}, err
-	}
-	return struct{}{}, s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		_, err := p.Release(ctx, e.Name)
+	return struct{}{}, s.on(ctx, q.Job, inFirestore, func(p restore.Project) error {
+		_, err := p.Release(ctx, q.Job)
 		return err
 	})
 }

@@ -128,7 +128,7 @@ func (s *server) record(ctx context.Context, e manifest.Entry, j *job) {
 		return
 	}
 	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
-	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err = s.on(ctx, e.Name, inFirestore, func(p restore.Project) error {
 		record, _, err := p.DB.Get(ctx, collections.Jobs+"/"+j.Name)
 		if err != nil {
 			return err
@@ -161,20 +161,16 @@ type run struct {
 
 // runs answers with the last runs of a job or worker, newest first. Previews save nothing.
 func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return nil, err
-	}
 	found := []run{}
-	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err := s.on(ctx, q.Job, inFirestore, func(p restore.Project) error {
 		ids, err := p.Logged(ctx) // also of runs with nothing but an undo log
 		if err != nil {
 			return err
 		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, e.Name+"-") })
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, q.Job+"-") })
 		reported, err := p.DB.First(ctx, documents.Query{
 			Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, Select: documents.NameOnly,
-			From: []any{e.Name + "-"}, Until: []any{e.Name + "."}, // which is next to a hyphen
+			From: []any{q.Job + "-"}, Until: []any{q.Job + "."}, // which is next to a hyphen
 		}, "", maxRunIDs)
 		if err != nil {
 			return err
@@ -228,8 +224,24 @@ func (s *server) settings(e manifest.Entry, uses ...config.Backend) (config.Conf
 	return cfg, nil
 }
 
-// on opens those backends of a function that uses names, calls f, and closes them.
-func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend, f func(restore.Project) error) error {
+// jobOf returns the function of a run's id.
+func jobOf(runID string) string {
+	job, _, _ := strings.Cut(runID, "-")
+	return job
+}
+
+// inFirestore are the backends where what is known of runs is.
+var inFirestore = []config.Backend{config.Firestore}
+
+// on opens those backends of a job or worker that uses names, nil: all that it uses, calls f, and closes them.
+func (s *server) on(ctx context.Context, job string, uses []config.Backend, f func(restore.Project) error) error {
+	e, err := entry(job)
+	if err != nil {
+		return err
+	}
+	if uses == nil {
+		uses = e.Uses()
+	}
 	cfg, err := s.settings(e, uses...)
 	if err != nil {
 		return err
