@@ -203,8 +203,8 @@ func handler(getenv func(string) string, log io.Writer) http.Handler {
 	return mux
 }
 
-// setEnvironment sets the variables that lead to the backends, and the others that functions need. Each job's say which worker its
-// tasks are for, and that it continues by itself, as Terraform sets them. address is where the functions are served.
+// setEnvironment sets the variables that lead to the backends, and the others that functions need. Each job's say which worker
+// its tasks are for, and that it continues by itself, as Terraform sets them. address is where the functions are served.
 func setEnvironment(variables map[string]string, address string) error {
 	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
 	variables[projectVariable], variables[bucketVariable] = project, cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)

@@ -52,10 +52,8 @@ type Backends struct {
 
 	stops []func()
 	close sync.Once
-	mu    sync.Mutex
-	done  chan struct{}
-	ended bool
-	err   error
+	alive context.Context         // until Close, or until a backend no longer answers
+	end   context.CancelCauseFunc // says why one does not; only the first reason counts
 }
 
 // Start starts the backends and returns when they answer. The context ends only the start; Close stops the backends.
@@ -63,7 +61,8 @@ func Start(ctx context.Context, o Options) (_ *Backends, err error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	b := &Backends{environment: map[string]string{}, done: make(chan struct{})}
+	b := &Backends{environment: map[string]string{}}
+	b.alive, b.end = context.WithCancelCause(context.Background())
 	if o.Missing {
 		b.useOthers()
 	}
@@ -202,16 +201,6 @@ func (b *Backends) serve(service string, listener net.Listener, serve func(net.L
 	b.stops = append(b.stops, func() { stop(); <-stopped })
 }
 
-// end records why a backend no longer answers. Only the first reason counts.
-func (b *Backends) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.ended {
-		b.ended, b.err = true, err
-		close(b.done)
-	}
-}
-
 func (b *Backends) stop() {
 	b.end(nil)
 	for _, stop := range b.stops {
@@ -227,13 +216,14 @@ func (b *Backends) Close() error {
 }
 
 // Done is closed when a backend has died, or by Close.
-func (b *Backends) Done() <-chan struct{} { return b.done }
+func (b *Backends) Done() <-chan struct{} { return b.alive.Done() }
 
 // Err returns why a backend died; nil while all are alive, and after Close.
 func (b *Backends) Err() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.err
+	if err := context.Cause(b.alive); !errors.Is(err, context.Canceled) { // which Close gives for a reason
+		return err
+	}
+	return nil
 }
 
 // Environment returns the environment variables that lead programs to the backends.
