@@ -103,24 +103,14 @@ func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fiel
 	var commits errgroup.Group
 	commits.SetLimit(4)
 	for first := 0; first < n; first += writesPerCommit {
-		type document struct {
-			ref    *firestore.DocumentRef
-			fields map[string]any
-		}
-		var batch []document
+		batch := db.Batch() //nolint:staticcheck // see writesPerCommit
 		for i := first; i < min(n, first+writesPerCommit); i++ {
 			path, fields := of(i)
-			batch = append(batch, document{db.Doc(path), fields})
+			batch.Set(db.Doc(path), fields)
 		}
 		commits.Go(func() error {
-			return db.RunTransaction(context.Background(), func(_ context.Context, tx *firestore.Transaction) error {
-				for _, d := range batch {
-					if err := tx.Set(d.ref, d.fields); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			_, err := batch.Commit(context.Background())
+			return err
 		})
 	}
 	if err := commits.Wait(); err != nil {
