@@ -23,9 +23,6 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// timeTravel is how far ahead of the clock the demo's now is, so that the sample's new objects are old enough.
-const timeTravel = 48 * time.Hour
-
 // runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, and compares what is left with what the
 // sample says. Then it runs a job on an empty database, and takes a run back. Any difference is an error.
 func runDemo(ctx context.Context, out *screen.Printer) (err error) {
@@ -48,7 +45,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		return err
 	}
 	o := backends.Options{Log: out.W}
-	l, err := start(ctx, backends.Start, o, 0, demoEnvironment, logFile, timeTravel)
+	l, err := start(ctx, o, 0, demoEnvironment, logFile, sampledata.WholeAhead)
 	if err != nil {
 		return err
 	}
@@ -60,7 +57,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
-	now := time.Now().Add(timeTravel).UTC().Truncate(time.Second)
+	now := time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
 	sample := sampledata.Of(now, os.Getenv(bucketVariable))
 	if err := project.Load(ctx, sample); err != nil {
 		return err
@@ -76,6 +73,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 
 	var reports []*report.Report
 	var back rewind
+	after := before
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
 			continue // it is shown with the job whose tasks it does
@@ -87,28 +85,18 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 			out.Command("go run ./scripts/firesweep check %s", e.Name)
 			continue
 		}
-		var was sampledata.State
-		if e.Name == takenBack {
-			if was, err = project.Read(ctx); err != nil {
-				return err
-			}
-		}
 		rep, err := l.demonstrate(ctx, out, e, now, logFile.Name())
 		if err != nil {
 			return err
 		}
 		reports = append(reports, rep)
-		if e.Name == takenBack {
-			is, err := project.Read(ctx)
-			if err != nil {
-				return err
-			}
-			back = rewind{job: e, runID: rep.RunID, before: was, after: is}
+		was := after
+		if after, err = project.Read(ctx); err != nil {
+			return err
 		}
-	}
-	after, err := project.Read(ctx)
-	if err != nil {
-		return err
+		if e.Name == takenBack {
+			back = rewind{job: e, runID: rep.RunID, before: was, after: after}
+		}
 	}
 	printSummary(out, reports)
 	printLeft(out, before, after)

@@ -120,15 +120,11 @@ type local struct {
 	failed   <-chan error // the functions' server ended
 }
 
-// starter starts backends: backends.Start, or backends.StartMissing.
-type starter func(context.Context, backends.Options) (*backends.Backends, error)
-
 // start starts the backends, sets the environment variables that lead to them, and serves the functions and the page. ahead is
 // how far ahead of the clock the page plans. A functions port of 0 is any free one. getenv is the functions' environment, and
 // log is what they log to.
 func start(
-	ctx context.Context, startBackends starter, o backends.Options, functionsPort int,
-	getenv func(string) string, log io.Writer, ahead time.Duration,
+	ctx context.Context, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer, ahead time.Duration,
 ) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
@@ -138,7 +134,7 @@ func start(
 	case err != nil:
 		return nil, fmt.Errorf("the functions cannot be served: %w", err)
 	}
-	b, err := startBackends(ctx, o)
+	b, err := backends.Start(ctx, o)
 	var others backends.PortsInUseError
 	if errors.As(err, &others) {
 		err = nil
@@ -149,10 +145,7 @@ func start(
 	case len(taken) > 0:
 		err = fmt.Errorf("%w with %s", taken, flagsOf(taken))
 	default:
-		err = setEnvironment(b.Environment())
-	}
-	if err == nil {
-		err = setTasks(listener.Addr().String())
+		err = setEnvironment(b.Environment(), listener.Addr().String())
 	}
 	if err != nil {
 		if listener != nil {
@@ -210,41 +203,30 @@ func handler(getenv func(string) string, log io.Writer) http.Handler {
 	return mux
 }
 
-func setEnvironment(backends map[string]string) error {
-	for name, value := range backends {
-		if err := os.Setenv(name, value); err != nil {
-			return fmt.Errorf("set %s: %w", name, err)
-		}
-	}
+// setEnvironment sets the variables that lead to the backends, and the others that functions need. Each job's say which worker
+// its tasks are for, and that it continues by itself, as Terraform sets them. address is where the functions are served.
+func setEnvironment(variables map[string]string, address string) error {
 	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
-	bucket := cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)
-	for name, value := range map[string]string{projectVariable: project, bucketVariable: bucket} {
-		if err := os.Setenv(name, value); err != nil {
-			return fmt.Errorf("set %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// setTasks sets variables for each job: which worker its tasks are for, and that it continues by itself, as Terraform sets them.
-func setTasks(address string) error {
+	variables[projectVariable], variables[bucketVariable] = project, cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)
 	for _, e := range functions.All() {
-		variables := map[string]string{
-			"TASKS_LOCATION": defaultLocation, "TASKS_SERVICE_ACCOUNT": "tasks@" + defaultProject + ".iam.gserviceaccount.com",
-		}
+		set := func(name, value string) { variables[name+"_"+e.Name] = value }
+		set("TASKS_LOCATION", defaultLocation)
+		set("TASKS_SERVICE_ACCOUNT", "tasks@"+defaultProject+".iam.gserviceaccount.com")
 		if e.Worker != "" {
-			variables["TASKS_QUEUE"], variables["TASKS_TARGET_URL"] = e.Worker, "http://"+address+"/"+e.Worker
+			set("TASKS_QUEUE", e.Worker)
+			set("TASKS_TARGET_URL", "http://"+address+"/"+e.Worker)
 		}
 		if e.Trigger == manifest.Schedule && e.StopAfterSeconds == 0 && os.Getenv("CONTINUE_FOR") == "" {
-			variables["CONTINUE_FOR"], variables["CONTINUE_QUEUE"] = "6h", "firesweep-continue"
+			set("CONTINUE_FOR", "6h")
+			set("CONTINUE_QUEUE", "firesweep-continue")
 			if e.Shards > 1 && os.Getenv("SHARDS") == "" {
-				variables["SHARDS"] = strconv.Itoa(e.Shards)
+				set("SHARDS", strconv.Itoa(e.Shards))
 			}
 		}
-		for name, value := range variables {
-			if err := os.Setenv(name+"_"+e.Name, value); err != nil {
-				return fmt.Errorf("set %s for %s: %w", name, e.Name, err)
-			}
+	}
+	for name, value := range variables {
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
 	return nil

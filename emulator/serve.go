@@ -33,11 +33,12 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 			fmt.Fprintf(out, "using %s=%s, as the Firebase CLI has it\n", name, value)
 		}
 	}
+	o.Missing = true
 	ahead := time.Duration(0)
 	if sample && others { // the age of objects in another Storage cannot be chosen
-		ahead = timeTravel
+		ahead = sampledata.WholeAhead
 	}
-	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, log, ahead)
+	l, err := start(ctx, o, functionsPort, os.Getenv, log, ahead)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 		switch value := value.(type) {
 		case string:
 			if _, known := sampledata.WrittenByPeople(field); !known {
-				t.Errorf("%s has a text in its field %s: name it in that part of emulator/sampledata, in byPeople or notByPeople",
+				t.Errorf("%s has a text in its field %s: name it in emulator/sampledata, in byPeople or notByPeople",
 					document, field)
 			}
 		case map[string]any:

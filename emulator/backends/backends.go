@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/process"
@@ -35,11 +35,11 @@ const (
 
 // Options say how to start the backends. The zero value can be used.
 type Options struct {
-	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
-	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
-	ShareFirestore                                  bool             // with the other test processes of a "go test"
-	Now                                             func() time.Time // the clock of tasks; nil is time.Now
-	Log                                             io.Writer        // is told of downloads; nil: nobody is
+	FirestorePort, StoragePort, AuthPort, TasksPort int       // 0 is any free port
+	Missing                                         bool      // those that the environment names are used, and only others start
+	ManualTasks                                     bool      // tasks are delivered by TaskServer.Deliver alone
+	ShareFirestore                                  bool      // with the other test processes of a "go test"
+	Log                                             io.Writer // is told of downloads; nil: nobody is
 }
 
 // Backends are the services of Google that the bundle needs, on this machine.
@@ -52,32 +52,20 @@ type Backends struct {
 
 	stops []func()
 	close sync.Once
-	mu    sync.Mutex
-	done  chan struct{}
-	ended bool
-	err   error
+	alive context.Context         // until Close, or until a backend no longer answers
+	end   context.CancelCauseFunc // says why one does not; only the first reason counts
 }
 
-// Start starts all backends and returns when they answer. The context ends only the start; Close stops the backends.
-func Start(ctx context.Context, o Options) (*Backends, error) {
-	return start(ctx, o, func(string) string { return "" })
-}
-
-// StartMissing is Start, but it starts no backends that the environment names; it uses those. The environment names some if the
-// Firebase CLI runs the program.
-func StartMissing(ctx context.Context, o Options) (*Backends, error) {
-	return start(ctx, o, os.Getenv)
-}
-
-func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backends, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+// Start starts the backends and returns when they answer. The context ends only the start; Close stops the backends.
+func Start(ctx context.Context, o Options) (_ *Backends, err error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	b := &Backends{environment: map[string]string{}, done: make(chan struct{})}
-	b.use(getenv)
+	b := &Backends{environment: map[string]string{}}
+	b.alive, b.end = context.WithCancelCause(context.Background())
+	if o.Missing {
+		b.useOthers()
+	}
 	services := []struct {
 		name, variable string
 		port           int
@@ -154,18 +142,15 @@ func (b *Backends) startFirestore(ctx context.Context, o Options, on net.Listene
 	return nil
 }
 
-// use takes the backends that the environment names. Storage may have either of its names.
-func (b *Backends) use(getenv func(string) string) {
+// useOthers takes the backends that the environment names, as it does if the Firebase CLI runs the program. Storage may have
+// either of its names.
+func (b *Backends) useOthers() {
 	for _, key := range []string{FirestoreHost, AuthHost, TasksHost} {
-		if host := getenv(key); host != "" {
+		if host := os.Getenv(key); host != "" {
 			b.environment[key] = host
 		}
 	}
-	host := getenv(StorageHost)
-	if host == "" {
-		host = getenv(FirebaseStorageHost)
-	}
-	if host != "" {
+	if host := cmp.Or(os.Getenv(StorageHost), os.Getenv(FirebaseStorageHost)); host != "" {
 		if !strings.Contains(host, "://") {
 			host = "http://" + host
 		}
@@ -199,9 +184,8 @@ func (b *Backends) serveHTTP(service string, on net.Listener, handler http.Handl
 }
 
 func (b *Backends) startTasks(_ context.Context, o Options, on net.Listener) error {
-	b.tasks = newTaskServer(o.ManualTasks, o.Now)
 	server := grpc.NewServer(grpc.ConnectionTimeout(time.Second)) // Stop waits for who has connected and says nothing
-	cloudtaskspb.RegisterCloudTasksServer(server, taskService{TaskServer: b.tasks})
+	b.tasks = RegisterTasks(server, o.ManualTasks)
 	b.serve("Cloud Tasks", on, server.Serve, func() { server.Stop(); b.tasks.close() })
 	b.environment[TasksHost] = on.Addr().String()
 	return nil
@@ -215,16 +199,6 @@ func (b *Backends) serve(service string, listener net.Listener, serve func(net.L
 		b.end(fmt.Errorf("the local %s died: %w", service, serve(listener)))
 	}()
 	b.stops = append(b.stops, func() { stop(); <-stopped })
-}
-
-// end records why a backend no longer answers. Only the first reason counts.
-func (b *Backends) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.ended {
-		b.ended, b.err = true, err
-		close(b.done)
-	}
 }
 
 func (b *Backends) stop() {
@@ -242,13 +216,14 @@ func (b *Backends) Close() error {
 }
 
 // Done is closed when a backend has died, or by Close.
-func (b *Backends) Done() <-chan struct{} { return b.done }
+func (b *Backends) Done() <-chan struct{} { return b.alive.Done() }
 
 // Err returns why a backend died; nil while all are alive, and after Close.
 func (b *Backends) Err() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.err
+	if err := context.Cause(b.alive); !errors.Is(err, context.Canceled) { // which Close gives for a reason
+		return err
+	}
+	return nil
 }
 
 // Environment returns the environment variables that lead programs to the backends.

@@ -139,7 +139,7 @@ func TestGivenPorts(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1") // not started for this test
 	ports := freePorts(t, 3)
-	b, err := StartMissing(context.Background(), Options{StoragePort: ports[0], AuthPort: ports[1], TasksPort: ports[2]})
+	b, err := Start(context.Background(), Options{Missing: true, StoragePort: ports[0], AuthPort: ports[1], TasksPort: ports[2]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestGivenPorts(t *testing.T) {
 	}
 }
 
-func TestStartMissingUsesWhatIsThere(t *testing.T) {
+func TestMissingUsesWhatIsThere(t *testing.T) {
 	for _, test := range []struct{ name, key, value string }{
 		{"as Google's client has it", StorageHost, "http://127.0.0.1:3"},
 		{"without a scheme", StorageHost, "127.0.0.1:3"},
@@ -166,7 +166,7 @@ func TestStartMissingUsesWhatIsThere(t *testing.T) {
 			t.Setenv(AuthHost, "127.0.0.1:2")
 			t.Setenv(TasksHost, "127.0.0.1:4")
 			t.Setenv(test.key, test.value)
-			b, err := StartMissing(context.Background(), Options{})
+			b, err := Start(context.Background(), Options{Missing: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,9 +186,10 @@ func TestStartMissingUsesWhatIsThere(t *testing.T) {
 // withoutFirestore starts the backends that start at once and stops them at the test's end.
 func withoutFirestore(t *testing.T, o Options) *Backends {
 	t.Helper()
-	b, err := start(context.Background(), o, func(key string) string {
-		return map[string]string{FirestoreHost: "127.0.0.1:1"}[key]
-	})
+	clearEnvironment(t)
+	t.Setenv(FirestoreHost, "127.0.0.1:1")
+	o.Missing = true
+	b, err := Start(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

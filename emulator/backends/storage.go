@@ -50,13 +50,13 @@ func (s *StorageServer) SetSoftDelete(name string, retention time.Duration) {
 }
 
 // SetVersioning lets the bucket keep what is overwritten or deleted from now on.
-func (s *StorageServer) SetVersioning(name string, on bool) {
-	s.on(name, func(b *bucket) { b.versioning = on })
+func (s *StorageServer) SetVersioning(name string) {
+	s.on(name, func(b *bucket) { b.versioning = true })
 }
 
 // SetObjectAccess gives the bucket's objects access lists of their own. may says whether callers may read and set them.
-func (s *StorageServer) SetObjectAccess(name string, on, may bool) {
-	s.on(name, func(b *bucket) { b.ownAccess, b.deniesAccess = on, !may })
+func (s *StorageServer) SetObjectAccess(name string, may bool) {
+	s.on(name, func(b *bucket) { b.ownAccess, b.deniesAccess = true, !may })
 }
 
 // Age makes the live objects of a bucket older, for sample data. No client of Cloud Storage can do that.

@@ -204,33 +204,19 @@ func (b *bucket) bury(o *object, noncurrent bool) {
 // softDeleted returns the soft-deleted generations of a name, the oldest first.
 func (b *bucket) softDeleted(name string) []*object {
 	now := time.Now()
-	return filter(b.past[name], func(o *object) bool { return now.Before(o.lost) })
+	return slices.DeleteFunc(slices.Clone(b.past[name]), func(o *object) bool { return !now.Before(o.lost) })
 }
 
 // versions returns the noncurrent generations of a name and the live one, the oldest first.
 func (b *bucket) versions(name string) []*object {
-	all := filter(b.past[name], func(o *object) bool { return o.deleted.IsZero() })
-	if live := b.object(name); live != nil {
-		all = append(all, live)
-	}
-	return all
-}
-
-func filter(all []*object, keep func(*object) bool) (kept []*object) {
-	for _, o := range all {
-		if keep(o) {
-			kept = append(kept, o)
-		}
-	}
-	return kept
+	all := slices.DeleteFunc(slices.Clone(b.past[name]), func(o *object) bool { return !o.deleted.IsZero() })
+	return append(all, b.live(name)...)
 }
 
 // generationOf returns one of some generations, nil if there is none.
 func generationOf(all []*object, generation int64) *object {
-	for _, o := range all {
-		if o.generation == generation {
-			return o
-		}
+	if i := slices.IndexFunc(all, func(o *object) bool { return o.generation == generation }); i >= 0 {
+		return all[i]
 	}
 	return nil
 }

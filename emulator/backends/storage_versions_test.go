@@ -25,7 +25,7 @@ func versions(t *testing.T, bucket *storage.BucketHandle, prefix string) (found 
 func TestVersioning(t *testing.T) {
 	ctx := context.Background()
 	bucket, server := storageBucket(t)
-	server.SetVersioning(bucket.BucketName(), true)
+	server.SetVersioning(bucket.BucketName())
 	a, other := bucket.Object("f/a"), bucket.Object("f/ü#1/rewriteTo")
 	first := put(t, a, "1")
 	put(t, a, "22") // overwrites
@@ -93,7 +93,7 @@ func TestAccessLists(t *testing.T) {
 	}
 	permissions := []string{"storage.objects.getIamPolicy", "storage.objects.restore"}
 	for _, may := range []bool{true, false} {
-		server.SetObjectAccess(bucket.BucketName(), true, may)
+		server.SetObjectAccess(bucket.BucketName(), may)
 		if attrs, err := bucket.Attrs(ctx); err != nil || attrs.UniformBucketLevelAccess.Enabled {
 			t.Errorf("%+v, %v", attrs, err)
 		}

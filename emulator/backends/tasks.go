@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -24,15 +25,15 @@ type TaskServer struct {
 
 // taskState is the state that all views of a server share.
 type taskState struct {
-	now     func() time.Time
+	now     func() time.Time // a test's clock may stand in for it
 	client  *http.Client
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the dispatcher has ended; nil if there is none
 
 	mu       sync.Mutex
-	tasks    map[string]*task     // by full name
-	gone     map[string]time.Time // when a task of the name ended
-	refuse   map[string]func(*cloudtaskspb.Task) error
+	tasks    map[string]*task                          // by full name
+	gone     map[string]time.Time                      // when a task of the name ended
+	refuse   map[string]func(*cloudtaskspb.Task) error // by project
 	sequence int
 }
 
@@ -53,11 +54,11 @@ const (
 	betweenLooks         = 20 * time.Millisecond // of the dispatcher
 )
 
-// newTaskServer returns a server with this clock. It delivers tasks by itself, unless that is done by hand.
-func newTaskServer(manual bool, now func() time.Time) *TaskServer {
+// newTaskServer returns a server. It delivers tasks by itself, unless that is done by hand.
+func newTaskServer(manual bool) *TaskServer {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &taskState{
-		now: now,
+		now: time.Now,
 		client: &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: concurrentDeliveries}, // and no proxy
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -75,9 +76,10 @@ func newTaskServer(manual bool, now func() time.Time) *TaskServer {
 	return server
 }
 
-// RegisterTasks makes a server of gRPC one of Cloud Tasks, which keeps tasks until [TaskServer.Deliver].
-func RegisterTasks(to *grpc.Server) *TaskServer {
-	s := newTaskServer(true, time.Now)
+// RegisterTasks makes a server of gRPC one of Cloud Tasks, which delivers tasks by itself, or if that is done by hand keeps them
+// until [TaskServer.Deliver].
+func RegisterTasks(to *grpc.Server, manual bool) *TaskServer {
+	s := newTaskServer(manual)
 	cloudtaskspb.RegisterCloudTasksServer(to, taskService{TaskServer: s})
 	return s
 }
@@ -105,26 +107,16 @@ func (s *TaskServer) Pending(queue string) []*cloudtaskspb.Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var pending []*cloudtaskspb.Task
-	for _, t := range s.sorted(queue) {
-		pending = append(pending, proto.CloneOf(t.proto))
+	for _, t := range slices.SortedFunc(maps.Values(s.tasks), (*task).compare) {
+		if name := t.proto.Name; s.owns(name) && (queue == "" || queueOf(name) == queue) {
+			pending = append(pending, proto.CloneOf(t.proto))
+		}
 	}
 	return pending
 }
 
-// sorted returns the tasks of a queue, or of all if it is "", in the order in which they become due. The lock is held.
-func (s *TaskServer) sorted(queue string) []*task {
-	var tasks []*task
-	for name, t := range s.tasks {
-		if s.owns(name) && (queue == "" || queueOf(name) == queue) {
-			tasks = append(tasks, t)
-		}
-	}
-	slices.SortFunc(tasks, (*task).compare)
-	return tasks
-}
-
-// FailCreates makes CreateTask answer with the error that refuse returns, if any. The error may be a gRPC status. A nil
-// function ends this.
+// FailCreates makes CreateTask answer with the error that refuse returns, if any, for tasks of the view's project. The error may
+// be a gRPC status. A nil function ends this.
 func (s *TaskServer) FailCreates(refuse func(*cloudtaskspb.Task) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,16 +127,8 @@ func (s *TaskServer) FailCreates(refuse func(*cloudtaskspb.Task) error) {
 func (s *TaskServer) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.tasks {
-		if s.owns(name) {
-			delete(s.tasks, name)
-		}
-	}
-	for name := range s.gone {
-		if s.owns(name) {
-			delete(s.gone, name)
-		}
-	}
+	maps.DeleteFunc(s.tasks, func(name string, _ *task) bool { return s.owns(name) })
+	maps.DeleteFunc(s.gone, func(name string, _ time.Time) bool { return s.owns(name) })
 	delete(s.refuse, s.project)
 }
 

@@ -24,9 +24,8 @@ const (
 )
 
 var (
-	queuePattern = regexp.MustCompile(`^projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100}$`)
-	taskPattern  = regexp.MustCompile(`^(projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100})` +
-		`/tasks/[A-Za-z0-9_-]{1,500}$`)
+	queuePattern = regexp.MustCompile(`^projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100}$`)
+	taskPattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,500}$`) // behind the queue's name and /tasks/
 )
 
 // queueOf returns the queue in a task's full name.
@@ -54,8 +53,13 @@ func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskReq
 	if err != nil {
 		return nil, err
 	}
-	if err := s.refusal(p); err != nil {
-		return nil, err
+	s.mu.Lock()
+	refuse := s.refuse[projectOf(p.Name)]
+	s.mu.Unlock()
+	if refuse != nil { // it is called without the lock
+		if err := refuse(proto.CloneOf(p)); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,22 +78,6 @@ func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskReq
 	return p, nil // it is replaced, never changed
 }
 
-// refusal returns the error with which FailCreates refuses a task. It calls the function of FailCreates without the lock.
-func (s taskService) refusal(p *cloudtaskspb.Task) error {
-	s.mu.Lock()
-	refusals := []func(*cloudtaskspb.Task) error{s.refuse[""], s.refuse[projectOf(p.Name)]}
-	s.mu.Unlock()
-	for _, refuse := range refusals {
-		if refuse == nil {
-			continue
-		}
-		if err := refuse(proto.CloneOf(p)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // newTask checks a request and returns its task.
 func newTask(r *cloudtaskspb.CreateTaskRequest, now time.Time) (*cloudtaskspb.Task, error) {
 	if !queuePattern.MatchString(r.Parent) {
@@ -102,7 +90,7 @@ func newTask(r *cloudtaskspb.CreateTaskRequest, now time.Time) (*cloudtaskspb.Ta
 	if p.Name == "" {
 		p.Name = r.Parent + "/tasks/" + rand.Text()
 	}
-	if match := taskPattern.FindStringSubmatch(p.Name); match == nil || match[1] != r.Parent {
+	if id, inQueue := strings.CutPrefix(p.Name, r.Parent+"/tasks/"); !inQueue || !taskPattern.MatchString(id) {
 		return nil, status.Errorf(codes.InvalidArgument, "invalid name %q for a task in %s", p.Name, r.Parent)
 	}
 	if err := completeRequest(p); err != nil {

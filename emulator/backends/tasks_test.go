@@ -261,7 +261,7 @@ func TestDeadlineOfADelivery(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
 	p.GetHttpRequest().Url = slow.URL
-	s := newTaskServer(true, time.Now)
+	s := newTaskServer(true)
 	defer s.close()
 	if status, err := s.send(context.Background(), task{proto: p}); status != 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v", status, err)
@@ -272,7 +272,8 @@ func TestNamesAreNotUsedTwice(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	client, server := tasksClient(t, Options{ManualTasks: true, Now: clock})
+	client, server := tasksClient(t, Options{ManualTasks: true})
+	server.now = clock
 	target := newTarget(t, 200)
 	ctx := context.Background()
 	create := func(id string) codes.Code {
@@ -397,7 +398,7 @@ func TestDispatcher(t *testing.T) {
 }
 
 func TestCloseEndsDeliveries(t *testing.T) {
-	server := newTaskServer(false, time.Now)
+	server := newTaskServer(false)
 	begun := make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(begun)

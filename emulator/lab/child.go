@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -43,10 +42,10 @@ type order struct {
 
 // outcome is what the measured process answers.
 type outcome struct {
-	Report  *report.Report // of a worker's tasks together
-	Elapsed time.Duration  // of the requests
-	CPU     time.Duration  // of the process, from the request to its answer
-	Memory  int            // bytes, the most that the process held; 0 where the system does not tell
+	Reports []*report.Report // of a worker, one for each task
+	Elapsed time.Duration    // of the requests
+	CPU     time.Duration    // of the process, from the request to its answer
+	Memory  int              // bytes, the most that the process held; 0 where the system does not tell
 }
 
 // runOne reads an order, runs the job by its function's HTTP handler, and writes the outcome.
@@ -76,17 +75,17 @@ func runOne(in io.Reader, out io.Writer) error {
 		return err
 	}
 	o.Google.Everywhere()
-	var result outcome
 	before, began := cpu(), time.Now()
 	f := o.function(job, cases[i])
 	defer f.Close()
+	result := outcome{Reports: make([]*report.Report, 1)}
 	switch {
 	case o.Headers != nil:
-		result.Report, err = post(f, "", o.Headers) // a task has no body
+		result.Reports[0], err = post(f, "", o.Headers) // a task has no body
 	case cases[i].task != nil:
-		result.Report, err = cases[i].callEach(f, o.Items)
+		result.Reports, err = cases[i].callEach(f, o.Items)
 	default:
-		result.Report, err = post(f, "{}", scheduled(o.Now))
+		result.Reports[0], err = post(f, "{}", scheduled(o.Now))
 	}
 	if err != nil {
 		return err
@@ -116,21 +115,14 @@ func (o order) function(job cleanup.Job, m measured) *engine.Function {
 }
 
 // callEach calls a worker with each of its tasks, as many at a time as its queue would.
-func (m measured) callEach(f *engine.Function, n int) (*report.Report, error) {
-	var mu sync.Mutex
-	all := &report.Report{Status: report.Completed, Actions: map[string]report.Counts{}}
+func (m measured) callEach(f *engine.Function, n int) ([]*report.Report, error) {
+	all := make([]*report.Report, n)
 	var tasks errgroup.Group
 	tasks.SetLimit(m.atOne)
 	for i := range n {
-		tasks.Go(func() error {
-			rep, err := post(f, m.task(i, n), nil)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			together(all, rep)
-			return nil
+		tasks.Go(func() (err error) {
+			all[i], err = post(f, m.task(i, n), nil)
+			return err
 		})
 	}
 	return all, tasks.Wait()
@@ -153,21 +145,6 @@ func post(f *engine.Function, body string, headers map[string]string) (*report.R
 		return nil, fmt.Errorf("%s answered %d: %s", f.Job.Name, answer.Code, answer.Body)
 	}
 	return rep, nil
-}
-
-// together adds another run's report to a report.
-func together(all, more *report.Report) {
-	all.Scanned += more.Scanned
-	for kind, c := range more.Actions {
-		sum := all.Actions[kind]
-		sum.Planned, sum.Done, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Failed+c.Failed
-		all.Actions[kind] = sum
-	}
-	all.Usage = all.Usage.Plus(more.Usage)
-	if more.Status != report.Completed {
-		all.Status = more.Status
-	}
-	all.Failures = append(all.Failures, more.Failures...)
 }
 
 // cpu returns the CPU time that the process has used.

@@ -58,21 +58,23 @@ func measure(ctx context.Context, m measured, p point) (run, error) {
 	return r, err
 }
 
-// measure runs a job in a process of its own. It also returns the report.
-func (o order) measure(ctx context.Context, google *standin.Google) (run, *report.Report, error) {
+// measure runs a job in a process of its own. It also returns the last report.
+func (o order) measure(ctx context.Context, google *standin.Google) (r run, last *report.Report, err error) {
 	came, err := o.inItsProcess(ctx)
 	if err != nil {
 		return run{}, nil, fmt.Errorf("measure %s of %d: %w", o.Case, o.Items, err)
 	}
-	r := run{
-		Case: o.Case, Traffic: google.Traffic(), Job: o.Job,
-		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
+	r = run{
+		Case: o.Case, Traffic: google.Traffic(), Job: o.Job, Status: report.Completed,
 		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}
-	for _, c := range came.Report.Actions {
-		r.Done += c.Done
+	for _, last = range came.Reports {
+		if last.Status != report.Completed {
+			r.Status = last.Status
+		}
+		r.Done, r.Usage, r.failures = r.Done+last.Done(), r.Usage.Plus(last.Usage), append(r.failures, last.Failures...)
 	}
-	return r, came.Report, nil
+	return r, last, nil
 }
 
 // inItsProcess runs a job in a process of its own, with the memory and one CPU that it is deployed with.

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -21,10 +19,8 @@ type taken struct {
 }
 
 type outcome struct {
-	Target string `json:"target"`
-	Step   string `json:"step"`
-	Says   string `json:"says"` // the step, in words
-	Why    string `json:"why,omitempty"`
+	restore.Outcome
+	Says string `json:"says"` // the step, in words
 }
 
 // order is the order in which outcomes are shown: what comes back, what does not, and what is as it was.
@@ -36,25 +32,17 @@ func (s *server) undo(ctx context.Context, q struct {
 	Apply bool
 }) (taken, error) {
 	t := taken{Applied: q.Apply, Outcomes: []outcome{}}
-	name, _, _ := strings.Cut(q.Run, "-")
-	e, err := entry(name)
-	if err != nil {
-		return t, err
-	}
-	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
+	err := s.on(ctx, jobOf(q.Run), nil, func(p restore.Project) error {
 		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(o restore.Outcome) error {
 			if o.Step.Back() {
 				t.Back++
 			}
-			t.Outcomes = append(t.Outcomes, outcome{
-				Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: cmp.Or(o.Why, o.Note),
-			})
+			t.Outcomes = append(t.Outcomes, outcome{o, advice.Undone(o.Step)})
 			return nil
 		})
 	})
 	slices.SortFunc(t.Outcomes, func(a, b outcome) int {
-		x, y := slices.Index(order, undo.Step(a.Step)), slices.Index(order, undo.Step(b.Step))
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Target, b.Target))
+		return cmp.Or(slices.Index(order, a.Step)-slices.Index(order, b.Step), cmp.Compare(a.Target, b.Target))
 	})
 	if err != nil && len(t.Outcomes) > 0 { // also show what is done
 		t.Problem = err.Error()
@@ -65,12 +53,8 @@ func (s *server) undo(ctx context.Context, q struct {
 
 // release lets jobs judge again what came back by undoing runs of a job.
 func (s *server) release(ctx context.Context, q struct{ Job string }) (struct{}, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return struct{}{}, err
-	}
-	return struct{}{}, s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		_, err := p.Release(ctx, e.Name)
+	return struct{}{}, s.on(ctx, q.Job, inFirestore, func(p restore.Project) error {
+		_, err := p.Release(ctx, q.Job)
 		return err
 	})
 }

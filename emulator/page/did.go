@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
@@ -25,13 +24,9 @@ type did struct {
 
 // did answers with what a run did.
 func (s *server) did(ctx context.Context, q struct{ Run string }) (d did, err error) {
-	name, _, _ := strings.Cut(q.Run, "-")
-	e, err := entry(name)
-	if err != nil {
-		return d, err
-	}
-	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
+	job := jobOf(q.Run)
+	err = s.on(ctx, job, inFirestore, func(p restore.Project) error {
+		bucket := config.For(job, s.Getenv)("STORAGE_BUCKET")
 		log, err := done.Of(ctx, p, q.Run, done.Wanted{Bucket: bucket, Most: maxListed})
 		d = did{
 			Kept: err == nil, Items: log.Items, Changes: log.Things,

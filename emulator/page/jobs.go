@@ -47,14 +47,13 @@ type job struct {
 	Backtest    bool     `json:"backtest,omitempty"` // it has one
 	Uses        []string `json:"uses"`
 
-	Database string         `json:"database,omitempty"`
-	Problem  string         `json:"problem,omitempty"` // why its runs are not known
-	UnderWay string         `json:"underWay,omitempty"`
-	Last     *reported      `json:"last,omitempty"`    // its last run
-	Pinned   bool           `json:"pinned,omitempty"`  // what came back by undoing its runs is pinned
-	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
-	Waiting  *int           `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
-	entry    manifest.Entry `json:"-"`
+	Database string    `json:"database,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why its runs are not known
+	UnderWay string    `json:"underWay,omitempty"`
+	Last     *reported `json:"last,omitempty"`    // its last run
+	Pinned   bool      `json:"pinned,omitempty"`  // what came back by undoing its runs is pinned
+	UndoDays int       `json:"undoDays"`          // for how long a run can be taken back
+	Waiting  *int      `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
 }
 
 // reported is a run's report, with what to do next.
@@ -83,7 +82,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	for i, e := range all {
 		j := job{
 			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
-			Yours: i >= len(bundled), entry: e, Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
+			Yours: i >= len(bundled), Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
 		}
 		if e.Rule != nil {
 			j.Rule = e.Words()
@@ -101,7 +100,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 			}
 			j.Waiting = s.waiting(e.Name)
 		}
-		s.record(ctx, &j)
+		s.record(ctx, e, &j)
 		o.Jobs = append(o.Jobs, j)
 	}
 	return o, nil
@@ -122,14 +121,14 @@ func (s *server) waiting(worker string) *int {
 }
 
 // record adds what the job's record, cleanupJobs/{job}, says.
-func (s *server) record(ctx context.Context, j *job) {
-	cfg, err := s.settings(j.entry, config.Firestore)
+func (s *server) record(ctx context.Context, e manifest.Entry, j *job) {
+	cfg, err := s.settings(e, config.Firestore)
 	if err != nil {
 		j.Problem = err.Error()
 		return
 	}
 	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
-	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err = s.on(ctx, e.Name, inFirestore, func(p restore.Project) error {
 		record, _, err := p.DB.Get(ctx, collections.Jobs+"/"+j.Name)
 		if err != nil {
 			return err
@@ -162,20 +161,16 @@ type run struct {
 
 // runs answers with the last runs of a job or worker, newest first. Previews save nothing.
 func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return nil, err
-	}
 	found := []run{}
-	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err := s.on(ctx, q.Job, inFirestore, func(p restore.Project) error {
 		ids, err := p.Logged(ctx) // also of runs with nothing but an undo log
 		if err != nil {
 			return err
 		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, e.Name+"-") })
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, q.Job+"-") })
 		reported, err := p.DB.First(ctx, documents.Query{
 			Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, Select: documents.NameOnly,
-			From: []any{e.Name + "-"}, Until: []any{e.Name + "."}, // which is next to a hyphen
+			From: []any{q.Job + "-"}, Until: []any{q.Job + "."}, // which is next to a hyphen
 		}, "", maxRunIDs)
 		if err != nil {
 			return err
@@ -229,8 +224,24 @@ func (s *server) settings(e manifest.Entry, uses ...config.Backend) (config.Conf
 	return cfg, nil
 }
 
-// on opens those backends of a function that uses names, calls f, and closes them.
-func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend, f func(restore.Project) error) error {
+// jobOf returns the function of a run's id.
+func jobOf(runID string) string {
+	job, _, _ := strings.Cut(runID, "-")
+	return job
+}
+
+// inFirestore are the backends where what is known of runs is.
+var inFirestore = []config.Backend{config.Firestore}
+
+// on opens those backends of a job or worker that uses names, nil: all that it uses, calls f, and closes them.
+func (s *server) on(ctx context.Context, job string, uses []config.Backend, f func(restore.Project) error) error {
+	e, err := entry(job)
+	if err != nil {
+		return err
+	}
+	if uses == nil {
+		uses = e.Uses()
+	}
 	cfg, err := s.settings(e, uses...)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -34,12 +33,8 @@ func (s *server) counts(ctx context.Context, q struct {
 	Job         string
 	Collections []string
 }) ([]count, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return nil, err
-	}
 	all := []count{}
-	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
+	err := s.on(ctx, q.Job, nil, func(p restore.Project) error {
 		roots, err := p.Firestore.Collections(ctx).GetAll()
 		if err != nil {
 			return fmt.Errorf("list the collections: %w", err)
@@ -133,15 +128,11 @@ func (s *server) documents(ctx context.Context, q struct {
 	Job   string
 	Paths []string
 }) ([]looked, error) {
-	e, err := entry(q.Job)
-	if err != nil {
-		return nil, err
-	}
-	if len(q.Paths) > maxLooked {
-		return nil, fmt.Errorf("%d documents are asked for: ask for %d at most", len(q.Paths), maxLooked)
-	}
 	all := []looked{}
-	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+	err := s.on(ctx, q.Job, inFirestore, func(p restore.Project) error {
+		if len(q.Paths) > maxLooked {
+			return fmt.Errorf("%d documents are asked for: ask for %d at most", len(q.Paths), maxLooked)
+		}
 		found, err := p.DB.GetAll(ctx, q.Paths)
 		if err != nil {
 			return err

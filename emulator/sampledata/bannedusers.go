@@ -4,8 +4,6 @@ import "time"
 
 var bannedUsersPart = part{
 	job: "cleanupBannedUsers", of: bannedUsers,
-	byPeople:    []string{"displayName", "text"},
-	notByPeople: []string{"banStatus", "permanentBanScheduledDeletionAt", "postId", "userId"},
 	clients: map[string]Client{
 		"users": {
 			Path: "users/ken", Fields: map[string]any{"displayName": "Ken"}, Creates: true, Private: true,

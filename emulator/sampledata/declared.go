@@ -2,7 +2,6 @@ package sampledata
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cascade"
 	declare "github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -48,9 +48,12 @@ func Declared(r rule.Rule, now time.Time) Sample {
 		other := d.fields(0)
 		if value, there := unmet(c); !strings.ContainsAny(c.Field, "{[*") && len(c.Any) == 0 {
 			if !there {
-				remove(other, c.Field)
+				value = documents.DeleteField
+			}
+			if top, whole := cascade.Changed(other, c.Field, value); whole == documents.DeleteField {
+				delete(other, top)
 			} else {
-				put(other, c.Field, value)
+				other[top] = whole
 			}
 			d.add(fmt.Sprintf("other-%d", i+1), other, false)
 		}
@@ -198,19 +201,6 @@ func unmet(c criteria.Condition) (value any, there bool) {
 	return nil, false // no operator is met by a missing field
 }
 
-// remove removes the value at a path.
-func remove(data map[string]any, path string) {
-	for {
-		part, rest, deeper := strings.Cut(path, ".")
-		if !deeper {
-			delete(data, part)
-			return
-		}
-		data, _ = data[part].(map[string]any)
-		path = rest
-	}
-}
-
 // put sets the value at a path. A part of the path that ends in [] stands for a list.
 func put(data map[string]any, path string, value any) {
 	path = strings.ReplaceAll(path, ".*", ".entry")
@@ -232,6 +222,15 @@ func put(data map[string]any, path string, value any) {
 		value = []any{value}
 	}
 	data[name] = value
+}
+
+// empty leaves nothing in the list or map that holds what a field names.
+func empty(data map[string]any, field string) {
+	if list, isList := strings.CutSuffix(field, "[]"); isList {
+		put(data, list, []any{})
+	} else {
+		put(data, field[:strings.LastIndexByte(field, '.')], map[string]any{})
+	}
 }
 
 // name returns an id that no other rule's data uses.
@@ -261,17 +260,8 @@ func (d *declared) fill(path, at, id string, data map[string]any) string {
 		case "{parent}":
 			return strings.Join(parts[:len(parts)-2], "/")
 		}
-		return fmt.Sprint(valueAt(data, strings.Trim(hole, "{}[].*")))
+		return fmt.Sprint(documents.Document{Data: data}.Value(strings.Trim(hole, "{}[].*")))
 	})
-}
-
-func valueAt(data map[string]any, path string) any {
-	part, rest, deeper := strings.Cut(path, ".")
-	if !deeper {
-		return data[part]
-	}
-	inner, _ := data[part].(map[string]any)
-	return valueAt(inner, rest)
 }
 
 // keep adds a document that something keeps, and what keeps it.
@@ -346,10 +336,8 @@ func (d *declared) add(id string, data map[string]any, due bool) {
 			}
 			put(fields, path, value)
 		}
-		if list, isList := strings.CutSuffix(d.Remove, "[]"); isList {
-			put(fields, list, []any{})
-		} else if d.Remove != "" {
-			put(fields, strings.TrimSuffix(d.Remove, ".*"), map[string]any{})
+		if d.Remove != "" {
+			empty(fields, d.Remove)
 		}
 		d.sample.Documents = append(d.sample.Documents, marked(at, data, fields))
 	default:
@@ -391,18 +379,15 @@ func (d *declared) along(a rule.Relation, at, id, archived string, data map[stri
 		place := d.fill(a.Document, at, id, data)
 		document(place, archived+"/"+path.Base(path.Dir(place))+"/"+path.Base(place), map[string]any{"text": "hello"})
 	case a.Remove:
-		child := map[string]any{"text": "hello"}
-		put(child, strings.ReplaceAll(a.Field, "{id}", id), id)
-		after := maps.Clone(child)
-		if list, isList := strings.CutSuffix(a.Field, "[]"); isList {
-			put(after, list, []any{})
-		} else {
-			after[strings.TrimSuffix(a.Field, ".{id}")] = map[string]any{}
+		var both [2]map[string]any // before and after
+		for i := range both {
+			both[i] = map[string]any{"text": "hello"}
+			put(both[i], strings.ReplaceAll(a.Field, "{id}", id), id)
 		}
-		if !due {
-			after = child
+		if due {
+			empty(both[1], a.Field)
 		}
-		d.sample.Documents = append(d.sample.Documents, changed(a.Collection+"/of-"+id, child, after))
+		d.sample.Documents = append(d.sample.Documents, changed(a.Collection+"/of-"+id, both[0], both[1]))
 	case a.Collection != "":
 		child := map[string]any{"text": "hello"}
 		put(child, a.Field, id)
@@ -454,7 +439,8 @@ func declaredObjects(r rule.Rule) (s Sample) {
 		}
 		s.Objects = append(s.Objects, o)
 	}
-	if r.ByReference() {
+	switch {
+	case r.ByReference():
 		for i, g := range r.Gone {
 			in := g.Collection
 			if g.CollectionGroup != "" {
@@ -465,19 +451,12 @@ func declaredObjects(r rule.Rule) (s Sample) {
 			put(names, g.Field, s.Objects[i].Name)
 			s.Documents = append(s.Documents, kept(fmt.Sprintf("%s/names-%d", in, i), names))
 		}
-		add("some", false)
-		add(Gone, false)
-		return s
+	case len(r.Gone) > 0:
+		s.Documents = append(s.Documents, kept(holes.ReplaceAllString(r.Gone[0].Document, "somebody"), map[string]any{"name": "hana"}))
+		add("somebody", true)
 	}
-	if len(r.Gone) == 0 {
-		add("some", false)
-		add(Gone, false)
-		return s
-	}
-	s.Documents = append(s.Documents, kept(holes.ReplaceAllString(r.Gone[0].Document, "somebody"), map[string]any{"name": "hana"}))
-	for _, owner := range []string{"somebody", Gone, "some"} {
-		add(owner, owner == "somebody")
-	}
+	add("some", false)
+	add(Gone, false)
 	return s
 }
 

@@ -8,11 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-var expiredCompedPart = part{
-	job: "cleanExpiredComped", of: expiredComped,
-	byPeople:    []string{"email", "name"},
-	notByPeople: []string{"expiry_at", "from_status", "member_id", "product_id", "status", "to_status"},
-}
+var expiredCompedPart = part{job: "cleanExpiredComped", of: expiredComped}
 
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one
 // who still has a subscription, and one whose id is a number.

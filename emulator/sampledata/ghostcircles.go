@@ -9,10 +9,6 @@ import (
 
 var ghostCirclesPart = part{
 	job: "checkGhostCircles", of: ghostCircles,
-	byPeople: []string{"body", "circleName", "displayName", "name", "text", "title"},
-	notByPeople: []string{
-		"circleId", "deleteReason", "deletedBy", "kind", "lastHumanPostAt", "ownerId", "postId", "type", "url", "userId",
-	},
 	clients: map[string]Client{
 		"circles": {
 			Path: "circles/c", Fields: map[string]any{"ownerId": Me, "name": "…", "createdAt": RequestTime{}}, Creates: true,

@@ -11,9 +11,6 @@ import (
 
 var inactiveProjectsPart = part{
 	job: "deleteInactiveProjects", of: inactiveProjects,
-	byPeople: []string{"message", "name", "subject", "text"},
-	notByPeople: []string{"admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id",
-		"owner_ids", "project_id"},
 	clients: map[string]Client{
 		"projects": {
 			Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,

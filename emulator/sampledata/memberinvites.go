@@ -6,11 +6,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-var memberInvitesPart = part{
-	job: "removeUnacceptedMemberInvites", of: memberInvites,
-	byPeople:    []string{"invite_email", "invite_token"},
-	notByPeople: []string{"created_at", "source_id", "user_id"},
-}
+var memberInvitesPart = part{job: "removeUnacceptedMemberInvites", of: memberInvites}
 
 // memberInvites is the part of removeUnacceptedMemberInvites: a member of each decision, and both sides of the 90 days.
 func memberInvites(now time.Time, _ string) Sample {

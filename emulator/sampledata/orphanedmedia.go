@@ -7,8 +7,6 @@ import (
 
 var orphanedMediaPart = part{
 	job: "cleanupOrphanedMedia", of: orphanedMedia,
-	byPeople:    []string{"name", "text", "title"},
-	notByPeople: []string{"circleId", "kind", "ownerId", "postId", "type", "url", "userId"},
 	clients: map[string]Client{
 		"posts": {
 			Path: "posts/p", Fields: map[string]any{"userId": Me, "circleId": "there", "text": "…"}, Creates: true,

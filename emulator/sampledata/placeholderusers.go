@@ -2,11 +2,7 @@ package sampledata
 
 import "time"
 
-var placeholderUsersPart = part{
-	job: "cleanupPlaceholderUsers", of: placeholderUsers,
-	byPeople:    []string{"name", "text"},
-	notByPeople: []string{"namespace_id", "owner_ids", "placeholder_user_id", "userId", "user_type"},
-}
+var placeholderUsersPart = part{job: "cleanupPlaceholderUsers", of: placeholderUsers}
 
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that a
 // project refers to, one that a comment refers to by its number, and some that are not due.

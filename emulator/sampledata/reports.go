@@ -8,8 +8,6 @@ import (
 
 var reportsPart = part{
 	job: "cleanupReports", of: reports,
-	byPeople:    []string{"reason"},
-	notByPeople: []string{"contentId", "contentType", "createdAt", "reporterId", "status"},
 	clients: map[string]Client{
 		"reports": {
 			Path: "reports/r", Creates: true, Private: true,

@@ -11,8 +11,6 @@ const images = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o
 
 var resolvedInquiriesPart = part{
 	job: "cleanupResolvedInquiries", of: resolvedInquiries,
-	byPeople:    []string{"body", "category", "content", "displayName", "subject", "title"},
-	notByPeople: []string{"imageUrl", "inquiryId", "resolvedAt", "senderType", "status", "type", "userId"},
 	clients: map[string]Client{
 		"inquiries": {
 			Path: "inquiries/i", Creates: true, Private: true,

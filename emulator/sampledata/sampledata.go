@@ -46,9 +46,7 @@ type part struct {
 	job string
 	of  func(now time.Time, bucket string) Sample
 
-	byPeople    []string          // fields with texts that people wrote, tokens or addresses: no log may contain them
-	notByPeople []string          // fields with other texts: ids, states, dates, addresses of files
-	clients     map[string]Client // by collection
+	clients map[string]Client // by collection
 
 	source string // of a declared rule without a part of its own: its collection, folder or kind of accounts
 	young  bool   // its objects are not old enough after two days
@@ -60,14 +58,25 @@ var parts = []part{
 	placeholderUsersPart, reportsPart, resolvedInquiriesPart,
 }
 
-// WrittenByPeople says whether people wrote the texts of a field, in any part of the sample. It is not known of a field that no
-// part names.
+// byPeople are the fields with texts that people wrote, tokens or addresses: no log may contain them.
+var byPeople = []string{
+	"body", "category", "circleName", "content", "displayName", "email", "invite_email", "invite_token", "message", "name", "reason",
+	"subject", "text", "title",
+}
+
+// notByPeople are the fields with other texts: ids, states, dates, addresses of files.
+var notByPeople = []string{
+	"admin_bot_user_id", "author_id", "banStatus", "circleId", "contentId", "contentType", "createdAt", "created_at", "deleteReason",
+	"deletedBy", "deleting_user", "deletion_date", "expiry_at", "from_status", "imageUrl", "inquiryId", "kind", "lastHumanPostAt",
+	"last_activity_at", "member_id", "namespace_id", "organization_id", "ownerId", "owner_ids", "permanentBanScheduledDeletionAt",
+	"placeholder_user_id", "postId", "product_id", "project_id", "reporterId", "resolvedAt", "senderType", "source_id", "status",
+	"to_status", "type", "url", "userId", "user_id", "user_type",
+}
+
+// WrittenByPeople says whether people wrote the texts of a field. It is not known of a field that no list names.
 func WrittenByPeople(field string) (is, known bool) {
-	for _, p := range parts {
-		is = is || slices.Contains(p.byPeople, field)
-		known = known || is || slices.Contains(p.notByPeople, field)
-	}
-	return is, known
+	is = slices.Contains(byPeople, field)
+	return is, is || slices.Contains(notByPeople, field)
 }
 
 // all returns the parts in the order of the functions' lists. A rule without a part here has one that is made from the rule.

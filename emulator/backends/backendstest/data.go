@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,14 +42,14 @@ func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
 // Storage can do that.
 func (p *Project) SetVersioning(t testing.TB) {
 	t.Helper()
-	p.backends.Storage().SetVersioning(p.Bucket, true)
+	p.backends.Storage().SetVersioning(p.Bucket)
 }
 
 // SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set
 // them. Only the embedded Storage can do that.
 func (p *Project) SetObjectAccess(t testing.TB, may bool) {
 	t.Helper()
-	p.backends.Storage().SetObjectAccess(p.Bucket, true, may)
+	p.backends.Storage().SetObjectAccess(p.Bucket, may)
 }
 
 // PutMany stores n empty objects: directly in the embedded Storage, elsewhere with several uploads at a time.
@@ -104,24 +103,14 @@ func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fiel
 	var commits errgroup.Group
 	commits.SetLimit(4)
 	for first := 0; first < n; first += writesPerCommit {
-		type document struct {
-			ref    *firestore.DocumentRef
-			fields map[string]any
-		}
-		var batch []document
+		batch := db.Batch() //nolint:staticcheck // see writesPerCommit
 		for i := first; i < min(n, first+writesPerCommit); i++ {
 			path, fields := of(i)
-			batch = append(batch, document{db.Doc(path), fields})
+			batch.Set(db.Doc(path), fields)
 		}
 		commits.Go(func() error {
-			return db.RunTransaction(context.Background(), func(_ context.Context, tx *firestore.Transaction) error {
-				for _, d := range batch {
-					if err := tx.Set(d.ref, d.fields); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			_, err := batch.Commit(context.Background())
+			return err
 		})
 	}
 	if err := commits.Wait(); err != nil {
@@ -247,7 +236,11 @@ func (p *Project) reset(t testing.TB) {
 	for database := range p.databases {
 		p.clearDatabase(t, database)
 	}
-	emulatorDelete(t, p.Environment[backends.AuthHost], "/emulator/v1/projects/"+p.ID+"/accounts")
+	host := p.Environment[backends.AuthHost]
+	status, answer, err := emulatorCall(context.Background(), http.MethodDelete, host, p.ID+"/accounts", nil)
+	if err != nil || status != http.StatusOK && status != http.StatusNotFound {
+		t.Errorf("delete all accounts: %d %s, %v", status, answer, err)
+	}
 	if tasks := p.Tasks(); tasks != nil {
 		tasks.Clear()
 	}
@@ -294,25 +287,5 @@ func (p *Project) clearStorage(t testing.TB) {
 				t.Errorf("empty the bucket: %v", err)
 			}
 		}
-	}
-}
-
-// emulatorDelete sends one of the emulators' own calls.
-func emulatorDelete(t testing.TB, host, path string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, "http://"+host+path, http.NoBody)
-	if err != nil {
-		t.Errorf("clear the project: %v", err)
-		return
-	}
-	request.Header.Set("Authorization", "Bearer owner") // what the suite lets through
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Errorf("clear the project: %v", err)
-		return
-	}
-	defer func() { _ = response.Body.Close() }() // nothing of it is wanted
-	if response.StatusCode != http.StatusOK && !strings.HasPrefix(response.Status, "404") {
-		t.Errorf("clear the project: DELETE %s: %s", path, response.Status)
 	}
 }

@@ -49,7 +49,7 @@ var shared = sync.OnceValues(func() (*backends.Backends, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // a test's process is short, and its heap small
 	}
-	b, err := backends.StartMissing(context.Background(), backends.Options{ManualTasks: true, ShareFirestore: true})
+	b, err := backends.Start(context.Background(), backends.Options{Missing: true, ManualTasks: true, ShareFirestore: true})
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (s *store) query(parent string, from *pb.StructuredQuery) (*query, error) {
 		return nil, wrong("the parent %q is not of this database", parent)
 	}
 	q := &query{
-		c: s.collection(path + from.GetFrom()[0].GetCollectionId()), any: [][]condition{nil},
+		c: s.collections.of(path+from.GetFrom()[0].GetCollectionId(), 0), any: [][]condition{nil},
 		start: from.GetStartAt(), end: from.GetEndAt(), limit: int(from.GetLimit().GetValue()),
 	}
 	if from.GetWhere() != nil {
@@ -153,9 +153,13 @@ func normal(f *pb.StructuredQuery_Filter) ([][]condition, error) {
 
 func normalField(f *pb.StructuredQuery_FieldFilter) (all [][]condition, err error) {
 	field, op, values := f.GetField().GetFieldPath(), f.GetOp(), []*pb.Value{f.GetValue()}
+	of := op // of each value
 	switch op {
 	case equal, notEqual, less, most, more, least, contains:
 	case in, notIn:
+		if of = equal; op == notIn {
+			of = notEqual
+		}
 		values = f.GetValue().GetArrayValue().GetValues()
 		if len(values) == 0 || len(values) > maxDisjunctions {
 			return nil, wrong("%v takes 1 to %d values, not %d", op, maxDisjunctions, len(values))
@@ -170,15 +174,10 @@ func normalField(f *pb.StructuredQuery_FieldFilter) (all [][]condition, err erro
 		if field == nameField && v.GetReferenceValue() == "" {
 			return nil, wrong("__name__ is compared with %v, which is no document's name", v)
 		}
-		switch key := keyOf(field, v); {
-		case op == in:
-			all = append(all, []condition{conditionOf(field, equal, key)})
-		case op == notIn && len(all) > 0:
-			all[0] = append(all[0], conditionOf(field, notEqual, key))
-		case op == notIn:
-			all = append(all, []condition{conditionOf(field, notEqual, key)})
-		default:
-			all = append(all, []condition{conditionOf(field, op, key)})
+		if c := conditionOf(field, of, keyOf(field, v)); op == notIn && len(all) > 0 {
+			all[0] = append(all[0], c)
+		} else {
+			all = append(all, []condition{c})
 		}
 	}
 	return all, nil
@@ -218,11 +217,6 @@ func behind(field string) string {
 		return "\x00"
 	}
 	return "\xff"
-}
-
-// ranges reports whether the values that meet a condition are in a row, and of one type.
-func (c condition) ranges() bool {
-	return c.op == less || c.op == most || c.op == more || c.op == least
 }
 
 func (c condition) holds(d *doc) bool {
@@ -269,7 +263,7 @@ func (q *query) search(conditions []condition) (found []entry, rest []condition)
 	}
 	first, low, high := slices.Concat(fields, []string{nameField})[equalities], prefix, prefix+"\xff"
 	for _, c := range bounds {
-		if c.field != first || !c.ranges() {
+		if c.field != first || c.op == notEqual || c.op == contains { // what meets it is not in a row
 			rest = append(rest, c)
 			continue
 		}

@@ -41,6 +41,10 @@ const Credentials = `{"type":"authorized_user","client_id":"lab","client_secret"
 
 // Start starts the services for a world, which they take over.
 func Start(project, bucketName string, w *World, link Link) (*Google, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
 	g := &Google{path: &path{link: link}, Address: Address{Project: project, Bucket: bucketName}}
 	storage := backends.NewStorage()
 	storage.Compute(bucketName, w.Objects)
@@ -58,17 +62,12 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 	g.Accounts = g.serve(accounts)
 	g.Certificate = g.http[0].Certificate().Raw
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		g.close()
-		return nil, err
-	}
 	g.Firestore = listener.Addr().String()
 	own := credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])
 	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
 	pb.RegisterFirestoreServer(g.grpc, &server{store: newStore(project, w), turn: g.path.turn})
-	g.tasks = backends.RegisterTasks(g.grpc)
+	g.tasks = backends.RegisterTasks(g.grpc, true)
 	go func() { _ = g.grpc.Serve(listener) }() // ends when it is stopped
 	return g, nil
 }
@@ -99,10 +98,6 @@ func (g *Google) Tasks() []*cloudtaskspb.Task {
 // Close stops the services.
 func (g *Google) Close() {
 	g.grpc.Stop()
-	g.close()
-}
-
-func (g *Google) close() {
 	for _, s := range g.http {
 		s.CloseClientConnections() // whoever was measured has ended
 		s.Close()

@@ -20,8 +20,11 @@ type store struct {
 
 	mu          sync.Mutex // held by all that follows
 	last        time.Time  // of a commit
-	collections map[string]*collection
+	collections collections
 }
+
+// collections are those of a database, by their paths.
+type collections map[string]*collection
 
 // collection is the documents of one collection.
 type collection struct {
@@ -49,23 +52,17 @@ type entry struct {
 }
 
 func newStore(project string, w *World) *store {
-	s := &store{root: "projects/" + project + "/databases/(default)/documents", collections: map[string]*collection{}}
+	s := &store{root: "projects/" + project + "/databases/(default)/documents", collections: collections{}}
 	maps.Copy(s.collections, w.collections)
 	return s
 }
 
-func newCollection(n int) *collection {
-	return &collection{docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
-}
-
-// collection returns a collection, which comes into being.
-func (s *store) collection(path string) *collection {
-	c := s.collections[path]
-	if c == nil {
-		c = newCollection(0)
-		s.collections[path] = c
+// of returns a collection, which comes into being with room for n documents.
+func (all collections) of(path string, n int) *collection {
+	if all[path] == nil {
+		all[path] = &collection{docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
 	}
-	return c
+	return all[path]
 }
 
 // split divides a document's name into its collection and id.
@@ -75,7 +72,7 @@ func (s *store) split(name string) (c *collection, id string, err error) {
 	if !ok || at < 0 || strings.Count(path, "/")%2 == 0 || at == len(path)-1 {
 		return nil, "", wrong("%q is no document's name", name)
 	}
-	return s.collection(path[:at]), path[at+1:], nil
+	return s.collections.of(path[:at], 0), path[at+1:], nil
 }
 
 // put writes a document, or deletes it if there is none.

@@ -1,5 +1,8 @@
 // Everything is inserted into the page as text, so no data is ever taken for HTML.
 
+// shown returns those parts that are not left out.
+const shown = (parts) => parts.flat(2).filter((c) => c !== undefined && c !== null && c !== false);
+
 export function h(tag, properties, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties ?? {})) {
@@ -7,8 +10,14 @@ export function h(tag, properties, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== false));
+  element.append(...shown(children));
   return element;
+}
+
+// fill shows something in a place, instead of what was there.
+export function fill(place, ...parts) {
+  place.hidden = false;
+  place.replaceChildren(...shown(parts));
 }
 
 // announce tells screen readers what has happened.

@@ -2,7 +2,7 @@
 
 import { advise, ask, call } from "./api.js";
 import { collections, deletes } from "./changes.js";
-import { announce, button, clock, h, moment, plural, problem } from "./dom.js";
+import { announce, button, clock, fill, h, moment, plural, problem } from "./dom.js";
 import { badge, done } from "./list.js";
 import { plan as showPlan, total, used } from "./plan.js";
 import { counts, outcome, summary, things, undoing } from "./ran.js";
@@ -27,10 +27,6 @@ export function page(job, about, reload) {
   const section = () => h("section", { hidden: true });
   const [head, notes, asked] = [h("div"), h("div"), h("div", { class: "asked" })];
   const [planned, ran, undone, earlier] = [section(), section(), section(), section()];
-  const fill = (place, ...content) => {
-    place.hidden = false;
-    place.replaceChildren(...content.flat(2).filter((c) => c !== null && c !== undefined && c !== false));
-  };
   const empty = (place) => {
     place.hidden = true;
     place.replaceChildren();
@@ -121,8 +117,7 @@ export function page(job, about, reload) {
     }) : null;
     const planOnly = () => h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN is true in its environment."));
     const noLog = !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due";
-    undone.replaceChildren();
-    undone.hidden = false; // the button Undo fills it
+    empty(undone); // the button Undo fills it
     fill(ran, h("h3", { tabindex: "-1" }, report.status ? ["Run ", badge(report)] : "Run"),
       h("p", { class: "hint" }, [report.runId, report.status ? summary(report) : "a worker saves no report"].join(" · ")),
       report.status ? await outcome(report) : null,
@@ -157,7 +152,6 @@ export function page(job, about, reload) {
 
   async function history() {
     const runs = await ask("runs", { job: job.name });
-    earlier.hidden = runs.length === 0;
     fill(earlier, h("h3", {}, "Runs"), h("ul", { class: "card runs" }, runs.map(({ runId, report }) => h("li", {},
       report ? badge(report) : h("span", { class: "badge" }, "run"),
       h("span", {}, report ? `${clock(report.startedAt)}, as of ${moment(report.now)}` : runId),

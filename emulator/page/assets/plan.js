@@ -26,14 +26,17 @@ export function expandable(action, sized, fill) {
   return h("li", {}, details);
 }
 
+const most = 200; // that are shown of a group
+
+// group shows things below a heading with their number. more, if it is given, tells of those that are left out.
+export const group = (title, kind, some, item, more) => h("div", { class: "card group " + kind },
+  h("h4", {}, title, h("span", { class: "number" }, String(some.length))),
+  h("ul", {}, some.slice(0, most).map(item), some.length > most ? more?.(some.length - most) : null));
+
 // byKind shows actions grouped by their kinds.
-export function byKind(actions, item, limit = 200) {
-  const kinds = Map.groupBy(actions, (a) => a.action);
+export function byKind(actions, item) {
   const left = (n) => h("li", {}, h("p", { class: "quiet" }, `and ${n} more: go run ./scripts/firesweep plan --local`));
-  return [...kinds].map(([kind, some]) => h("div", { class: "card group " + verb(some) },
-    h("h4", {}, kind, h("span", { class: "number" }, String(some.length))),
-    h("ul", {}, some.slice(0, limit).map(item),
-      some.length > limit ? left(some.length - limit) : null)));
+  return [...Map.groupBy(actions, (a) => a.action)].map(([kind, some]) => group(kind, verb(some), some, item, left));
 }
 
 export function kept(report) {
@@ -72,7 +75,7 @@ export function plan(job, report, advice, whole) {
     h("h3", {}, "Plan: " + plural(total(report), "action")),
     h("p", { class: "hint" }, facts.join(" · ")),
     trouble(report, advice),
-    report.status === "aborted" ? h("p", { class: "row actions" }, whole) : null,
+    report.status === "aborted" ? h("p", { class: "actions" }, whole) : null,
     total(report) === 0 && report.status === "completed" ? h("p", { class: "card pad" }, "Nothing is due.") : null,
     byKind(actions, (a) => expandable(a, size(a), (inside) => now(job, a, inside))),
     total(report) > actions.length && actions.length > 0

@@ -2,9 +2,9 @@
 
 import { advise, ask } from "./api.js";
 import { write, written } from "./changes.js";
-import { announce, button, h, plural, problem } from "./dom.js";
+import { announce, button, fill, h, plural, problem } from "./dom.js";
 import { done } from "./list.js";
-import { byKind, expandable, trouble } from "./plan.js";
+import { byKind, expandable, group, trouble } from "./plan.js";
 
 const key = (c) => c.sort + " " + c.name;
 
@@ -56,10 +56,8 @@ export function things(did, plan) {
   return [
     byKind(items, (item) => expandable(item, item.its.length > 0 ? plural(item.its.length, "thing") : "",
       (inside) => inside.replaceChildren(...(item.its.length > 0 ? shown(item.its) : [none()])))),
-    rest.length > 0 ? h("div", { class: "card group change" },
-      h("h4", {}, "also written", h("span", { class: "number" }, String(rest.length))),
-      h("ul", {}, rest.slice(0, 200).map((c) => expandable({ target: c.target, reason: "" }, c.what,
-        (inside) => inside.replaceChildren(write({ op: "", target: c.target, change: c })))))) : null,
+    rest.length > 0 ? group("also written", "change", rest, (c) => expandable({ target: c.target, reason: "" }, c.what,
+      (inside) => inside.replaceChildren(write({ op: "", target: c.target, change: c })))) : null,
     did.more ? h("p", { class: "hint" }, "There is more than is listed: go run ./scripts/firesweep show --all RUN") : null,
   ];
 }
@@ -67,7 +65,7 @@ export function things(did, plan) {
 // undoing returns a button that shows what an undo of a run would bring back, and offers to do it. Then it calls after.
 export function undoing(runID, place, softDelete, after) {
   const outcomeOf = (o) => h("li", {}, h("p", {},
-    h("span", { class: "mono" }, o.target), o.why ? h("span", { class: "quiet" }, " " + o.why) : null));
+    h("span", { class: "mono" }, o.target), o.why || o.note ? h("span", { class: "quiet" }, " " + (o.why || o.note)) : null));
   const shown = (answer) => {
     const steps = Map.groupBy(answer.outcomes, (o) => o.says);
     const lostFiles = answer.outcomes.some((o) => o.step === "conflict" && o.target.startsWith("gs://"));
@@ -76,9 +74,7 @@ export function undoing(runID, place, softDelete, after) {
       !softDelete && lostFiles ? h("div", { class: "box warn" }, h("strong", {}, "Files do not come back here."),
         h("p", {}, "The Storage of the Firebase Emulator Suite does not keep deleted files. Google's keeps them for 7 days, " +
           "and so does the Storage that go run ./emulator starts itself.")) : null,
-      [...steps].map(([says, some]) => h("div", { class: "card group " + (some[0].step === "conflict" ? "delete" : "") },
-        h("h4", {}, says, h("span", { class: "number" }, String(some.length))),
-        h("ul", {}, some.slice(0, 200).map(outcomeOf)))),
+      [...steps].map(([says, some]) => group(says, some[0].step === "conflict" ? "delete" : "", some, outcomeOf)),
     ];
   };
   const open = button("Undo…", "", async () => {
@@ -86,7 +82,7 @@ export function undoing(runID, place, softDelete, after) {
     try {
       answer = await ask("undo", { run: runID });
     } catch (err) {
-      place.replaceChildren(h("h3", {}, "Undo"), problem("Nothing can be taken back.", [err.message]));
+      fill(place, h("h3", {}, "Undo"), problem("Nothing can be taken back.", [err.message]));
       announce("Nothing can be taken back.");
       return;
     }
@@ -98,7 +94,7 @@ export function undoing(runID, place, softDelete, after) {
       try {
         const applied = await ask("undo", { run: runID, apply: true });
         const title = `Undone: ${plural(applied.back, "thing is", "things are")} as before`;
-        place.replaceChildren(h("h3", { tabindex: "-1" }, title), ...shown(applied).flat().filter(Boolean));
+        fill(place, h("h3", { tabindex: "-1" }, title), shown(applied));
         place.querySelector("h3").focus();
         announce(title + ".");
         await after();
@@ -109,8 +105,8 @@ export function undoing(runID, place, softDelete, after) {
     const heading = h("h3", { tabindex: "-1" }, `Undo would take back ${plural(answer.back, "thing")}`);
     const conflicts = answer.outcomes.filter((o) => o.step === "conflict").length;
     const hint = conflicts > 0 ? `${conflicts} cannot come back; each says why.` : "Nothing prevents it.";
-    place.replaceChildren(heading, h("p", { class: "hint" }, hint),
-      ...shown(answer).flat().filter(Boolean), h("p", { class: "actions" }, answer.back > 0 ? apply : null, cancel));
+    fill(place, heading, h("p", { class: "hint" }, hint), shown(answer),
+      h("p", { class: "actions" }, answer.back > 0 ? apply : null, cancel));
     heading.focus();
     announce(heading.textContent);
   });
