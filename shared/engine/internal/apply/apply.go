@@ -227,7 +227,7 @@ func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
 	for i, b := range batch {
 		group[i] = &work{Asked: decide.Asked{Ruled: b.Effect.(decide.Ruled), Kind: b.Kind}, reason: b.Reason}
 	}
-	a.settleSafely(ctx, group)
+	a.settleMany(ctx, group)
 	results := make([]error, len(batch))
 	for i, w := range group {
 		if results[i] = w.err; w.err != nil && !w.Gone {
