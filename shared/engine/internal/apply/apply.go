@@ -215,7 +215,7 @@ func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save fu
 	case decide.Ruled:
 		return a.doItems(ctx, batch)
 	case decide.FinishTodo:
-		return []error{guard.Call(func() error { return a.doTodo(ctx, effect) })}
+		return []error{a.doTodo(ctx, effect, batch[0].Also)}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}

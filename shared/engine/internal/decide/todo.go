@@ -42,7 +42,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 	for _, step := range stored.Steps {
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
-				refuse("to " + Shown(f, d.Run.Config.Bucket))
+				refuse("to " + d.Shown(f))
 			}
 			t.Then = append(t.Then, f)
 		}
@@ -147,17 +147,16 @@ func NameOf(f cleanup.FollowUp) string {
 func TaskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
 
 // Shown returns a follow-up as previews show it.
-func Shown(f cleanup.FollowUp, bucket string) string {
+func (d *Decider) Shown(f cleanup.FollowUp) string {
 	switch {
 	case f.Task != nil:
 		return "hand over " + NameOf(f)
 	case f.Object.Folder:
-		return fmt.Sprintf("delete objects under gs://%s/%s", bucket, f.Object.Name)
+		return "delete objects under " + d.ObjectTarget(f.Object.Name)
 	case f.Account != "":
 		return "delete " + NameOf(f)
-	default:
-		return fmt.Sprintf("delete gs://%s/%s", bucket, f.Object.Name)
 	}
+	return "delete " + d.ObjectTarget(f.Object.Name)
 }
 
 // TaskID identifies a worker's task; "" for a job.

@@ -125,7 +125,7 @@ func (f *foresight) see(ctx context.Context, o decide.Outcome, depth int) error 
 	}
 	for _, then := range c.Then {
 		if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
-			f.add(decide.Shown(then, f.Config.Bucket))
+			f.add(f.ask.Decider.Shown(then))
 		}
 		if then.Recorded == nil {
 			continue
@@ -147,7 +147,7 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 	if refused != nil {
 		f.add("nothing: " + refused.Error())
 		for _, t := range todo.Then {
-			f.add("left to do: " + decide.Shown(t, p.Config.Bucket))
+			f.add("left to do: " + p.ask.Decider.Shown(t))
 		}
 		for _, next := range todo.Next {
 			f.add("left to do: judge " + next.Ref.Path())
@@ -161,7 +161,7 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 		} else if err == nil && t.Object.Folder {
 			err = f.folder(ctx, t.Object, todo.At)
 		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
-			f.add(decide.Shown(t, p.Config.Bucket))
+			f.add(p.ask.Decider.Shown(t))
 		}
 	}
 	for _, next := range todo.Next {
@@ -180,7 +180,7 @@ func (f *foresight) folder(ctx context.Context, o cleanup.ObjectDeletion, at tim
 		}
 		for _, object := range page {
 			if decide.KeepsObject(o, object, at) == "" {
-				f.add("delete gs://" + f.Config.Bucket + "/" + object.Name)
+				f.add("delete " + f.ask.Decider.ObjectTarget(object.Name))
 			}
 		}
 		if f.more {
