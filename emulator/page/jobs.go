@@ -235,7 +235,7 @@ func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, cfg, uses, time.Now)
+	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, uses, time.Now)
 	if err != nil {
 		return err
 	}
