@@ -166,7 +166,7 @@ func (r *run) share(calls int) {
 	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
 	if r.clients.objects != nil {
 		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
-		a.Objects.Written, a.Objects.InTime = r.DeletedObject, r.inTime
+		a.Objects.InTime = r.inTime // each batch tells by itself what it deletes
 	}
 	r.decider.Run, r.decider.Documents = r.known(), a.Documents.Reader
 	if r.hooks.writers != nil {
