@@ -123,14 +123,11 @@ func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cu
 // several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
 	left := cmp.Or(s.left, new(cleanup.MaxRoom))
-	read := func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.first(ctx, q, c.From, limit)
-	}
 	all := make(map[string]cleanup.Belonging, len(parents))
 	for len(parents) > 0 {
 		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {
 			var err error
-			if all[id], err = childrenOfLongest(c, id, left, read); err != nil {
+			if all[id], err = s.childrenOfLongest(ctx, c, id, left); err != nil {
 				return nil, err
 			}
 			parents = parents[1:]
@@ -140,7 +137,7 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 		asked := parents[:n]
 		parents = parents[n:]
 		limit := *left + 1
-		found, err := read(c.Query(asked...), limit)
+		found, err := s.first(ctx, c.Query(asked...), c.From, limit)
 		cut := len(found) == limit
 		if errors.Is(err, documents.ErrTooMuch) {
 			cut, err = true, nil
@@ -239,17 +236,14 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 // errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
 var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents name ids that begin alike: delete it by hand")
 
-// reader reads the first documents that a query matches.
-type reader func(q documents.Query, limit int) ([]documents.Document, error)
-
 // childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
 // which begins like it.
-func childrenOfLongest(c cleanup.Children, parent string, left *int, read reader) (cleanup.Belonging, error) {
+func (s *Source) childrenOfLongest(ctx context.Context, c cleanup.Children, parent string, left *int) (cleanup.Belonging, error) {
 	q, names := naming(c.Collection, c.Field, parent)
 	if q.Select = append(q.Select, c.Select...); c.Whole {
 		q.Select = nil
 	}
-	alike, err := read(q, maxAlike)
+	alike, err := s.first(ctx, q, c.From, maxAlike)
 	if err != nil {
 		return cleanup.Belonging{}, err
 	}
