@@ -113,7 +113,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 
 // judged reports whether a rule may have found a planned item due.
 func judged(rule cleanup.AnyRule, ref documents.Ref, p report.Planned) bool {
-	return decide.Has(rule, ref) && (p.Rule == "" || p.Rule == rule.Named())
+	return decide.Has(rule.Reaches(), ref) && (p.Rule == "" || p.Rule == rule.Named())
 }
 
 // judge judges some items of a rule.
