@@ -37,7 +37,7 @@ func (r rewind) show(
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, cfg, r.job.Uses(), time.Now)
+	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, r.job.Uses(), time.Now)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ var mutants = []mutant{
 	{"each shard does the Todos of all", "planTodo", `todo.Shard%part.Shards != part.Number`, `false`, "TestTodosOfShards"},
 	{"what a Todo holds does not count", "countTodo", `return max(0, n-1), nil`, `return 0, nil`, "TestReplayCountsAndShows"},
 	{"a forged step of a Todo is done", "ReadTodo", `!follows(`, `false && !follows(`, "TestForgedEntriesNeverGoBeyondReach"},
-	{"a forged item of a Todo is judged", "ReadTodo", `!has(`, `false && !has(`, "TestAnUnusableTodoIsAFailureOfItsOwn"},
+	{"a forged item of a Todo is judged", "ReadTodo", `!Has(`, `false && !Has(`, "TestAnUnusableTodoIsAFailureOfItsOwn"},
 	{"an account of another name follows", "follows", `f.Account == f.Absent.ID &&`, ``, "TestNobodyElsesAccountFollows"},
 	{"a recorded account of another name follows", "beyond", `r.Account && f.Account == item.ID`, `r.Account`, "TestNobodyElsesAccountFollows"},
 

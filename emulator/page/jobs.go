@@ -246,7 +246,7 @@ func (s *server) on(ctx context.Context, job string, uses []config.Backend, f fu
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, cfg, uses, time.Now)
+	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, uses, time.Now)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if v := recover(); v != nil {
 			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
 			panicked := errors.New("the function panicked; see its log")
-			respond(w, http.StatusInternalServerError, refusalOf(http.StatusInternalServerError, "internal", panicked))
+			refusal{http.StatusInternalServerError, "internal", panicked}.answer(w)
 		}
 	}()
 	wall := f.Clock()
@@ -139,7 +139,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := f.open(context.WithoutCancel(r.Context()), cfg)
 	if err != nil {
-		f.refuse(r.Context(), w, log, refusalOf(http.StatusInternalServerError, "unavailable", err))
+		f.refuse(r.Context(), w, log, &refusal{http.StatusInternalServerError, "unavailable", err})
 		return
 	}
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
@@ -150,16 +150,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refusal is the answer to a request for which no run is started.
 type refusal struct {
 	status int
-	Error  errorDetail `json:"error"`
+	code   string
+	err    error
 }
 
-type errorDetail struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-func refusalOf(status int, code string, err error) *refusal {
-	return &refusal{status, errorDetail{code, err.Error()}}
+func (r refusal) answer(w http.ResponseWriter) {
+	respond(w, r.status, map[string]any{"error": map[string]string{"code": r.code, "message": r.err.Error()}})
 }
 
 // ask reads what a request asks for, by which configuration, and the run's now.
@@ -168,32 +164,32 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 ) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return req, cfg, now, refusalOf(http.StatusMethodNotAllowed, "method_not_allowed",
-			fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted)))
+		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted))
+		return req, cfg, now, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", err}
 	}
 	earlier, err := continues(r.Header, f.Job)
 	if err == nil {
 		req, err = parseRequest(w, r, f.Job.Task, earlier != nil)
 	}
 	if err != nil {
-		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", err)
+		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", err}
 	}
 	cfg, err = config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
 	if err == nil && cfg.Shards > 1 && f.Job.Split == nil {
 		err = fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name)
 	}
 	if err != nil {
-		return req, cfg, now, refusalOf(http.StatusInternalServerError, "misconfigured", err)
+		return req, cfg, now, &refusal{http.StatusInternalServerError, "misconfigured", err}
 	}
 	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name+" only plans, because its DRY_RUN is true, and "+
-			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)"))
+		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its DRY_RUN is true, and " +
+			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
 	}
 	if err = req.plan.Check(f.Binding(cfg), wall); err == nil {
 		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	}
 	if err != nil {
-		return req, cfg, now, refusalOf(http.StatusBadRequest, "invalid_request", err)
+		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", err}
 	}
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
@@ -206,11 +202,11 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 // anything.
 func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.Logger, r *refusal) {
 	if r.status == http.StatusInternalServerError {
-		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.Error.Message, logging.Problem(report.Clip(r.Error.Message, maxProblem)), logging.Reported())
+		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(report.Clip(r.err.Error(), maxProblem)), logging.Reported())
 	} else {
-		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.Error.Message, slog.String("code", r.Error.Code), slog.Int("httpStatus", r.status))
+		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code), slog.Int("httpStatus", r.status))
 	}
-	respond(w, r.status, r)
+	r.answer(w)
 }
 
 // Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the

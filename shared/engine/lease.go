@@ -72,7 +72,7 @@ func (r *run) acquire(ctx context.Context) error {
 		r.share(1)
 		s, at, err := r.store().Read(ctx)
 		if err != nil {
-			return &stepError{r.statePath(), "read the checkpoint", err}
+			return err
 		}
 		r.checkpoint, r.Report.Read = s.NextBegins(), at
 		r.beganAt = r.checkpoint
@@ -109,7 +109,7 @@ func (r *run) acquire(ctx context.Context) error {
 		return after, nil, nil
 	})
 	if err != nil {
-		return &stepError{r.statePath(), "take lease", err}
+		return err
 	}
 	r.leased = true
 	r.from(known)
@@ -166,22 +166,13 @@ func (r *run) share(calls int) {
 	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
 	if r.clients.objects != nil {
 		a.Objects = r.clients.objects.Writer(newStoragePace(calls))
-		a.Objects.Written, a.Objects.InTime = r.DeletedObject, r.inTime
+		a.Objects.InTime = r.inTime // each batch tells by itself what it deletes
 	}
 	r.decider.Run, r.decider.Documents = r.known(), a.Documents.Reader
 	if r.hooks.writers != nil {
 		r.hooks.writers(a)
 	}
 }
-
-// A stepError says which step of the run failed.
-type stepError struct {
-	target, step string
-	err          error
-}
-
-func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
-func (e *stepError) Unwrap() error { return e.err }
 
 // turnedAway ends a call that could not acquire what it was to work on. It returns the report of an earlier run if that was
 // aborted for the same schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
@@ -191,7 +182,6 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 		ended     *state.EndedError
 		overtaken *state.OvertakenError
 		foreign   *state.ForeignError
-		step      *stepError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -209,8 +199,10 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 	case errors.As(err, &overtaken):
 		r.Report.Status = report.Skipped
 		r.Logger.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
-	case errors.As(err, &step):
-		r.Fail(ctx, step.target, step.step, step.err)
+	case r.Report.DryRun:
+		r.Fail(ctx, r.statePath(), "read the checkpoint", err)
+	default:
+		r.Fail(ctx, r.statePath(), "take lease", err)
 	}
 	// Otherwise Firestore does not answer, or this machine's clock is wrong.
 	if r.Report.DryRun || r.Report.Status != report.Skipped && !errors.As(err, &foreign) {

@@ -134,7 +134,7 @@ func (r *run) logBegin(ctx context.Context) {
 // mayPlan reports whether there is anything to plan. If not, something is left.
 func (r *run) mayPlan() bool {
 	r.unfinished = len(r.ranges) > 0 || r.stop.told.Load()
-	return !r.unfinished && !r.Failed()
+	return !r.unfinished && len(r.Report.Failures) == 0
 }
 
 // ask returns what the call's plan is made for, from a checkpoint on.
@@ -218,7 +218,7 @@ func (r *run) complete(writes int) {
 	case r.Report.Status == report.Skipped, r.Report.Status == report.Aborted:
 	case r.Report.Stopped: // also where something failed: Cloud Scheduler would try that again at once
 		r.Report.Status = report.Partial
-	case r.Failed():
+	case len(r.Report.Failures) > 0:
 		r.Report.Status = report.Failed
 	case r.unfinished && r.job.Task != nil:
 		r.Report.Fail(r.job.Name, "do the task", cleanup.ErrOutOfTime)

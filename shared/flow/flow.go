@@ -6,6 +6,8 @@ import (
 	"iter"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
@@ -67,11 +69,21 @@ func Each[T, R any](
 
 // All runs functions concurrently. When all have returned, it returns the error of each, in input order.
 func All(functions ...func() error) []error {
-	errs := make([]error, len(functions))
-	var underWay sync.WaitGroup
-	for i, f := range functions {
-		underWay.Go(func() { errs[i] = guard.Call(f) })
+	return Many(len(functions), len(functions), func(i int) error { return functions[i]() })
+}
+
+// Many calls f concurrently with each number below n, at most most at once. When all have returned, it returns the error of each,
+// or its panic, in their order.
+func Many(most, n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var underWay errgroup.Group
+	underWay.SetLimit(most)
+	for i := range n {
+		underWay.Go(func() error {
+			errs[i] = guard.Call(func() error { return f(i) })
+			return nil
+		})
 	}
-	underWay.Wait()
+	_ = underWay.Wait() // each error is in its place
 	return errs
 }

@@ -77,7 +77,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 		}
 		ref, err := documents.RefOf(p.Target)
 		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool {
-			return !decide.Has(rule, ref) || p.Rule != "" && p.Rule != rule.Named()
+			return !decide.Has(rule.Reaches(), ref) || p.Rule != "" && p.Rule != rule.Named()
 		})
 		if err != nil || len(rules) != 1 {
 			return fmt.Errorf("it was planned to %s, and %d rules of %s judge such a document: one must",

@@ -15,11 +15,13 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
+// SameReference compares references by their paths: each client makes its own.
+var SameReference = cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
+
 // Want fails the test if what it wanted and what it got differ.
 func Want(t testing.TB, what string, want, got any) {
 	t.Helper()
-	sameReference := cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
-	if diff := cmp.Diff(want, got, sameReference); diff != "" {
+	if diff := cmp.Diff(want, got, SameReference); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -8,38 +8,47 @@ import (
 	"sync"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// onWrites calls disturb for each request that writes more than the run's own records. first says that it is the first of its
-// kind: no earlier one wrote to the same collections in the same ways.
-func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*firestorepb.Write, send func() error) error) {
+// writing is a request that writes more than the run's own records.
+type writing struct {
+	first    bool // of its kind: no earlier one wrote to the same collections in the same ways
+	isCommit bool // and no batch
+	writes   []*firestorepb.Write
+	send     func() error
+}
+
+// onWrites calls disturb for each of these requests.
+func (tr *trial) onWrites(disturb func(writing) error) {
 	var mu sync.Mutex
 	sent := map[string]bool{}
-	tr.f.Hooks.Dial = append(tr.f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-			opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
-			r, ok := req.(interface {
-				proto.Message
-				GetWrites() []*firestorepb.Write
-			})
-			if !ok || !slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return !tr.isRecord(w) }) {
-				return send()
-			}
-			kind := kindOf(r.GetWrites())
-			mu.Lock()
-			first := !sent[kind]
-			sent[kind] = true
-			mu.Unlock()
-			return disturb(first, r, r.GetWrites(), send)
-		}))
+	tr.f.Hooks.Dial = append(tr.f.Hooks.Dial, wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
+		r, ok := req.(interface{ GetWrites() []*firestorepb.Write })
+		if !ok || !slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return !tr.isRecord(w) }) {
+			return send()
+		}
+		kind := kindOf(r.GetWrites())
+		mu.Lock()
+		first := !sent[kind]
+		sent[kind] = true
+		mu.Unlock()
+		_, isCommit := req.(*firestorepb.CommitRequest)
+		return disturb(writing{first, isCommit, r.GetWrites(), send})
+	}))
+}
+
+// withstands runs the job while its writes are disturbed. It does what an undisturbed run does.
+func (tr *trial) withstands(disturb func(writing) error) {
+	tr.Helper()
+	tr.onWrites(disturb)
+	WantReport(tr, tr.f.Run(tr, tr.Body), report.Completed, tr.want.report.Actions)
+	tr.wantEnd(maxRuns)
 }
 
 // kindOf returns the collections of some writes, how each is written and which fields are set. It leaves out what is still to be done.
@@ -76,27 +85,21 @@ func (tr *trial) isRecord(w *firestorepb.Write) bool {
 }
 
 func (tr *trial) checkLostAnswers() {
-	tr.onWrites(func(first bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
-		if err := send(); err != nil || !first {
+	tr.withstands(func(w writing) error {
+		if err := w.send(); err != nil || !w.first {
 			return err
 		}
 		return status.Error(codes.Unavailable, "the connection broke")
 	})
-	rep := tr.f.Run(tr, tr.Body)
-	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
-	tr.wantEnd(maxRuns)
 }
 
 func (tr *trial) checkContention() {
-	tr.onWrites(func(first bool, req proto.Message, _ []*firestorepb.Write, send func() error) error {
-		if _, isCommit := req.(*firestorepb.CommitRequest); isCommit && first {
+	tr.withstands(func(w writing) error {
+		if w.isCommit && w.first {
 			return status.Error(codes.Aborted, "somebody else writes to what was read")
 		}
-		return send()
+		return w.send()
 	})
-	rep := tr.f.Run(tr, tr.Body)
-	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
-	tr.wantEnd(maxRuns)
 }
 
 // maxCommit is how many writes a commit may have before the disturbed Firestore refuses it: fewer than a few items need
@@ -104,23 +107,20 @@ func (tr *trial) checkContention() {
 const maxCommit = 12
 
 func (tr *trial) checkRefusal() {
-	tr.onWrites(func(_ bool, req proto.Message, writes []*firestorepb.Write, send func() error) error {
-		if _, isCommit := req.(*firestorepb.CommitRequest); isCommit && len(writes) > maxCommit {
+	tr.withstands(func(w writing) error {
+		if w.isCommit && len(w.writes) > maxCommit {
 			return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
 		}
-		return send()
+		return w.send()
 	})
-	rep := tr.f.Run(tr, tr.Body)
-	WantReport(tr, rep, report.Completed, tr.want.report.Actions)
-	tr.wantEnd(maxRuns)
 }
 
 func (tr *trial) checkTime() {
 	if tr.Body != "" {
 		return // a worker that is out of time fails, and its task is sent again
 	}
-	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
-		err := send()
+	tr.onWrites(func(w writing) error {
+		err := w.send()
 		tr.late.Store(true)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,13 +138,7 @@ func (f *Function) LogLines(t testing.TB) []map[string]any {
 // Summaries returns the log lines that hold a report.
 func (f *Function) Summaries(t testing.TB) []map[string]any {
 	t.Helper()
-	var summaries []map[string]any
-	for _, line := range f.LogLines(t) {
-		if _, ok := line["report"]; ok {
-			summaries = append(summaries, line)
-		}
-	}
-	return summaries
+	return slices.DeleteFunc(f.LogLines(t), func(line map[string]any) bool { return line["report"] == nil })
 }
 
 type unpaced struct{}

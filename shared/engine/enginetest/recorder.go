@@ -32,13 +32,7 @@ func (r *Recorder) Methods() []string {
 
 // Count returns how many RPCs of a method were sent so far.
 func (r *Recorder) Count(method string) int {
-	n := 0
-	for _, m := range r.Methods() {
-		if m == method {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(r.Methods(), func(m string) bool { return m != method }))
 }
 
 // Clear forgets the methods recorded so far. It keeps the queries: they are checked when the test ends.

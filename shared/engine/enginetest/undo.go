@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -95,12 +96,7 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 			began[id] = e.CreateTime
 		}
 	}
-	return slices.SortedFunc(maps.Keys(began), func(a, b string) int {
-		if order := began[b].Compare(began[a]); order != 0 {
-			return order
-		}
-		return strings.Compare(a, b)
-	})
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b)) })
 }
 
 // checkUndo undoes a run. Everything is as before, except what was sent. It stays so when the job runs again, until it is
@@ -129,10 +125,10 @@ func (tr *trial) checkUndo() {
 		return steps
 	}
 	foretold := undone(restore.Options{})
-	if diff := cmp.Diff(after, tr.state()); diff != "" {
+	if diff := gocmp.Diff(after, tr.state()); diff != "" {
 		tr.Errorf("to say what would be done changed something:\n%s", diff)
 	}
-	if done := undone(restore.Options{Apply: true}); !cmp.Equal(foretold, done) {
+	if done := undone(restore.Options{Apply: true}); !gocmp.Equal(foretold, done) {
 		tr.Errorf("%v was done, %v was foretold", done, foretold)
 	}
 	sent := tr.wantBack(before, after)
@@ -171,11 +167,11 @@ func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
 		_, was := before[name]
-		if !was && cmp.Equal(now[name], after[name]) && WasSent(name) {
+		if !was && gocmp.Equal(now[name], after[name]) && WasSent(name) {
 			sent++
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, cmp.Diff(before[name], now[name])))
+		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, gocmp.Diff(before[name], now[name])))
 	}
 	return sent, lines
 }

@@ -144,17 +144,12 @@ type Planned struct {
 	Rule    string `json:"-" firestore:"-"` // that found it due; empty: it is not known, as of a plan that was read
 }
 
-// Stored returns what cleanupRuns/{runId} holds of a report.
-func (r *Report) Stored() any {
-	return struct {
-		Report
-		ExpireAt time.Time `firestore:"expireAt"`
-	}{*r, r.StartedAt.Add(RunRetention)}
-}
-
 // Document returns the document that keeps the report, by its path.
 func (r *Report) Document() map[string]any {
-	return map[string]any{collections.Runs + "/" + r.RunID: r.Stored()}
+	return map[string]any{collections.Runs + "/" + r.RunID: struct {
+		Report
+		ExpireAt time.Time `firestore:"expireAt"`
+	}{*r, r.StartedAt.Add(RunRetention)}}
 }
 
 // Of reads the report that cleanupRuns/{runId} holds.
@@ -202,9 +197,13 @@ func (r *Report) List(p Planned) {
 // Totals returns the counts of all actions together.
 func (r *Report) Totals() (t Counts) {
 	for _, c := range r.Actions {
-		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
+		t = t.plus(c)
 	}
 	return t
+}
+
+func (c Counts) plus(more Counts) Counts {
+	return Counts{c.Planned + more.Planned, c.Done + more.Done, c.Changed + more.Changed, c.Failed + more.Failed}
 }
 
 // Done returns how many actions were done.
@@ -241,11 +240,7 @@ func (r *Report) Add(other *Report) {
 		r.Kept = map[string]int{}
 	}
 	for kind, c := range other.Actions {
-		r.Count(kind, func(sum *Counts) {
-			*sum = Counts{
-				Planned: sum.Planned + c.Planned, Done: sum.Done + c.Done, Changed: sum.Changed + c.Changed, Failed: sum.Failed + c.Failed,
-			}
-		})
+		r.Actions[kind] = r.Actions[kind].plus(c)
 	}
 	for reason, n := range other.Kept {
 		r.Kept[reason] += n

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -154,10 +155,10 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
 		return undo.Record{Write: &w}, err == nil && known
 	case f[objectKey] != nil:
-		o := undo.Object{
-			Name: f[objectKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue(), Folder: f[folderKey].GetBooleanValue(),
-			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(),
-			Marked: f[markedKey].GetBooleanValue(), Until: f[untilKey].GetIntegerValue(),
+		o := undo.Object{Generation: f[generationKey].GetIntegerValue(), Until: f[untilKey].GetIntegerValue()}
+		o.ObjectDeletion = cleanup.ObjectDeletion{
+			Name: f[objectKey].GetStringValue(), Folder: f[folderKey].GetBooleanValue(),
+			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(), Marked: f[markedKey].GetBooleanValue(),
 		}
 		return undo.Record{Object: &o}, o.Name != ""
 	case f[accountKey] != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -38,8 +39,8 @@ func someRecords(t testing.TB) []undo.Record {
 		}
 		all = append(all, r)
 	}
-	return append(all, undo.Record{Item: "things/a"}, undo.Record{Object: &undo.Object{Name: "posts/ü", Generation: 1 << 60}},
-		undo.Record{Object: &undo.Object{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p", Marked: true}},
+	return append(all, undo.Record{Item: "things/a"}, undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "posts/ü"}, Generation: 1 << 60}},
+		undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p", Marked: true}}},
 		undo.Record{Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
 }
 

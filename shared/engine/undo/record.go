@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
@@ -52,13 +53,9 @@ type Write struct {
 
 // Object is an object that was deleted, or was to be after a commit.
 type Object struct {
-	Name       string // ends with a slash for a folder
-	Generation int64  // 0 if it was not known when the record was made: then the one that was live at that moment
-	Folder     bool   // all objects whose name begins so
-	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept; with Marked, those that name none too.
-	OwnerKey, Owner string
-	Marked          bool
-	Until           int64 // what was made after it was kept, in microseconds; 0: after the commit
+	cleanup.ObjectDeletion
+	Generation int64 // 0 if it was not known when the record was made: then the one that was live at that moment
+	Until      int64 // what was made after it was kept, in microseconds; 0: after the commit
 }
 
 // Account is an account that was deleted, or was to be.

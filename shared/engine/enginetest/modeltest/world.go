@@ -3,23 +3,22 @@ package modeltest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/api/iterator"
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // World is everything that a project holds.
@@ -86,37 +85,19 @@ func Read(t testing.TB, p *backendstest.Project) World {
 			w.Documents[path] = d.Data()
 		}
 	}
-	w.readObjects(t, p)
-	w.readAccounts(t, p)
-	return w
-}
-
-func (w World) readAccounts(t testing.TB, p *backendstest.Project) {
-	t.Helper()
-	for all := p.Auth(t).Users(context.Background(), ""); ; {
-		user, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Accounts[user.UID] = user.DisplayName
-	}
-}
-
-func (w World) readObjects(t testing.TB, p *backendstest.Project) {
-	t.Helper()
-	for all := p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), &storage.Query{Projection: storage.ProjectionNoACL}); ; {
-		o, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return
-		}
+	for o, err := range each.Of(p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), &storage.Query{Projection: storage.ProjectionNoACL})) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.Objects[o.Name] = o.Metadata
 	}
+	for user, err := range each.Of(p.Auth(t).Users(context.Background(), "")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Accounts[user.UID] = user.DisplayName
+	}
+	return w
 }
 
 // Renamed returns the world with other paths for documents whose ids are derived, so that a model need not know the ids. name
@@ -145,9 +126,6 @@ func (w World) Add(name string, data map[string]any) {
 	}
 }
 
-// sameReference compares references by their paths: each client makes its own.
-var sameReference = gocmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
-
 // Is compares the world of a model with that of the project.
 func (w World) Is(t *rapid.T, when string, got World) {
 	t.Helper()
@@ -158,7 +136,7 @@ func (w World) Is(t *rapid.T, when string, got World) {
 			}
 		}
 	}
-	if diff := gocmp.Diff(w, got, sameReference, cmpopts.EquateNaNs(), cmpopts.IgnoreFields(World{}, "User")); diff != "" {
+	if diff := gocmp.Diff(w, got, enginetest.SameReference, cmpopts.EquateNaNs(), cmpopts.IgnoreFields(World{}, "User")); diff != "" {
 		t.Fatalf("%s (-model +project):\n%s", when, diff)
 	}
 }

@@ -215,7 +215,7 @@ func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save fu
 	case decide.Ruled:
 		return a.doItems(ctx, batch)
 	case decide.FinishTodo:
-		return []error{guard.Call(func() error { return a.doTodo(ctx, effect) })}
+		return []error{a.doTodo(ctx, effect, batch[0].Also)}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}
@@ -227,7 +227,7 @@ func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
 	for i, b := range batch {
 		group[i] = &work{Asked: decide.Asked{Ruled: b.Effect.(decide.Ruled), Kind: b.Kind}, reason: b.Reason}
 	}
-	a.settleSafely(ctx, group)
+	a.settleMany(ctx, group)
 	results := make([]error, len(batch))
 	for i, w := range group {
 		if results[i] = w.err; w.err != nil && !w.Gone {

@@ -182,20 +182,6 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	return a.Tasks.Enqueue(ctx, t)
 }
 
-// handOverAll hands over the tasks that go before items' commits. What failed is in the item's err.
-func (a *Applier) handOverAll(ctx context.Context, group []*work) {
-	var underWay errgroup.Group
-	underWay.SetLimit(maxFollowUps)
-	for _, w := range group {
-		underWay.Go(func() error {
-			defer guard.Recover(&w.err)
-			w.err = a.handOver(ctx, w)
-			return nil
-		})
-	}
-	_ = underWay.Wait() // each error is in its item
-}
-
 // handOver hands over the tasks that go before an item's commit. Without any, the item waits for a look ahead.
 func (a *Applier) handOver(ctx context.Context, w *work) error {
 	if len(w.before) == 0 {

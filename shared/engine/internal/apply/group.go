@@ -8,11 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
@@ -186,10 +185,9 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			a.Log.Over(w.todo)
 		}
 	}
-	a.handOverAll(ctx, waiting)
-	for _, w := range waiting {
-		if w.err == nil {
-			again = append(again, w)
+	for i, err := range flow.Many(maxFollowUps, len(waiting), func(i int) error { return a.handOver(ctx, waiting[i]) }) {
+		if waiting[i].err = err; err == nil {
+			again = append(again, waiting[i])
 		}
 	}
 	return again, apart
@@ -338,26 +336,15 @@ func (a *Applier) resultOf(ctx context.Context, f family) (done int, err error) 
 	return done, err
 }
 
-// settleMany does any number of items of one rule, in groups, several at a time.
+// settleMany does any number of items of one rule, in groups, several at a time. A panic is the failure of its group's items.
 func (a *Applier) settleMany(ctx context.Context, all []*work) {
-	var groups errgroup.Group
-	groups.SetLimit(maxChildGroups)
-	for group := range slices.Chunk(all, all[0].Rule.Together()) {
-		groups.Go(func() error {
-			a.settleSafely(ctx, group)
-			return nil
-		})
-	}
-	_ = groups.Wait() // each error is in its work
-}
-
-// settleSafely is [Applier.settle]; a panic is the failure of the items, not the process's end.
-func (a *Applier) settleSafely(ctx context.Context, group []*work) {
-	err := guard.Call(func() error {
-		a.settle(ctx, group)
+	groups := slices.Collect(slices.Chunk(all, all[0].Rule.Together()))
+	for i, err := range flow.Many(maxChildGroups, len(groups), func(i int) error {
+		a.settle(ctx, groups[i])
 		return nil
-	})
-	if err != nil {
-		finish(group, err)
+	}) {
+		if err != nil {
+			finish(groups[i], err)
+		}
 	}
 }

@@ -9,14 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -57,7 +54,7 @@ var errUnsent = errors.New("it was not deleted")
 
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
 // absent, so many at once.
-func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int64) []error {
+func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int) []error {
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
@@ -95,8 +92,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 	told := a.Writes(ctx)
 	objects.Written = told.Object
 	defer told.Log() // in one line
-	var wg sync.WaitGroup
-	underWay := semaphore.NewWeighted(atOnce)
+	var due []int
 	for i, d := range deletions {
 		unclear := slices.IndexFunc(owners(d), func(ref documents.Ref) bool { return failed[ref.Collection] != nil })
 		switch {
@@ -105,17 +101,17 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 		case slices.ContainsFunc(owners(d), func(ref documents.Ref) bool { return !missing[ref] }), named(d.Name):
 			results[i] = documents.ErrChanged
 		default:
-			if err := underWay.Acquire(ctx, 1); err != nil {
-				results[i] = err
-				continue
-			}
-			wg.Go(func() {
-				defer underWay.Release(1)
-				results[i] = guard.Call(func() error { return objects.Delete(ctx, d.Deletion) })
-			})
+			due = append(due, i)
 		}
 	}
-	wg.Wait()
+	for n, err := range flow.Many(atOnce, len(due), func(n int) error {
+		if ctx.Err() != nil { // nothing more is sent
+			return ctx.Err()
+		}
+		return objects.Delete(ctx, deletions[due[n]].Deletion)
+	}) {
+		results[due[n]] = err
+	}
 	return results
 }
 
@@ -141,22 +137,14 @@ func (a *Applier) deleteNamed(ctx context.Context, all []*ongoing, at time.Time)
 	if err := a.Time.CheckTime(); err != nil {
 		return err
 	}
-	looked, there := make([]led, len(all)), make([]bool, len(all))
-	var underWay errgroup.Group
-	underWay.SetLimit(maxFollowUps)
-	for i, f := range all {
-		underWay.Go(func() error {
-			defer guard.Recover(&f.err)
-			looked[i].by = f
-			looked[i].Object, there[i], f.err = a.Objects.Get(ctx, f.Object.Name)
-			return nil
-		})
-	}
-	_ = underWay.Wait() // each error is in its follow-up
+	looked, there := make([]objects.Object, len(all)), make([]bool, len(all))
 	var found []led
-	for i, o := range looked {
-		if there[i] {
-			found = append(found, o)
+	for i, err := range flow.Many(maxFollowUps, len(all), func(i int) (err error) {
+		looked[i], there[i], err = a.Objects.Get(ctx, all[i].Object.Name)
+		return err
+	}) {
+		if all[i].err = err; there[i] {
+			found = append(found, led{looked[i], all[i]})
 		}
 	}
 	return a.deleteFound(ctx, found, at)

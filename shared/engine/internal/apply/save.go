@@ -54,9 +54,7 @@ func (a *Applier) recordsOf(
 	}
 	for _, f := range then {
 		if f.Object.Name != "" {
-			o := undo.Object{
-				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner, Marked: f.Object.Marked,
-			}
+			o := undo.Object{ObjectDeletion: f.Object}
 			if a.Approved != nil {
 				o.Until = a.Approved.Made.UnixMicro()
 			}
@@ -167,7 +165,8 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 	var records []undo.Record
 	for _, a := range batch {
 		d := a.Effect.(cleanup.DeleteObject)
-		records = append(records, itemOf(a), undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
+		o := undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: d.Name}, Generation: d.Generation}
+		records = append(records, itemOf(a), undo.Record{Object: &o})
 	}
 	return a.saveForUndo(ctx, records)
 }

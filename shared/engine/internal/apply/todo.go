@@ -52,8 +52,8 @@ func joins(f, other cleanup.FollowUp) bool {
 	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
-// doTodo does what an earlier run left to do.
-func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
+// doTodo does what an earlier run left to do, which counts as so many actions more than one.
+func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also int) error {
 	d, found, err := a.Documents.Get(ctx, planned.Ref.Path())
 	switch {
 	case err != nil:
@@ -69,7 +69,7 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	if err != nil {
 		return err
 	}
-	a.Also(planned.Also) // even if only some of it gets done
+	a.Also(also) // even if only some of it gets done
 	all := make([]*ongoing, len(then))
 	for i, f := range then {
 		of := workOf(cleanup.Item{Ref: f.Absent})

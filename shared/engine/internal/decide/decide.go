@@ -83,7 +83,6 @@ type Ruled struct {
 type FinishTodo struct {
 	Ref     documents.Ref
 	Updated time.Time
-	Also    int // see [Action]
 }
 
 // FinishKind is what the report calls it to do what an interrupted run has left to do.

@@ -43,11 +43,8 @@ func inAny(patterns []string, ref documents.Ref) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return in(pattern, ref.Collection) })
 }
 
-// Has reports whether a document may be an item of a rule.
-func Has(rule cleanup.AnyRule, item documents.Ref) bool { return has(rule.Reaches(), item) }
-
-// has reports whether a document may be an item.
-func has(r cleanup.Reach, item documents.Ref) bool { return inAny([]string{r.Items}, item) }
+// Has reports whether a document may be an item.
+func Has(r cleanup.Reach, item documents.Ref) bool { return in(r.Items, item.Collection) }
 
 // writes reports whether an operation on a document is within reach.
 func writes(r cleanup.Reach, op documents.Op, ref documents.Ref) bool {
@@ -80,7 +77,7 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 // follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
 func follows(r cleanup.Reach, f cleanup.FollowUp, c config.Config) bool {
 	switch {
-	case !has(r, f.Absent) || !writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
+	case !Has(r, f.Absent) || !writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
 		return false
 	case f.Account != "":
 		return r.Account && f.Account == f.Absent.ID && f.Object == (cleanup.ObjectDeletion{})
@@ -96,7 +93,7 @@ func beyond(r cleanup.Reach, rule string, item documents.Ref, c cleanup.Change, 
 	outside := func(what string) error {
 		return fmt.Errorf("%s: rule %s would %s, %w", item.Path(), rule, what, ErrReach)
 	}
-	if !has(r, item) {
+	if !Has(r, item) {
 		return outside("judge it")
 	}
 	all := slices.Clone(c.Writes)

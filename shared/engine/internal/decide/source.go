@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -118,16 +119,53 @@ func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cu
 	return s.first(ctx, q, from, limit)
 }
 
-// Children implements [cleanup.Source].
+// Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query for
+// several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	left := s.left
-	if left == nil {
-		room := cleanup.MaxRoom
-		left = &room
+	left := cmp.Or(s.left, new(cleanup.MaxRoom))
+	all := make(map[string]cleanup.Belonging, len(parents))
+	for len(parents) > 0 {
+		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {
+			var err error
+			if all[id], err = s.childrenOfLongest(ctx, c, id, left); err != nil {
+				return nil, err
+			}
+			parents = parents[1:]
+			continue
+		}
+		n := inOneQuery(c, parents)
+		asked := parents[:n]
+		parents = parents[n:]
+		limit := *left + 1
+		found, err := s.first(ctx, c.Query(asked...), c.From, limit)
+		cut := len(found) == limit
+		if errors.Is(err, documents.ErrTooMuch) {
+			cut, err = true, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if cut && len(asked) > 1 {
+			continue // none of them is whole
+		}
+		found = found[:min(len(found), *left)]
+		*left -= len(found)
+		var next documents.Cursor
+		if cut && len(found) > 0 {
+			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {
+				return nil, err
+			}
+		}
+		byParent := map[string][]documents.Document{}
+		for _, d := range found {
+			id := parentOf(c, d)
+			byParent[id] = append(byParent[id], d)
+		}
+		for _, id := range asked {
+			all[id] = cleanup.Belonging{Documents: byParent[id], Whole: !cut, Next: next}
+		}
 	}
-	return childrenOf(c, parents, left, func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.first(ctx, q, c.From, limit)
-	})
+	return all, nil
 }
 
 // stream reads a query's documents in a transaction until they are so many, or hold so many bytes: whole where what is written is
@@ -198,17 +236,14 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 // errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
 var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents name ids that begin alike: delete it by hand")
 
-// reader reads the first documents that a query matches.
-type reader func(q documents.Query, limit int) ([]documents.Document, error)
-
 // childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
 // which begins like it.
-func childrenOfLongest(c cleanup.Children, parent string, left *int, read reader) (cleanup.Belonging, error) {
+func (s *Source) childrenOfLongest(ctx context.Context, c cleanup.Children, parent string, left *int) (cleanup.Belonging, error) {
 	q, names := naming(c.Collection, c.Field, parent)
 	if q.Select = append(q.Select, c.Select...); c.Whole {
 		q.Select = nil
 	}
-	alike, err := read(q, maxAlike)
+	alike, err := s.first(ctx, q, c.From, maxAlike)
 	if err != nil {
 		return cleanup.Belonging{}, err
 	}
@@ -246,52 +281,4 @@ func inOneQuery(c cleanup.Children, parents []string) (n int) {
 		n++
 	}
 	return n
-}
-
-// childrenOf reads the children of some parents, with one query for up to 30 of their names, as long as left allows. A query
-// for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
-func childrenOf(c cleanup.Children, parents []string, left *int, read reader) (map[string]cleanup.Belonging, error) {
-	all := make(map[string]cleanup.Belonging, len(parents))
-	for len(parents) > 0 {
-		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {
-			var err error
-			if all[id], err = childrenOfLongest(c, id, left, read); err != nil {
-				return nil, err
-			}
-			parents = parents[1:]
-			continue
-		}
-		n := inOneQuery(c, parents)
-		asked := parents[:n]
-		parents = parents[n:]
-		limit := *left + 1
-		found, err := read(c.Query(asked...), limit)
-		cut := len(found) == limit
-		if errors.Is(err, documents.ErrTooMuch) {
-			cut, err = true, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if cut && len(asked) > 1 {
-			continue // none of them is whole
-		}
-		found = found[:min(len(found), *left)]
-		*left -= len(found)
-		var next documents.Cursor
-		if cut && len(found) > 0 {
-			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {
-				return nil, err
-			}
-		}
-		byParent := map[string][]documents.Document{}
-		for _, d := range found {
-			id := parentOf(c, d)
-			byParent[id] = append(byParent[id], d)
-		}
-		for _, id := range asked {
-			all[id] = cleanup.Belonging{Documents: byParent[id], Whole: !cut, Next: next}
-		}
-	}
-	return all, nil
 }

@@ -49,7 +49,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 		}
 	}
 	for _, item := range stored.Next {
-		if rules[item.Rule] == nil || !has(rules[item.Rule].Reaches(), item.Ref) {
+		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
 		t.Next = append(t.Next, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref, From: item.From})

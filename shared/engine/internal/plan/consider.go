@@ -133,7 +133,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		}
 	}
 	for i, d := range due {
-		if !decide.Has(rule, d.Ref()) {
+		if !decide.Has(rule.Reaches(), d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
 		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}

@@ -187,7 +187,7 @@ func (f *foresight) folder(ctx context.Context, o cleanup.ObjectDeletion, at tim
 		}
 		for _, object := range page {
 			if decide.KeepsObject(o, object, at) == "" {
-				f.add("delete gs://" + f.Config.Bucket + "/" + object.Name)
+				f.add("delete " + f.ask.Decider.ObjectTarget(object.Name))
 			}
 		}
 		if f.more {

@@ -203,7 +203,7 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
 	if p.Report.DryRun {
 		p.ask.Decider.Ended(a, "")
-		p.list(p.withWrites(a))
+		p.list(a)
 	}
 	if p.section.dropped {
 		return nil
@@ -285,6 +285,12 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
 	shown := a.Planned()
+	switch a.Effect.(type) {
+	case decide.DeleteDocument, cleanup.DeleteObject, decide.DeleteAccount:
+		if shown.Writes == nil { // it is the target, and nothing goes with it
+			shown.Writes = []string{"delete " + a.Target}
+		}
+	}
 	if !p.ask.Versions {
 		shown.Version = ""
 	}
@@ -293,22 +299,6 @@ func (p *Planner) list(a decide.Action) {
 		return
 	}
 	p.Report.Plan = append(p.Report.Plan, shown)
-}
-
-// withWrites returns an action with what it would write, where that follows from its effect.
-func (p *Planner) withWrites(a decide.Action) decide.Action {
-	if a.Writes != nil {
-		return a
-	}
-	switch effect := a.Effect.(type) {
-	case decide.DeleteDocument:
-		a.Writes = []string{"delete " + effect.Path}
-	case cleanup.DeleteObject:
-		a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
-	case decide.DeleteAccount:
-		a.Writes = []string{"delete " + decide.AccountTarget(effect.UID)}
-	}
-	return a
 }
 
 // CheckpointBefore returns the last checkpoint that was saved before the window's action n was proposed.

@@ -55,7 +55,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 			return fmt.Errorf("work out what is left to do of %s: %w", d.Path, err)
 		}
 	}
-	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime, Also: a.Also}, decide.VersionAt(d.UpdateTime)
+	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime}, decide.VersionAt(d.UpdateTime)
 	before := p.Size
 	err = p.propose(ctx, a)
 	p.left += p.Size - before

@@ -27,9 +27,8 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu       sync.Mutex // guards the report while actions are being applied, and what follows
-	failures int
-	wrote    map[string]int // see [cleanup.Job]
+	mu    sync.Mutex     // guards the report while actions are being applied, and what follows
+	wrote map[string]int // see [cleanup.Job]
 }
 
 // Scanned implements [cleanup.Plan].
@@ -110,13 +109,9 @@ func (t *Teller) Forget() {
 	r.NotCounted, r.Warnings = nil, nil
 }
 
-// Failed reports whether anything went wrong.
-func (t *Teller) Failed() bool { return t.failures > 0 }
-
 // Fail implements [cleanup.Plan]: something went wrong with one target.
 func (t *Teller) Fail(ctx context.Context, target, action string, err error) {
 	t.mu.Lock()
-	t.failures++
 	t.Report.Fail(target, action, err)
 	t.mu.Unlock()
 	t.Logger.ErrorContext(ctx, report.Phrase(action, target)+": failed"+t.whoTriesAgain(err)+": "+err.Error(),

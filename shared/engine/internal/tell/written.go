@@ -43,13 +43,6 @@ func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written)
 	w.Log()
 }
 
-// DeletedObject logs that an object was deleted; unsure says that the answer was lost.
-func (t *Teller) DeletedObject(ctx context.Context, d objects.Deletion, unsure bool) {
-	w := t.Writes(ctx)
-	w.Object(ctx, d, unsure)
-	w.Log()
-}
-
 // DeletedAccounts logs which accounts were deleted.
 func (t *Teller) DeletedAccounts(ctx context.Context, uids []string) {
 	w := t.Writes(ctx)
@@ -76,7 +69,7 @@ func (c *Writes) add(w written) {
 	c.writes = append(c.writes, w)
 }
 
-// Object adds the deletion of an object.
+// Object adds the deletion of an object; unsure says that the answer was lost.
 func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
 	c.add(written{Op: "delete object", Path: "gs://" + c.teller.Bucket + "/" + d.Name,
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})

@@ -208,7 +208,7 @@ func TestKeptForItsOwner(t *testing.T) {
 			metadata["owner"] = owner
 		}
 		w.Put(t, "users/u9/"+name, metadata, []byte("x"))
-		records = append(records, undo.Record{Object: &undo.Object{Name: "users/u9/" + name, OwnerKey: "owner", Owner: "u9", Marked: true}})
+		records = append(records, undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/u9/" + name, OwnerKey: "owner", Owner: "u9", Marked: true}}})
 	}
 	packed, err := runlog.Pack(records)
 	if err != nil {

@@ -15,11 +15,8 @@ import (
 // that are named after them or after the value.
 type Where struct{ Field, Value string }
 
-// Has reports whether a document's contents have the value: a text as it is, a number, a truth value, or a reference by its
-// path or id.
-func (w Where) Has(fields undo.Fields) bool { return Is(fields[w.Field], w.Value) }
-
-// Is reports whether a field's value is what a text says, or a list that has it.
+// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a number, a truth value, or a
+// reference by its path or id.
 func Is(v *firestorepb.Value, text string) bool {
 	switch v := v.GetValueType().(type) {
 	case *firestorepb.Value_StringValue:
@@ -41,7 +38,7 @@ func Is(v *firestorepb.Value, text string) bool {
 
 // match notes what [Where] means in a record.
 func (u *undoing) match(r undo.Record) {
-	if u.Where == nil || r.Write == nil || !u.Where.Has(r.Write.Before) {
+	if u.Where == nil || r.Write == nil || !Is(r.Write.Before[u.Where.Field], u.Where.Value) {
 		return
 	}
 	u.matched[r.Write.Path] = true

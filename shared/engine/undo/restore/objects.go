@@ -13,7 +13,9 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // objectsAtOnce is how many objects are looked for side by side, and how many are restored.
@@ -105,8 +107,7 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 	g, ctx := errgroup.WithContext(ctx) // of a folder, which may hold many
 	g.SetLimit(objectsAtOnce)
 	for _, attrs := range last {
-		owner, owned := attrs.Metadata[o.OwnerKey]
-		if o.OwnerKey != "" && owned && owner != o.Owner || o.Marked && !owned {
+		if decide.KeepsObject(o.ObjectDeletion, objects.Object{Metadata: attrs.Metadata}, until) != "" {
 			continue
 		}
 		g.Go(func() error { return u.restore(ctx, attrs) })

@@ -26,11 +26,6 @@ type Hooks struct {
 
 // Open opens what a function works on, with the caller's credentials or on the emulators that its settings name. The function
 // that is returned closes it.
-func Open(ctx context.Context, c config.Config, uses []config.Backend, clock func() time.Time) (p Project, closeAll func() error, err error) {
-	return Hooks{}.Open(ctx, c, uses, clock)
-}
-
-// Open is [Open] with the hooks.
 func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend, clock func() time.Time) (p Project, closeAll func() error, err error) {
 	var closers []func() error
 	closeAll = func() error {
@@ -68,8 +63,7 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 		if err != nil {
 			return p, closeAll, err
 		}
-		importer := client.Importer()
-		p.Accounts = &importer
+		p.Accounts = new(client.Importer())
 	}
 	return p, closeAll, nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -28,16 +27,11 @@ func (u *undoing) within(records []undo.Record) []undo.Record {
 		if u.canHave(r) {
 			return false
 		}
-		switch {
-		case r.Write != nil:
-			u.refused[r.Write.Path] = true
-		case r.Account != nil:
-			u.refused[decide.AccountTarget(r.Account.UID)] = true
-		case r.Object != nil && u.Bucket != nil:
-			u.refused[u.objectTarget(r.Object.Name)] = true
-		case r.Object != nil:
-			u.refused[r.Object.Name] = true
+		target := u.targetOf(r)
+		if r.Object != nil && u.Bucket == nil {
+			target = r.Object.Name
 		}
+		u.refused[target] = true
 		return true
 	})
 }

@@ -782,9 +782,9 @@ func TestForgedRecords(t *testing.T) {
 		"cleanupJobs/testJob":                       changed(documents.Set, "cleanupJobs/testJob"),
 		"cleanupRuns/r/cleanupUndo/attackers":       deleted("cleanupRuns/r/cleanupUndo/attackers"),
 		"authDeletionRetries/u":                     deleted("authDeletionRetries/u"),
-		"gs://bucket/secrets/":                      {Object: &undo.Object{Name: "secrets/", Folder: true}},
-		"gs://bucket/users/":                        {Object: &undo.Object{Name: "users/", Folder: true}},
-		"gs://bucket/users/a/b/":                    {Object: &undo.Object{Name: "users/a/b/", Folder: true}},
+		"gs://bucket/secrets/":                      {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "secrets/", Folder: true}}},
+		"gs://bucket/users/":                        {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/", Folder: true}}},
+		"gs://bucket/users/a/b/":                    {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/a/b/", Folder: true}}},
 	}
 	w := newWorld(t)
 	report := w.run(t)
