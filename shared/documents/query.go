@@ -182,14 +182,11 @@ func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
 }
 
 func (r Reader) count(ctx context.Context, q Query, most int, again func(error) bool) (int, error) {
-	fq, err := q.unordered(r.c.firestore)
+	fq, err := q.matching(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
 	}
-	for _, field := range q.OrderBy {
-		fq = fq.OrderBy(field, firestore.Asc)
-	}
-	if fq = q.bounded(fq); most > 0 {
+	if most > 0 {
 		fq = fq.Limit(most)
 	}
 	var n int
@@ -290,7 +287,8 @@ func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document
 	return found(snapshots), nil
 }
 
-func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
+// matching returns the query for what q matches, whole and without the order by name.
+func (q Query) matching(c *firestore.Client) (firestore.Query, error) {
 	var fq firestore.Query
 	if q.Group {
 		group := c.CollectionGroup(q.Collection)
@@ -322,16 +320,22 @@ func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 		}
 		fq = fq.WhereEntity(or)
 	}
+	for _, field := range q.OrderBy {
+		fq = fq.OrderBy(field, firestore.Asc)
+	}
+	if len(q.From) > 0 {
+		fq = fq.StartAt(q.From...)
+	}
+	if len(q.Until) > 0 {
+		fq = fq.EndBefore(q.Until...)
+	}
 	return fq, nil
 }
 
 func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, error) {
-	fq, err := q.unordered(c)
+	fq, err := q.matching(c)
 	if err != nil {
 		return fq, err
-	}
-	for _, field := range q.OrderBy {
-		fq = fq.OrderBy(field, firestore.Asc)
 	}
 	if len(q.From)+len(q.Until) == 0 { // with it, the bounds would have to name documents; Firestore adds this order by itself
 		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
@@ -343,7 +347,6 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		}
 		fq = fq.SelectPaths(paths...)
 	}
-	fq = q.bounded(fq)
 	if from != "" {
 		values, err := from.values(len(q.OrderBy)+1, q.Group)
 		if err != nil {
@@ -366,16 +369,6 @@ func (q Query) selected() []string {
 		}
 	}
 	return fields
-}
-
-func (q Query) bounded(fq firestore.Query) firestore.Query {
-	if len(q.From) > 0 {
-		fq = fq.StartAt(q.From...)
-	}
-	if len(q.Until) > 0 {
-		fq = fq.EndBefore(q.Until...)
-	}
-	return fq
 }
 
 // cursorValue is one value of a cursor; exactly one field is set, none for null.
