@@ -185,22 +185,23 @@ type wrapped struct {
 	around Around
 }
 
-// DeleteUsers implements [API].
-func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error) {
-	err = w.around("DeleteUsers", uids, func() (err error) {
-		refused, err = w.base.DeleteUsers(ctx, uids)
+// through puts what is around calls around one of them.
+func through[T any](around Around, method string, uids []string, send func() (T, error)) (answer T, err error) {
+	err = around(method, uids, func() (err error) {
+		answer, err = send()
 		return err
 	})
-	return refused, err
+	return answer, err
+}
+
+// DeleteUsers implements [API].
+func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
+	return through(w.around, "DeleteUsers", uids, func() (map[int]string, error) { return w.base.DeleteUsers(ctx, uids) })
 }
 
 // GetUsers implements [API].
-func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) (users []*User, err error) {
-	err = w.around("GetUsers", by.LocalId, func() (err error) {
-		users, err = w.base.GetUsers(ctx, by)
-		return err
-	})
-	return users, err
+func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
+	return through(w.around, "GetUsers", by.LocalId, func() ([]*User, error) { return w.base.GetUsers(ctx, by) })
 }
 
 // ListUsers implements [API].
@@ -213,21 +214,13 @@ func (w wrapped) ListUsers(ctx context.Context, token string) (users []*User, ne
 }
 
 // Tenants implements [API].
-func (w wrapped) Tenants(ctx context.Context) (may bool, err error) {
-	err = w.around("Tenants", nil, func() (err error) {
-		may, err = w.base.Tenants(ctx)
-		return err
-	})
-	return may, err
+func (w wrapped) Tenants(ctx context.Context) (bool, error) {
+	return through(w.around, "Tenants", nil, func() (bool, error) { return w.base.Tenants(ctx) })
 }
 
 // ImportUsers implements [API].
-func (w wrapped) ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error) {
-	err = w.around("ImportUsers", nil, func() (err error) {
-		refused, err = w.base.ImportUsers(ctx, upload)
-		return err
-	})
-	return refused, err
+func (w wrapped) ImportUsers(ctx context.Context, upload *Upload) (map[int]string, error) {
+	return through(w.around, "ImportUsers", nil, func() (map[int]string, error) { return w.base.ImportUsers(ctx, upload) })
 }
 
 // ReadOnly wraps the calls of Authentication so that those that do not only read are refused before they are sent.
