@@ -220,29 +220,6 @@ func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
 	return nil, fmt.Errorf("%q is not a document's path", path)
 }
 
-// docs returns the references to documents.
-func (c *Client) docs(paths []string) (refs []*firestore.DocumentRef, err error) {
-	refs = make([]*firestore.DocumentRef, len(paths))
-	for i, path := range paths {
-		if refs[i], err = c.doc(path); err != nil {
-			return nil, err
-		}
-	}
-	return refs, nil
-}
-
-// found returns the documents of snapshots, by path.
-func found(all []*firestore.DocumentSnapshot) map[string]Document {
-	there := make(map[string]Document, len(all))
-	for _, s := range all {
-		if s.Exists() {
-			d := documentOf(s)
-			there[d.Path] = d
-		}
-	}
-	return there
-}
-
 // Get reads one document; found is false if there is none.
 func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, err error) {
 	ref, err := r.c.doc(path)
@@ -272,19 +249,41 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 
 // GetAll reads documents in one request and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
-	refs, err := r.c.docs(paths)
-	if err != nil || len(paths) == 0 {
-		return nil, err
-	}
-	var snapshots []*firestore.DocumentSnapshot
-	err = retry.Do(ctx, func(ctx context.Context) (err error) {
-		snapshots, err = r.c.firestore.GetAll(ctx, refs)
-		return err
+	return r.c.getAll(paths, func(refs []*firestore.DocumentRef) (all []*firestore.DocumentSnapshot, err error) {
+		err = retry.Do(ctx, func(ctx context.Context) (err error) {
+			all, err = r.c.firestore.GetAll(ctx, refs)
+			return err
+		})
+		return all, err
 	})
+}
+
+// getAll returns those documents that exist, by path, of those that read returns snapshots of.
+func (c *Client) getAll(
+	paths []string, read func([]*firestore.DocumentRef) ([]*firestore.DocumentSnapshot, error),
+) (map[string]Document, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	refs := make([]*firestore.DocumentRef, len(paths))
+	for i, path := range paths {
+		var err error
+		if refs[i], err = c.doc(path); err != nil {
+			return nil, err
+		}
+	}
+	snapshots, err := read(refs)
 	if err != nil {
 		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
 	}
-	return found(snapshots), nil
+	found := make(map[string]Document, len(snapshots))
+	for _, s := range snapshots {
+		if s.Exists() {
+			d := documentOf(s)
+			found[d.Path] = d
+		}
+	}
+	return found, nil
 }
 
 // matching returns the query for what q matches, whole and without the order by name.
