@@ -67,8 +67,8 @@ func (c *Client) Unpace() {
 }
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
-// not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept. With forOperator,
-// the credentials may be a person's, whose calls count against the project's quota.
+// not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept.
+// forOperator: the credentials may be a person's, whose calls count against the project's quota.
 func Open(ctx context.Context, project string, forOperator bool, wrap func(API) API) (*Client, error) {
 	var options []option.ClientOption
 	if forOperator && os.Getenv(emulatorHost) == "" {
