@@ -55,7 +55,7 @@ func ghostCircles(now time.Time, bucket string) Sample {
 			Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}
-	told := func(n notifications.Notification) Document { return created(n.Path(), n.Data(now)) }
+	told := func(n notifications.Notification) Document { return created(n.Ref().Path(), n.Data(now)) }
 
 	revived := circle("将棋クラブ", ren, map[string]any{"lastHumanPostAt": daysAgo(1), "ghostWarningNotifiedAt": daysAgo(4)})
 	staleNotice := warning(mio, "circle-photo", "写真部", en.GhostCircleWarning, daysAgo(401))
@@ -71,7 +71,7 @@ func ghostCircles(now time.Time, bucket string) Sample {
 		told(warning(ren, "circle-marathon", "早朝マラソン", en.AbandonedCircleWarning, daysAgo(10))),
 		marked("circles/circle-photo", circle("写真部", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(370), "ghostWarningNotifiedAt": daysAgo(400)}), warned),
-		kept(staleNotice.Path(), staleNotice.Data(daysAgo(400))),
+		kept(staleNotice.Ref().Path(), staleNotice.Data(daysAgo(400))),
 		told(warning(mio, "circle-photo", "写真部", en.GhostCircleWarning, daysAgo(5))),
 		marked("circles/circle-ownerless", circle("元会長の部屋", "user-who-left", map[string]any{
 			"lastHumanPostAt": daysAgo(500)}), warned),

@@ -79,7 +79,7 @@ func announced(now time.Time, id, name string, last time.Time) []Document {
 		Text: notifications.English.InactiveProjectWarning(name, promise), Announces: []string{id, since, promise},
 	}
 	return []Document{
-		created(mail.Path(), mail.Data()),
+		created(mail.Ref().Path(), mail.Data()),
 		created("audit_events/"+digest.Of("inactive_project_scheduled_for_deletion", id, since), map[string]any{
 			"name":      "inactive_project_scheduled_for_deletion",
 			"message":   "Project is scheduled to be deleted on " + promise + " due to inactivity.",

@@ -53,7 +53,7 @@ func Open(ctx context.Context, projectID, bucket string) (*Project, error) {
 	}
 	var client *accounts.Client
 	if err == nil {
-		client, err = accounts.Open(ctx, projectID, nil)
+		client, err = accounts.Open(ctx, projectID, false, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the local Authentication: %w", err), p.Close())

@@ -93,9 +93,9 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 
 		marked("inquiries/inquiry-due-tomorrow", due, map[string]any{mark: now}),
 		kept("inquiries/inquiry-due-tomorrow/messages/m1", message("user", "届きません", 25, nil)),
-		created(dueTomorrow.Path(), dueTomorrow.Data(now)),
+		created(dueTomorrow.Ref().Path(), dueTomorrow.Data(now)),
 		marked("inquiries/inquiry-resolved-anew", anew, map[string]any{mark: now}),
-		created(warnedAnew.Path(), warnedAnew.Data(now)),
+		created(warnedAnew.Ref().Path(), warnedAnew.Data(now)),
 		kept("inquiries/inquiry-told", told),
 
 		kept("inquiries/inquiry-resolved-this-week", inquiry("今週", daysAgo(6).Add(time.Second), nil)),

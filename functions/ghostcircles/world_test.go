@@ -22,7 +22,7 @@ func newFunction(t *testing.T) *enginetest.Function {
 }
 
 // told is a document of notifications.
-func told(n notifications.Notification, at time.Time) world { return world{n.Path(): n.Data(at)} }
+func told(n notifications.Notification, at time.Time) world { return world{n.Ref().Path(): n.Data(at)} }
 
 // owned returns a circle of an owner's with a name.
 func owned(data map[string]any, owner any, name string) map[string]any {

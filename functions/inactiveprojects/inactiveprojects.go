@@ -49,7 +49,7 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		p.Log.InfoContext(ctx, settingsRef.Path()+": delete_inactive_projects is off")
 		return nil
 	}
-	pass, err := passOf(p, projectRule, fmt.Sprint(s), passEvery)
+	pass, err := passOf(p.Checkpoint, fmt.Sprint(s), p.Now)
 	if err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 			KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
-	if seen, ok := pass.seen(); ok {
-		if err := graceOver(ctx, p, s.warnedBy(seen), s.warnedBy(p.Now)); err != nil {
+	if !pass.Seen.IsZero() {
+		if err := graceOver(ctx, p, s.warnedBy(pass.Seen), s.warnedBy(p.Now)); err != nil {
 			return err
 		}
 	}
-	return pass.sweep(ctx, q)
+	return pass.sweep(ctx, p, projectRule, q)
 }
 
 // graceOver looks at the projects that were warned about after an instant and by another: their grace has ended between passes.

@@ -14,16 +14,9 @@ import (
 
 // pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
 // documents that a query returns, in as many runs as it takes. From then on a run looks only at those that lie behind the last
-// one in the query's order, and at those that the run before left undone. The next pass begins after a time, or when the job's
-// terms have changed.
+// one in the query's order, and at those that the run before left undone. The next pass begins after [passEvery], or when the
+// job's terms have changed. A pass is what the runs know of it, as the checkpoint holds that.
 type pass struct {
-	rule    cleanup.AnyRule
-	planner *cleanup.Planner
-	state   passState
-}
-
-// passState is what the runs know, as the checkpoint holds it.
-type passState struct {
 	Terms  string           `json:"terms"`            // what it is good for
 	Began  time.Time        `json:"began"`            // the now of the pass's first run
 	Seen   time.Time        `json:"seen,omitzero"`    // the pass is complete: of what was due by then, all was looked at
@@ -38,24 +31,18 @@ const (
 	maxPassCheckpoint = 200_000
 )
 
-// passOf continues the pass of earlier runs, or begins one: after every, or with other terms, which are whatever the rule
-// depends on besides the documents. The rule is the job's only one. The error is a [documents.ErrCursor] if the checkpoint is
-// none of a pass.
-func passOf(p *cleanup.Planner, rule cleanup.AnyRule, terms string, every time.Duration) (*pass, error) {
-	state, err := passStateOf(p.Checkpoint, terms, every, p.Now)
-	return &pass{rule: rule, planner: p, state: state}, err
-}
-
-func passStateOf(checkpoint, terms string, every time.Duration, now time.Time) (passState, error) {
-	fresh := passState{Terms: terms, Began: now}
+// passOf continues the pass of earlier runs, or begins one: after [passEvery], or with other terms, which are whatever the rule
+// depends on besides the documents. The error is a [documents.ErrCursor] if the checkpoint is none of a pass.
+func passOf(checkpoint, terms string, now time.Time) (pass, error) {
+	fresh := pass{Terms: terms, Began: now}
 	if checkpoint == "" {
 		return fresh, nil
 	}
-	var saved passState
+	var saved pass
 	if err := json.Unmarshal([]byte(checkpoint), &saved); err != nil {
 		return fresh, fmt.Errorf("%w: %q: %w", documents.ErrCursor, checkpoint, err)
 	}
-	aged := !saved.Seen.IsZero() && !now.Before(saved.Began.Add(every))
+	aged := !saved.Seen.IsZero() && !now.Before(saved.Began.Add(passEvery))
 	if saved.Terms != terms || aged || now.Before(saved.Began) {
 		return fresh, nil
 	}
@@ -63,58 +50,55 @@ func passStateOf(checkpoint, terms string, every time.Duration, now time.Time) (
 }
 
 // fresh reports whether this run begins the pass.
-func (s *pass) fresh() bool { return s.state.Seen.IsZero() && s.state.Cursor == "" }
-
-// seen returns the instant by which the documents were looked at that were due then; ok is false as long as the pass is not
-// complete. It is for a job that finds by other means what has become due since.
-func (s *pass) seen() (at time.Time, ok bool) { return s.state.Seen, !s.state.Seen.IsZero() }
+func (s pass) fresh() bool { return s.Seen.IsZero() && s.Cursor == "" }
 
 // passPages is how many pages are under way at once: they, or what their rule needs, are being read. A run whose time is up has
 // read fewer than so many in vain.
 const passPages = 5
 
 // sweep considers what was left undone, and the documents of a query that this pass, or the runs after it, have not looked at
-// yet. Each has a checkpoint of its own, because nothing else keeps the next run from finding it again.
-func (s *pass) sweep(ctx context.Context, q documents.Query) error {
-	refs := make([]documents.Ref, len(s.state.Undone))
-	for i, path := range s.state.Undone {
+// yet. Each has a checkpoint of its own, because nothing else keeps the next run from finding it again. The rule is the job's
+// only one.
+func (s pass) sweep(ctx context.Context, p *cleanup.Planner, rule cleanup.AnyRule, q documents.Query) error {
+	refs := make([]documents.Ref, len(s.Undone))
+	for i, path := range s.Undone {
 		var err error
 		if refs[i], err = documents.RefOf(path); err != nil {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
 		}
 	}
-	if err := s.planner.ConsiderRefs(ctx, s.rule, refs...); err != nil {
+	if err := p.ConsiderRefs(ctx, rule, refs...); err != nil {
 		return err
 	}
-	s.state.Undone = nil
-	if err := s.planner.SaveCheckpoint(s.state.checkpoint()); err != nil {
+	s.Undone = nil
+	if err := p.SaveCheckpoint(s.checkpoint()); err != nil {
 		return err
 	}
-	from := s.state.Cursor
+	from := s.Cursor
 	pages := func(ctx context.Context) iter.Seq2[documents.Page, error] {
-		return s.planner.Documents.Pages(ctx, q, from)
+		return p.Documents.Pages(ctx, q, from)
 	}
 	load := func(ctx context.Context, page documents.Page) (cleanup.Ahead, error) {
-		return s.planner.LoadAhead(ctx, s.rule, page.Documents)
+		return p.LoadAhead(ctx, rule, page.Documents)
 	}
 	err := flow.Each(ctx, passPages, pages, load, func(page documents.Page, consider cleanup.Ahead) error {
-		s.planner.Scanned(len(page.Documents))
+		p.Scanned(len(page.Documents))
 		return consider(ctx, func(d documents.Document) (err error) {
-			if s.state.Cursor, err = q.After(d); err != nil {
+			if s.Cursor, err = q.After(d); err != nil {
 				return err
 			}
-			return s.planner.SaveCheckpoint(s.state.checkpoint())
+			return p.SaveCheckpoint(s.checkpoint())
 		})
 	})
 	if err != nil {
 		return err
 	}
-	s.planner.Continue(func(undone []documents.Ref) string { return s.state.next(s.planner.Now, undone) })
+	p.Continue(func(undone []documents.Ref) string { return s.next(p.Now, undone) })
 	return nil
 }
 
 // next returns where the run begins that comes after one that got to its end, but left some documents undone.
-func (s passState) next(now time.Time, undone []documents.Ref) string {
+func (s pass) next(now time.Time, undone []documents.Ref) string {
 	if !s.Seen.IsZero() {
 		s.Seen = now
 	} else {
@@ -129,7 +113,7 @@ func (s passState) next(now time.Time, undone []documents.Ref) string {
 	return ""
 }
 
-func (s passState) checkpoint() string {
+func (s pass) checkpoint() string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // there is nothing in it that could fail

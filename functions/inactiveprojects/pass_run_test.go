@@ -40,11 +40,11 @@ func TestPassReadsAhead(t *testing.T) {
 		},
 	}
 	f := newTestJob(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		pass, err := passOf(p, ahead, "", 24*time.Hour)
+		pass, err := passOf(p.Checkpoint, "", p.Now)
 		if err != nil {
 			return err
 		}
-		return pass.sweep(ctx, documents.Query{Collection: "things", PageSize: 2})
+		return pass.sweep(ctx, p, ahead, documents.Query{Collection: "things", PageSize: 2})
 	}})
 	f.SetMany(t, 11, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%03d", i), map[string]any{} })
 	got := f.Run(t, "")

@@ -17,7 +17,7 @@ var passNow = time.Date(2026, 4, 10, 12, 0, 0, 0, time.UTC)
 const someTerms = "3 months"
 
 func TestWhereAPassContinues(t *testing.T) {
-	underWay := passState{Terms: someTerms, Began: passNow, Cursor: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
+	underWay := pass{Terms: someTerms, Began: passNow, Cursor: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
 	complete := underWay
 	complete.Seen = passNow
 	for name, tt := range map[string]struct {
@@ -34,10 +34,9 @@ func TestWhereAPassContinues(t *testing.T) {
 		"nothing has been done": {"", someTerms, passNow, true},
 		"an earlier version":    {`{"settings":"3 months","began":"2026-04-10T11:00:00Z","done":true,"projects":"x"}`, someTerms, passNow, true},
 	} {
-		got, err := passStateOf(tt.saved, tt.terms, 24*time.Hour, tt.now)
-		over := pass{state: got}
-		_, seen := over.seen()
-		if err != nil || over.fresh() != tt.fresh || tt.fresh && (seen || !got.Began.Equal(tt.now) || got.Terms != tt.terms) || seen != (!tt.fresh && name != "a long pass goes on") {
+		got, err := passOf(tt.saved, tt.terms, tt.now)
+		seen := !got.Seen.IsZero()
+		if err != nil || got.fresh() != tt.fresh || tt.fresh && (seen || !got.Began.Equal(tt.now) || got.Terms != tt.terms) || seen != (!tt.fresh && name != "a long pass goes on") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -47,8 +46,8 @@ func TestWhereAPassContinues(t *testing.T) {
 func TestWhatACompletePassHasSeen(t *testing.T) {
 	began := passNow.Add(-time.Hour)
 	for seen, want := range map[time.Time]time.Time{{}: began, began.Add(time.Minute): passNow} {
-		next := passState{Terms: someTerms, Began: began, Seen: seen}.next(passNow, nil)
-		got, err := passStateOf(next, someTerms, 24*time.Hour, passNow)
+		next := pass{Terms: someTerms, Began: began, Seen: seen}.next(passNow, nil)
+		got, err := passOf(next, someTerms, passNow)
 		if err != nil || !got.Seen.Equal(want) {
 			t.Errorf("seen before: %s: %+v, %v, want %s", seen, got, err, want)
 		}
@@ -69,8 +68,8 @@ func TestMuchLeftUndoneBeginsANewPass(t *testing.T) {
 		for i := range tt.n {
 			undone = append(undone, documents.Ref{Collection: "things", ID: fmt.Sprint(i, tt.id)})
 		}
-		checkpoint := passState{Terms: someTerms, Began: passNow}.next(passNow, undone)
-		got, err := passStateOf(checkpoint, someTerms, time.Hour, passNow)
+		checkpoint := pass{Terms: someTerms, Began: passNow}.next(passNow, undone)
+		got, err := passOf(checkpoint, someTerms, passNow)
 		if (checkpoint == "") != tt.fresh || err != nil || !tt.fresh && (len(got.Undone) != tt.n || got.Undone[0] != undone[0].Path()) {
 			t.Errorf("%s: a checkpoint of %d bytes, %+v, %v", name, len(checkpoint), got, err)
 		}
@@ -80,14 +79,14 @@ func TestMuchLeftUndoneBeginsANewPass(t *testing.T) {
 // FuzzPass: a saved checkpoint is refused as one that is none, or gives a state of these terms that is not from the future and
 // can be saved again.
 func FuzzPass(f *testing.F) {
-	good := passState{Terms: someTerms, Began: passNow.Add(-time.Hour), Seen: passNow, Cursor: `[{"text":"a"}]`, Undone: []string{"things/a", "a/b/c", ""}}
+	good := pass{Terms: someTerms, Began: passNow.Add(-time.Hour), Seen: passNow, Cursor: `[{"text":"a"}]`, Undone: []string{"things/a", "a/b/c", ""}}
 	aged := good
 	aged.Began = passNow.Add(-24 * time.Hour)
 	for _, seed := range []string{"", "{}", "null", "[]", "{", good.checkpoint(), aged.checkpoint(), `{"undone":null,"began":"9999-12-31T23:59:59Z"}`, `{"terms":1}`, good.checkpoint() + "x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, saved string) {
-		got, err := passStateOf(saved, someTerms, 24*time.Hour, passNow)
+		got, err := passOf(saved, someTerms, passNow)
 		if err != nil {
 			if !errors.Is(err, documents.ErrCursor) {
 				t.Fatalf("checkpoint %q: %v is no ErrCursor", saved, err)
@@ -97,7 +96,7 @@ func FuzzPass(f *testing.F) {
 		if got.Terms != someTerms || got.Began.After(passNow) || !got.Seen.IsZero() && !passNow.Before(got.Began.Add(24*time.Hour)) {
 			t.Fatalf("checkpoint %q: %+v", saved, got)
 		}
-		again, err := passStateOf(got.checkpoint(), someTerms, 24*time.Hour, passNow)
+		again, err := passOf(got.checkpoint(), someTerms, passNow)
 		if diff := cmp.Diff(got, again); err != nil || diff != "" {
 			t.Errorf("checkpoint %q: again %v (-want +got):\n%s", saved, err, diff)
 		}

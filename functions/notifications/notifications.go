@@ -22,10 +22,7 @@ type Notification struct {
 	Announces []string
 }
 
-// Path returns the document's path, users/{uid}/notifications/{id}.
-func (n Notification) Path() string { return n.Ref().Path() }
-
-// Ref names the document.
+// Ref names the document, users/{uid}/notifications/{id}.
 func (n Notification) Ref() documents.Ref {
 	return documents.Ref{Collection: "users/" + n.UserID + "/notifications", ID: n.Type + "_" + digest.Of(n.Announces...)}
 }
@@ -48,10 +45,7 @@ type Mail struct {
 	Announces []string // as in [Notification]
 }
 
-// Path returns the document's path, mail/{id}.
-func (m Mail) Path() string { return m.Ref().Path() }
-
-// Ref names the document.
+// Ref names the document, mail/{id}.
 func (m Mail) Ref() documents.Ref {
 	return documents.Ref{Collection: "mail", ID: m.Type + "_" + digest.Of(m.Announces...)}
 }

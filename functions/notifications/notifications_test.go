@@ -24,14 +24,14 @@ func TestNotification(t *testing.T) {
 	if diff := cmp.Diff(want, n.Data(now)); diff != "" {
 		t.Errorf("Data (-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(n.Path(), "users/u1/notifications/inquiry_deletion_warning_") {
-		t.Errorf("Path = %s", n.Path())
+	if !strings.HasPrefix(n.Ref().Path(), "users/u1/notifications/inquiry_deletion_warning_") {
+		t.Errorf("Path = %s", n.Ref().Path())
 	}
 }
 
 func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	of := func(kind string, announces ...string) string {
-		return Notification{UserID: "u", Type: kind, Announces: announces}.Path()
+		return Notification{UserID: "u", Type: kind, Announces: announces}.Ref().Path()
 	}
 	if first, again := of("a", "x", "y"), of("a", "x", "y"); first != again {
 		t.Error("the same announcement has two ids")
@@ -139,7 +139,7 @@ func TestMail(t *testing.T) {
 	}
 	other := m
 	other.Announces = []string{"p1", "2026-03-01"}
-	if !strings.HasPrefix(m.Path(), "mail/inactive_project_warning_") || m.Path() == other.Path() {
-		t.Errorf("paths %s and %s", m.Path(), other.Path())
+	if !strings.HasPrefix(m.Ref().Path(), "mail/inactive_project_warning_") || m.Ref().Path() == other.Ref().Path() {
+		t.Errorf("paths %s and %s", m.Ref().Path(), other.Ref().Path())
 	}
 }

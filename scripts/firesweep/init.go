@@ -214,7 +214,7 @@ func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []c
 		defer func() { err = errors.Join(err, l.Bucket.Close()) }()
 	}
 	if slices.Contains(uses, config.Auth) {
-		client, err := accounts.OpenForOperator(ctx, cfg.Project, accounts.ReadOnly)
+		client, err := accounts.Open(ctx, cfg.Project, true, accounts.ReadOnly)
 		if err != nil {
 			return nil, nil, nil, err
 		}

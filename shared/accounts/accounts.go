@@ -68,11 +68,12 @@ func (c *Client) Unpace() {
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
 // not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept.
-func Open(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
-	return open(ctx, project, wrap)
-}
-
-func open(ctx context.Context, project string, wrap func(API) API, options ...option.ClientOption) (*Client, error) {
+// forOperator: the credentials may be a person's, whose calls count against the project's quota.
+func Open(ctx context.Context, project string, forOperator bool, wrap func(API) API) (*Client, error) {
+	var options []option.ClientOption
+	if forOperator && os.Getenv(emulatorHost) == "" {
+		options = quota.Of(ctx, project)
+	}
 	api, err := openToolkit(ctx, project, options...)
 	if err != nil {
 		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
@@ -82,15 +83,6 @@ func open(ctx context.Context, project string, wrap func(API) API, options ...op
 		c.api = wrap(c.api)
 	}
 	return c, nil
-}
-
-// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's
-// quota.
-func OpenForOperator(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
-	if os.Getenv(emulatorHost) != "" {
-		return open(ctx, project, wrap)
-	}
-	return open(ctx, project, wrap, quota.Of(ctx, project)...)
 }
 
 // Writer deletes accounts. Only the engine holds one.

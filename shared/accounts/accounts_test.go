@@ -93,7 +93,7 @@ func TestDelete(t *testing.T) {
 	}
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
 	calls := 0
-	c, err := Open(t.Context(), p.ID, func(d API) API { return counted{d, &calls} })
+	c, err := Open(t.Context(), p.ID, false, func(d API) API { return counted{d, &calls} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestTooManyRequests(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", server.Listener.Addr().String())
-	c, err := Open(t.Context(), "demo-quota", nil)
+	c, err := Open(t.Context(), "demo-quota", false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestAsleepBetweenCalls(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", server.Listener.Addr().String())
-	c, err := Open(t.Context(), "demo-asleep", nil)
+	c, err := Open(t.Context(), "demo-asleep", false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

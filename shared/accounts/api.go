@@ -106,7 +106,7 @@ func (t toolkit) ImportUsers(ctx context.Context, upload *Upload) (map[int]strin
 func (t toolkit) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
 	call := t.users.Lookup(t.project, by).Context(ctx)
 	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, call.Do)
+	answer, err := again(ctx, gax.Sleep, call.Do)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, ne
 		call.NextPageToken(token)
 	}
 	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, call.Do)
+	answer, err := again(ctx, gax.Sleep, call.Do)
 	if err != nil {
 		return nil, "", err
 	}
@@ -132,7 +132,7 @@ func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, ne
 func (t toolkit) Tenants(ctx context.Context) (bool, error) {
 	call := t.config.GetConfig("projects/"+t.project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
 	maps.Copy(call.Header(), t.header)
-	config, err := again(ctx, call.Do)
+	config, err := again(ctx, gax.Sleep, call.Do)
 	if err != nil {
 		return false, err
 	}
@@ -141,7 +141,7 @@ func (t toolkit) Tenants(ctx context.Context) (bool, error) {
 	}
 	list := t.config.Tenants.List("projects/" + t.project).PageSize(1).Context(ctx)
 	maps.Copy(list.Header(), t.header)
-	answer, err := again(ctx, list.Do)
+	answer, err := again(ctx, gax.Sleep, list.Do)
 	if err != nil {
 		return false, err
 	}
@@ -150,18 +150,15 @@ func (t toolkit) Tenants(ctx context.Context) (bool, error) {
 
 // again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it
 // once.
-func again[T any](ctx context.Context, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
-	backoff := pauses()
+func again[T any](ctx context.Context, sleep func(context.Context, time.Duration) error,
+	do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
+	backoff := gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}
 	for attempt := 1; ; attempt++ {
 		answer, err = do()
-		if err == nil || attempt == maxAttempts || !passing(err) || gax.Sleep(ctx, backoff.Pause()) != nil {
+		if err == nil || attempt == maxAttempts || !passing(err) || sleep(ctx, backoff.Pause()) != nil {
 			return answer, err
 		}
 	}
-}
-
-func pauses() gax.Backoff {
-	return gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}
 }
 
 // passing reports whether an error is likely to pass: too many calls, or what [broken] says.
@@ -188,22 +185,23 @@ type wrapped struct {
 	around Around
 }
 
-// DeleteUsers implements [API].
-func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error) {
-	err = w.around("DeleteUsers", uids, func() (err error) {
-		refused, err = w.base.DeleteUsers(ctx, uids)
+// through puts what is around calls around one of them.
+func through[T any](around Around, method string, uids []string, send func() (T, error)) (answer T, err error) {
+	err = around(method, uids, func() (err error) {
+		answer, err = send()
 		return err
 	})
-	return refused, err
+	return answer, err
+}
+
+// DeleteUsers implements [API].
+func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
+	return through(w.around, "DeleteUsers", uids, func() (map[int]string, error) { return w.base.DeleteUsers(ctx, uids) })
 }
 
 // GetUsers implements [API].
-func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) (users []*User, err error) {
-	err = w.around("GetUsers", by.LocalId, func() (err error) {
-		users, err = w.base.GetUsers(ctx, by)
-		return err
-	})
-	return users, err
+func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
+	return through(w.around, "GetUsers", by.LocalId, func() ([]*User, error) { return w.base.GetUsers(ctx, by) })
 }
 
 // ListUsers implements [API].
@@ -216,21 +214,13 @@ func (w wrapped) ListUsers(ctx context.Context, token string) (users []*User, ne
 }
 
 // Tenants implements [API].
-func (w wrapped) Tenants(ctx context.Context) (may bool, err error) {
-	err = w.around("Tenants", nil, func() (err error) {
-		may, err = w.base.Tenants(ctx)
-		return err
-	})
-	return may, err
+func (w wrapped) Tenants(ctx context.Context) (bool, error) {
+	return through(w.around, "Tenants", nil, func() (bool, error) { return w.base.Tenants(ctx) })
 }
 
 // ImportUsers implements [API].
-func (w wrapped) ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error) {
-	err = w.around("ImportUsers", nil, func() (err error) {
-		refused, err = w.base.ImportUsers(ctx, upload)
-		return err
-	})
-	return refused, err
+func (w wrapped) ImportUsers(ctx context.Context, upload *Upload) (map[int]string, error) {
+	return through(w.around, "ImportUsers", nil, func() (map[int]string, error) { return w.base.ImportUsers(ctx, upload) })
 }
 
 // ReadOnly wraps the calls of Authentication so that those that do not only read are refused before they are sent.

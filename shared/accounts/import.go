@@ -44,28 +44,25 @@ func (i Importer) Import(ctx context.Context, all []Account) (refused map[string
 // importSome imports at most [maxUsers] accounts.
 func (i Importer) importSome(ctx context.Context, some []Account) (map[string]string, error) {
 	upload := uploadOf(some)
-	backoff := pauses()
-	for attempt := 1; ; attempt++ {
+	indexes, err := again(ctx, i.c.sleep, func(...googleapi.CallOption) (map[int]string, error) {
 		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		indexes, err := i.c.api.ImportUsers(ctx, upload)
-		var whole *googleapi.Error
-		switch {
-		case err == nil:
-			refused := map[string]string{}
-			for index, reason := range indexes {
-				if index < 0 || index >= len(some) {
-					return nil, fmt.Errorf("the answer names user %d of %d: %s", index, len(some), reason)
-				}
-				refused[some[index].UID] = reason
-			}
-			return refused, nil
-		case passing(err) && attempt < maxAttempts && i.c.sleep(ctx, backoff.Pause()) == nil:
-		case errors.As(err, &whole) && whole.Code == http.StatusBadRequest && !isQuota(err):
-			return i.halves(ctx, some, whole.Message)
-		default:
-			return nil, err
-		}
+		return i.c.api.ImportUsers(ctx, upload)
+	})
+	var whole *googleapi.Error
+	if errors.As(err, &whole) && whole.Code == http.StatusBadRequest && !isQuota(err) {
+		return i.halves(ctx, some, whole.Message)
 	}
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]string{}
+	for index, reason := range indexes {
+		if index < 0 || index >= len(some) {
+			return nil, fmt.Errorf("the answer names user %d of %d: %s", index, len(some), reason)
+		}
+		refused[some[index].UID] = reason
+	}
+	return refused, nil
 }
 
 // halves imports what was refused as a whole, because of what one account has or two of them share, so that it keeps nobody else

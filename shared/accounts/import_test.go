@@ -23,7 +23,7 @@ import (
 // importer returns what imports the project's accounts, through an API that wrap may change.
 func importer(t *testing.T, p *backendstest.Project, wrap func(API) API) Importer {
 	t.Helper()
-	c, err := Open(t.Context(), p.ID, wrap)
+	c, err := Open(t.Context(), p.ID, false, wrap)
 	if err != nil {
 		t.Fatal(err)
 	}

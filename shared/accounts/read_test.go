@@ -23,7 +23,7 @@ import (
 // opened returns a writer on the project's Authentication.
 func opened(t *testing.T, p *backendstest.Project) Writer {
 	t.Helper()
-	c, err := Open(t.Context(), p.ID, nil)
+	c, err := Open(t.Context(), p.ID, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestReadsAreMadeAgain(t *testing.T) {
 			}))
 			defer server.Close()
 			t.Setenv(emulatorHost, server.Listener.Addr().String())
-			c, err := Open(t.Context(), "demo-a", nil)
+			c, err := Open(t.Context(), "demo-a", false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,7 +304,7 @@ func TestTenants(t *testing.T) {
 			}))
 			defer server.Close()
 			t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
-			c, err := Open(t.Context(), "p", nil)
+			c, err := Open(t.Context(), "p", false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,13 +11,7 @@ func Itself(_ context.Context, _ Source, subjects []Subject) ([]Subject, error) 
 
 // Each returns the Load of a rule that judges documents by their own fields, in a state that has room for what Gather reads.
 func Each[S any](of func(Subject) S) func(context.Context, Source, []Subject) ([]S, error) {
-	return func(_ context.Context, _ Source, subjects []Subject) ([]S, error) {
-		states := make([]S, len(subjects))
-		for i, s := range subjects {
-			states[i] = of(s)
-		}
-		return states, nil
-	}
+	return OneByOne(func(_ context.Context, _ Source, s Subject) (S, error) { return of(s), nil })
 }
 
 // EachWith returns the Load of a rule that judges each item by one further document, which other names. It is not Found if

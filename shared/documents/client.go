@@ -51,17 +51,10 @@ type Client struct {
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
 	dial = slices.Concat(wire.Before(askEverywhere), retry.DialOptions(), meter.DialOptions(), dial)
-	var options []option.ClientOption
-	if db.EmulatorHost != "" {
-		conn, err := dialEmulator(db.EmulatorHost, dial)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, option.WithGRPCConn(conn))
-	} else {
-		for _, d := range dial {
-			options = append(options, option.WithGRPCDialOption(d))
-		}
+	asOwner := []grpc.DialOption{grpc.WithPerRPCCredentials(emulatorOwner{})}
+	options, err := wire.ClientOptions(db.EmulatorHost, dial, append(asOwner, EmulatorDial...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", db.EmulatorHost, err)
 	}
 	batch, err := apiv1.NewClient(ctx, options...)
 	if err != nil {

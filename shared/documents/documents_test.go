@@ -429,9 +429,8 @@ func write(op documents.Op, path string, data map[string]any) documents.Write {
 
 // get reads one document in a transaction.
 func get(tx *documents.Transaction, path string) (d documents.Document, there bool, err error) {
-	ref := documents.Document{Path: path}.Ref()
-	found, err := tx.GetAll([]documents.Ref{ref})
-	d, there = found[ref]
+	found, err := tx.GetAll([]string{path})
+	d, there = found[path]
 	return d, there, err
 }
 

@@ -2,25 +2,13 @@ package documents
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 // EmulatorDial are the innermost dial options of each connection to an emulator. A program that starts emulators may set them
 // before it opens a database; emulator/localdb does, to make the emulator as strict as Google's service.
 var EmulatorDial []grpc.DialOption
-
-// dialEmulator connects to an emulator.
-func dialEmulator(host string, dial []grpc.DialOption) (*grpc.ClientConn, error) {
-	dial = append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(emulatorOwner{}))
-	conn, err := grpc.NewClient("passthrough:///"+host, append(dial, EmulatorDial...)...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", host, err)
-	}
-	return conn, nil
-}
 
 // emulatorOwner makes the emulator treat the client like a service account, to which no security rules apply.
 type emulatorOwner struct{}

@@ -182,14 +182,11 @@ func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
 }
 
 func (r Reader) count(ctx context.Context, q Query, most int, again func(error) bool) (int, error) {
-	fq, err := q.unordered(r.c.firestore)
+	fq, err := q.matching(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
 	}
-	for _, field := range q.OrderBy {
-		fq = fq.OrderBy(field, firestore.Asc)
-	}
-	if fq = q.bounded(fq); most > 0 {
+	if most > 0 {
 		fq = fq.Limit(most)
 	}
 	var n int
@@ -223,29 +220,6 @@ func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
 	return nil, fmt.Errorf("%q is not a document's path", path)
 }
 
-// docs returns the references to documents.
-func (c *Client) docs(paths []string) (refs []*firestore.DocumentRef, err error) {
-	refs = make([]*firestore.DocumentRef, len(paths))
-	for i, path := range paths {
-		if refs[i], err = c.doc(path); err != nil {
-			return nil, err
-		}
-	}
-	return refs, nil
-}
-
-// found returns the documents of snapshots, by path.
-func found(all []*firestore.DocumentSnapshot) map[string]Document {
-	there := make(map[string]Document, len(all))
-	for _, s := range all {
-		if s.Exists() {
-			d := documentOf(s)
-			there[d.Path] = d
-		}
-	}
-	return there
-}
-
 // Get reads one document; found is false if there is none.
 func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, err error) {
 	ref, err := r.c.doc(path)
@@ -275,22 +249,45 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 
 // GetAll reads documents in one request and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
-	refs, err := r.c.docs(paths)
-	if err != nil || len(paths) == 0 {
-		return nil, err
-	}
-	var snapshots []*firestore.DocumentSnapshot
-	err = retry.Do(ctx, func(ctx context.Context) (err error) {
-		snapshots, err = r.c.firestore.GetAll(ctx, refs)
-		return err
+	return r.c.getAll(paths, func(refs []*firestore.DocumentRef) (all []*firestore.DocumentSnapshot, err error) {
+		err = retry.Do(ctx, func(ctx context.Context) (err error) {
+			all, err = r.c.firestore.GetAll(ctx, refs)
+			return err
+		})
+		return all, err
 	})
+}
+
+// getAll returns those documents that exist, by path, of those that read returns snapshots of.
+func (c *Client) getAll(
+	paths []string, read func([]*firestore.DocumentRef) ([]*firestore.DocumentSnapshot, error),
+) (map[string]Document, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	refs := make([]*firestore.DocumentRef, len(paths))
+	for i, path := range paths {
+		var err error
+		if refs[i], err = c.doc(path); err != nil {
+			return nil, err
+		}
+	}
+	snapshots, err := read(refs)
 	if err != nil {
 		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
 	}
-	return found(snapshots), nil
+	found := make(map[string]Document, len(snapshots))
+	for _, s := range snapshots {
+		if s.Exists() {
+			d := documentOf(s)
+			found[d.Path] = d
+		}
+	}
+	return found, nil
 }
 
-func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
+// matching returns the query for what q matches, whole and without the order by name.
+func (q Query) matching(c *firestore.Client) (firestore.Query, error) {
 	var fq firestore.Query
 	if q.Group {
 		group := c.CollectionGroup(q.Collection)
@@ -322,16 +319,22 @@ func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 		}
 		fq = fq.WhereEntity(or)
 	}
+	for _, field := range q.OrderBy {
+		fq = fq.OrderBy(field, firestore.Asc)
+	}
+	if len(q.From) > 0 {
+		fq = fq.StartAt(q.From...)
+	}
+	if len(q.Until) > 0 {
+		fq = fq.EndBefore(q.Until...)
+	}
 	return fq, nil
 }
 
 func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, error) {
-	fq, err := q.unordered(c)
+	fq, err := q.matching(c)
 	if err != nil {
 		return fq, err
-	}
-	for _, field := range q.OrderBy {
-		fq = fq.OrderBy(field, firestore.Asc)
 	}
 	if len(q.From)+len(q.Until) == 0 { // with it, the bounds would have to name documents; Firestore adds this order by itself
 		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
@@ -343,7 +346,6 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		}
 		fq = fq.SelectPaths(paths...)
 	}
-	fq = q.bounded(fq)
 	if from != "" {
 		values, err := from.values(len(q.OrderBy)+1, q.Group)
 		if err != nil {
@@ -366,16 +368,6 @@ func (q Query) selected() []string {
 		}
 	}
 	return fields
-}
-
-func (q Query) bounded(fq firestore.Query) firestore.Query {
-	if len(q.From) > 0 {
-		fq = fq.StartAt(q.From...)
-	}
-	if len(q.Until) > 0 {
-		fq = fq.EndBefore(q.Until...)
-	}
-	return fq
 }
 
 // cursorValue is one value of a cursor; exactly one field is set, none for null.

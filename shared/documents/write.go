@@ -102,28 +102,9 @@ func (w Write) add(tx *firestore.Transaction, ref *firestore.DocumentRef) error 
 	return fmt.Errorf("%q is no operation", w.Op)
 }
 
-// GetAll reads documents in one request and returns those that exist. All reads must come before the first write.
-func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
-	there := make(map[Ref]Document, len(refs))
-	if len(refs) == 0 {
-		return there, nil
-	}
-	paths := make([]string, len(refs))
-	for i, r := range refs {
-		paths[i] = r.Path()
-	}
-	docs, err := t.w.c.docs(paths)
-	if err != nil {
-		return nil, err
-	}
-	snapshots, err := t.tx.GetAll(docs)
-	if err != nil {
-		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
-	}
-	for _, d := range found(snapshots) {
-		there[d.Ref()] = d
-	}
-	return there, nil
+// GetAll is [Reader.GetAll] in the transaction. All reads must come before the first write.
+func (t *Transaction) GetAll(paths []string) (map[string]Document, error) {
+	return t.w.c.getAll(paths, t.tx.GetAll)
 }
 
 // Contended reports whether a commit failed because others wrote to documents that it had read.

@@ -308,11 +308,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 		}
 	}
 	if slices.Contains(f.Uses, config.Auth) {
-		open := accounts.Open
-		if f.forOperator {
-			open = accounts.OpenForOperator
-		}
-		c.accounts, err = open(ctx, cfg.Project, f.Hooks.Accounts)
+		c.accounts, err = accounts.Open(ctx, cfg.Project, f.forOperator, f.Hooks.Accounts)
 		if err != nil {
 			return nil, err
 		}

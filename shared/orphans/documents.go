@@ -106,9 +106,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 		}
 		if g.enough {
 			c.leave(ctx, p, g.last)
-			if err := in.later(g.last); err != nil {
-				return err
-			}
+			in.later(g.last)
 		}
 		return in.save(g.last)
 	})

@@ -34,7 +34,7 @@ type Pass interface {
 type stretch struct {
 	objects.Names
 	save  func(after string) error // planning calls it after each page, with the name of the last one
-	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
+	later func(after string)       // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
 // Plan returns the [cleanup.Job.Plan] of a job that makes these passes, one after the other.
@@ -43,8 +43,10 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 		from, to := beginning(p, passes), ending(p, passes)
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
 			in := stretch{
-				save:  func(after string) error { return save(p, place{Pass: i, Name: after, Owner: from.Owner}) },
-				later: func(after string) error { return later(p, place{Owner: after}) },
+				save: func(after string) error {
+					return p.SaveCheckpoint(place{Pass: i, Name: after, Owner: from.Owner}.text())
+				},
+				later: func(after string) { p.Continue(func([]documents.Ref) string { return place{Owner: after}.text() }) },
 			}
 			switch _, ofDocuments := passes[i].(Documents); {
 			case i == from.Pass && from.Name != "":
@@ -60,14 +62,12 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 			if !wanted(p, passes[i]) {
 				continue
 			}
-			section, err := sectionOf(passes, i)
-			if err == nil && section.Name != "" {
-				err = p.Section(ctx, section)
+			if section := sectionOf(passes, i); section.Name != "" {
+				if err := p.Section(ctx, section); err != nil {
+					return err
+				}
 			}
-			if err == nil {
-				err = passes[i].plan(ctx, p, in)
-			}
-			if err != nil {
+			if err := passes[i].plan(ctx, p, in); err != nil {
 				return err
 			}
 		}
@@ -131,26 +131,10 @@ func wanted(p *cleanup.Planner, pass Pass) bool {
 }
 
 // sectionOf returns what the safety limits call a pass, and how it is left out.
-func sectionOf(passes []Pass, i int) (cleanup.Section, error) {
-	next, err := place{Pass: i + 1}.text()
+func sectionOf(passes []Pass, i int) cleanup.Section {
 	name := passes[i].name()
-	return cleanup.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
-		name + " out with " + setting + " (Terraform: orphans)"}, err
-}
-
-func save(p *cleanup.Planner, at place) error {
-	text, err := at.text()
-	if err != nil {
-		return err
-	}
-	return p.SaveCheckpoint(text)
-}
-
-// later lets the next run begin at a place.
-func later(p *cleanup.Planner, at place) error {
-	text, err := at.text()
-	p.Continue(func([]documents.Ref) string { return text })
-	return err
+	return cleanup.Section{Name: name, Next: place{Pass: i + 1}.text(), LeaveOut: "If their owners are kept elsewhere, never lift " +
+		"this: leave the pass " + name + " out with " + setting + " (Terraform: orphans)"}
 }
 
 // beginning returns where a run begins.

@@ -13,15 +13,14 @@ import (
 	cloudtasks "cloud.google.com/go/cloudtasks/apiv2"
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"github.com/googleapis/gax-go/v2"
-	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -67,19 +66,9 @@ type Client struct {
 // Open connects to the service. Further dial options, such as interceptors, are applied to every connection. It fails
 // where no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
 func Open(ctx context.Context, q Queue, clock func() time.Time, dial ...grpc.DialOption) (*Client, error) {
-	dial = append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(meter)}, dial...)
-	var options []option.ClientOption
-	if q.EmulatorHost != "" {
-		conn, err := grpc.NewClient("passthrough:///"+q.EmulatorHost,
-			append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
-		if err != nil {
-			return nil, fmt.Errorf("connect to the Cloud Tasks emulator at %s: %w", q.EmulatorHost, err)
-		}
-		options = append(options, option.WithGRPCConn(conn))
-	} else {
-		for _, d := range dial {
-			options = append(options, option.WithGRPCDialOption(d))
-		}
+	options, err := wire.ClientOptions(q.EmulatorHost, append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(meter)}, dial...))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the Cloud Tasks emulator at %s: %w", q.EmulatorHost, err)
 	}
 	client, err := cloudtasks.NewClient(ctx, options...)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Open opens a test's project for the sample.
 func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	t.Helper()
-	client, err := accounts.Open(t.Context(), p.ID, nil)
+	client, err := accounts.Open(t.Context(), p.ID, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

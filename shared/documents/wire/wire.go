@@ -3,9 +3,27 @@ package wire
 
 import (
 	"context"
+	"slices"
 
+	"google.golang.org/api/option"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
+
+// ClientOptions make a client of Google's connect with dial options: by one connection to the emulator at an address, which takes
+// further ones, or if that is empty, to Google's service.
+func ClientOptions(emulator string, dial []grpc.DialOption, further ...grpc.DialOption) ([]option.ClientOption, error) {
+	if emulator != "" {
+		plain := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+		conn, err := grpc.NewClient("passthrough:///"+emulator, slices.Concat(dial, plain, further)...)
+		return []option.ClientOption{option.WithGRPCConn(conn)}, err
+	}
+	options := make([]option.ClientOption, len(dial))
+	for i, d := range dial {
+		options[i] = option.WithGRPCDialOption(d)
+	}
+	return options, nil
+}
 
 // Request is a request under way.
 type Request interface {

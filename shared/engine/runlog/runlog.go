@@ -121,11 +121,11 @@ var errAttempt = errors.New("it tells of an attempt that was not made: somebody 
 // to an earlier one may have been lost.
 func (e Entry) Took(tx *documents.Transaction, attempts int) (attempt int, at time.Time, err error) {
 	for _, ref := range []documents.Ref{e.done(0), e.Todo()} {
-		found, err := tx.GetAll([]documents.Ref{ref})
+		found, err := tx.GetAll([]string{ref.Path()})
 		if err != nil {
 			return 0, at, err
 		}
-		d, there := found[ref]
+		d, there := found[ref.Path()]
 		if !there {
 			continue
 		}

@@ -22,7 +22,7 @@ const (
 // Source is what rules read from: the database while planning, the transaction in a commit. It reads each document once.
 type Source struct {
 	decider *Decider
-	read    func(context.Context, []documents.Ref) (map[documents.Ref]documents.Document, error)
+	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
 	left    *int // children that the commit may still hold; nil: there is no commit
 
@@ -32,26 +32,14 @@ type Source struct {
 
 // Source returns what rules read from while planning.
 func (d *Decider) Source() *Source {
-	read := func(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-		paths := make([]string, len(refs))
-		for i, ref := range refs {
-			paths[i] = ref.Path()
-		}
-		byPath, err := d.Documents.GetAll(ctx, paths)
-		found := make(map[documents.Ref]documents.Document, len(byPath))
-		for _, d := range byPath {
-			found[d.Ref()] = d
-		}
-		return found, err
-	}
-	return &Source{decider: d, read: read, first: d.Documents.First, got: map[documents.Ref]*documents.Document{}}
+	return &Source{decider: d, read: d.Documents.GetAll, first: d.Documents.First, got: map[documents.Ref]*documents.Document{}}
 }
 
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) *Source {
 	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
-	s.read = func(_ context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-		return tx.GetAll(refs)
+	s.read = func(_ context.Context, paths []string) (map[string]documents.Document, error) {
+		return tx.GetAll(paths)
 	}
 	s.first = func(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		return s.stream(tx, q, from, limit)
@@ -74,15 +62,19 @@ func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) (
 // Get implements [cleanup.Source].
 func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
 	unread := s.unread(refs)
-	found, err := s.read(ctx, unread)
+	paths := make([]string, len(unread))
+	for i, ref := range unread {
+		paths[i] = ref.Path()
+	}
+	found, err := s.read(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, ref := range unread {
+	for i, ref := range unread {
 		s.got[ref] = nil
-		if d, ok := found[ref]; ok {
+		if d, ok := found[paths[i]]; ok {
 			s.got[ref] = &d
 		}
 	}

@@ -59,7 +59,7 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 		p.Bucket = bucket.Handle()
 	}
 	if slices.Contains(uses, config.Auth) {
-		client, err := accounts.OpenForOperator(ctx, c.Project, h.Accounts)
+		client, err := accounts.Open(ctx, c.Project, true, h.Accounts)
 		if err != nil {
 			return p, closeAll, err
 		}
