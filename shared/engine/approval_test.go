@@ -93,6 +93,34 @@ func TestAnApprovedPlan(t *testing.T) {
 		"it was changed since the plan was approved"}, reasons(rep))
 }
 
+// TestAnApprovedPlanThatTrips: why nothing was done is named for each item, be it a pass of the job or all of it that trips a limit.
+func TestAnApprovedPlanThatTrips(t *testing.T) {
+	t.Parallel()
+	const tripped, unreached = "its pass tripped a safety limit", "not reached in this run: run it again with the same plan"
+	for name, tt := range map[string]struct {
+		job  cleanup.Job
+		env  string // MAX_ACTIONS
+		want []string
+	}{
+		"a pass": {inSections(3, 2), "5", []string{tripped, tripped, tripped}},
+		"all":    {thingsJob(2), "2", []string{unreached, unreached, unreached, unreached, unreached}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t, tt.job)
+			seedSections(t, f)
+			f.Env["MAX_MISSING_PERCENT"] = "100"
+			a := approvalOf(t, f)
+			delete(f.Env, "MAX_MISSING_PERCENT")
+			f.Env["MAX_ACTIONS"] = tt.env
+			rep := f.Run(t, body(t, a))
+			enginetest.Want(t, "status", report.Aborted, rep.Status)
+			enginetest.Want(t, "why", tt.want, reasons(rep))
+			enginetest.Want(t, "left", len(tt.want), len(left(t, f)))
+		})
+	}
+}
+
 // TestPreviewOfAnApprovedPlan lists what a run by it would do, and does nothing.
 func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	t.Parallel()

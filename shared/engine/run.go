@@ -105,9 +105,9 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		}
 		if r.mayApply(ctx, p, err) {
 			r.applyAll(ctx, p)
-			r.decider.ReportApproved(r.through && r.beganAt == "")
 		}
 	}
+	r.decider.ReportApproved(r.through && r.beganAt == "")
 	r.release(ctx)
 	r.continueInTasks(ctx)
 	return nil

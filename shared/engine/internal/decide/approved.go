@@ -21,6 +21,7 @@ const (
 	keptNewer      = "something that goes with it was written since the plan was approved"
 	fellUndue      = "gone, or no longer found to be due"
 	fellUnreached  = "not reached in this run: run it again with the same plan"
+	FellTripped    = "its pass tripped a safety limit"
 )
 
 // NotApproved returns why an action is kept that is not in the approved plan exactly as it is; empty if nothing restricts the run.

@@ -204,6 +204,8 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	if p.Report.DryRun {
 		p.ask.Decider.Ended(a, "")
 		p.list(a)
+	} else if p.section.dropped {
+		p.ask.Decider.Ended(a, decide.FellTripped)
 	}
 	if p.section.dropped {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 )
 
@@ -207,6 +208,9 @@ func (p *Planner) drop(s *section) {
 		end = p.sections[i+1].first
 	}
 	n := end - s.first
+	for _, a := range p.Actions[s.first:end] {
+		p.ask.Decider.Ended(a, decide.FellTripped)
+	}
 	p.Actions = slices.Delete(p.Actions, s.first, end)
 	for _, later := range p.sections[i+1:] {
 		later.first -= n
