@@ -349,19 +349,19 @@ func (c *checker) archive() {
 	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
 	c.Expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
 		`it names the collections that it copies: with "**", nobody knows them`)
-	c.archivedApart("with", r.With)
+	c.archivedApart("with", r.At(), r.With)
 }
 
 // archivedApart checks that no two documents that go along share a place in the archive, where collections have their names alone.
-func (c *checker) archivedApart(key string, with []Relation) {
+func (c *checker) archivedApart(key, of string, with []Relation) {
 	for i, w := range with {
-		shares := func(o Relation) bool { return o.archived() == w.archived() && o.Place() != w.Place() }
-		c.Expect(w.archived() == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
-			"copies of two collections %s would share a place in the archive", w.archived())
+		shares := func(o Relation) bool { return o.archived(of) == w.archived(of) && o.Place() != w.Place() }
+		c.Expect(w.archived(of) == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
+			"copies of two collections %s would share a place in the archive", w.archived(of))
 		above, _ := cutLast(w.Document)
 		c.Expect(!strings.Contains(above, "[]}") && !strings.Contains(above, ".*}"), fmt.Sprintf("%s[%d].document", key, i),
 			"copies of several documents of one id would share a place in the archive")
-		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.With)
+		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.at(of), w.With)
 	}
 }
 

@@ -33,24 +33,28 @@ func (r Rule) At() string {
 	return r.Collection
 }
 
-// reads returns the places of a relation to the documents of a place.
-func (r Relation) reads(at string) (places []string) {
-	var own string
+// at returns the place of a relation to the documents of a place; empty if they are no documents.
+func (r Relation) at(of string) (own string) {
 	switch {
 	case r.Document == "{"+parentHole+"}":
-		own, _ = cutLast(at)
+		own, _ = cutLast(of)
 		own, _ = cutLast(own)
+		return own
 	case strings.HasPrefix(r.Document, "{"+parentHole+"}/"):
-		own = anywhere + path.Base(r.Place().Collection)
+		return anywhere + path.Base(r.Place().Collection)
 	case r.Subcollection == Everything:
-		own = at + "/{id}" + everywhere
+		return of + "/{id}" + everywhere
 	case r.Subcollection != "":
-		own = at + "/{id}/" + r.Subcollection
+		return of + "/{id}/" + r.Subcollection
 	case r.CollectionGroup != "":
-		own = anywhere + r.CollectionGroup
-	default:
-		own = r.Place().Collection
+		return anywhere + r.CollectionGroup
 	}
+	return r.Place().Collection
+}
+
+// reads returns the places of a relation to the documents of a place.
+func (r Relation) reads(at string) (places []string) {
+	own := r.at(at)
 	if own != "" {
 		places = append(places, own)
 	}
@@ -65,25 +69,25 @@ func (r Rule) Archives() (places []string) {
 	if r.Archive == "" {
 		return nil
 	}
-	return append([]string{r.Archive}, archives(r.Archive, r.With)...)
+	return append([]string{r.Archive}, archives(r.Archive, r.At(), r.With)...)
 }
 
-func archives(at string, with []Relation) (places []string) {
+func archives(at, of string, with []Relation) (places []string) {
 	for _, w := range with {
-		if name := w.archived(); name != "" {
+		if name := w.archived(of); name != "" {
 			below := at + "/{id}/" + name
-			places = append(append(places, below), archives(below, w.With)...)
+			places = append(append(places, below), archives(below, w.at(of), w.With)...)
 		}
 	}
 	return places
 }
 
-// archived returns the name of the collection in the archive for what goes along; empty if it is not copied.
-func (r Relation) archived() string {
+// archived returns the name of the collection in the archive for what goes along with documents of a place; empty if it is not copied.
+func (r Relation) archived(of string) string {
 	if r.Remove || r.Objects != "" || r.Account != "" {
 		return ""
 	}
-	return path.Base(r.Place().Collection)
+	return path.Base(r.at(of))
 }
 
 // Same reports whether two places may be the same collection: a hole stands for any id.
