@@ -49,8 +49,8 @@ All jobs that delete documents, or only those that are named. It writes nothing.
 
 Firestore keeps what was there for seven days where point-in-time recovery is
 on, and else for an hour: --at -50m shows that hour. Beyond that it takes the
-plan that the job's last preview of the day before logged. It reads as much as a
-plan does, and each document that was due once more. It needs
+plan that the job's last whole preview of the day before logged. It reads as
+much as a plan does, and each document that was due once more. It needs
 roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
 		Example: `  firesweep backtest --project my-project
   firesweep backtest --days 3 cleanupReports

@@ -290,12 +290,14 @@ func (a *app) find(ctx context.Context, what string, from time.Time) (found []fo
 			}
 			runs++
 			w := done.Wanted{Bucket: a.bucketOf(runID), Only: only}
-			if w.Bucket == "" { // the run may have found one by itself
-				saved, _, err := p.DB.Get(ctx, collections.Runs+"/"+runID)
-				if err != nil {
+			if job, known := a.entryOfRun(runID); known && w.Bucket == "" { // the run may have found one by itself
+				rep, err := a.reportOf(ctx, job, runID)
+				switch {
+				case rep != nil:
+					w.Bucket = rep.Bucket
+				case err != nil && !errors.As(err, new(*noReportError)): // it is under way
 					return err
 				}
-				w.Bucket, _ = saved.Data["bucket"].(string)
 			}
 			log, err := done.Of(ctx, p, runID, w)
 			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
