@@ -321,3 +321,22 @@ func TestWhatKeepsAnInquiryInParts(t *testing.T) {
 		})
 	}
 }
+
+// TestInquiriesInPartsWhileSomethingIsPinned: how far is looked ahead ends before they are too large to hold, and they are archived.
+func TestInquiriesInPartsWhileSomethingIsPinned(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	messages := map[string]map[string]any{}
+	for i := range 24 {
+		m := message(i)
+		m["content"] = strings.Repeat("x", 100_000)
+		id := fmt.Sprintf("m%02d", i)
+		messages[id] = m
+		f.Set(t, "inquiries/i1/messages/"+id, m)
+	}
+	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"others/x"}})
+	enginetest.Want(t, "preview", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
+	f.Delete(t, undo.PinnedIn+"/1")
+	wantInParts(t, f, messages)
+}

@@ -137,3 +137,22 @@ func TestLookingAheadHoldsLittle(t *testing.T) {
 	enginetest.Want(t, "messages", 0, len(f.IDs(t, "drafts/d/messages")))
 	enginetest.Want(t, "archived", 150, len(f.IDs(t, "oldDrafts/d/messages")))
 }
+
+// TestLookingAheadAtKeys: whatever is under the key that names the document, it is looked at and removed.
+func TestLookingAheadAtKeys(t *testing.T) {
+	f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"},
+		fields{"collection": "teams", "field": "owners.{id}", "remove": true}}}))
+	f.Env["UNDO_DAYS"] = "0"
+	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	f.SetMany(t, 450, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
+	for i, value := range []any{true, fields{"since": old}, "admin", array{1}, 7, fields{}} {
+		f.Set(t, fmt.Sprintf("teams/t%d", i), fields{"owners": fields{"d": value, "e": true}})
+	}
+	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"others/x"}})
+	enginetest.Want(t, "preview", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "notes", 0, len(f.IDs(t, "drafts/d/notes")))
+	for id, team := range f.Documents(t, "teams") {
+		enginetest.Want(t, id, fields{"owners": fields{"e": true}}, team)
+	}
+}

@@ -22,6 +22,7 @@ const (
 	fellUndue      = "gone, or no longer found to be due"
 	fellUnreached  = "not reached in this run: run it again with the same plan"
 	FellTripped    = "its pass tripped a safety limit"
+	FellUnjudged   = "its pass could not be held against the safety limits"
 )
 
 // NotApproved returns why an action is kept that is not in the approved plan exactly as it is; empty if nothing restricts the run.

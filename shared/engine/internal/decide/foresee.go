@@ -169,7 +169,12 @@ func (s *Imagined) Accounts(ctx context.Context, uids []string) (map[string]bool
 // that may still be read, with [documents.ErrTooMuch]: what belongs to each may be read next.
 func (s *Imagined) within(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
 	n, size, most := limit, 0, int(s.bytes.Load())
-	if q.Select == nil {
+	once := len(q.From) > 0 // such a query may be in the order of what no cursor stands behind, such as a map
+	switch {
+	case q.Select != nil:
+	case once:
+		n = 100
+	default:
 		n = 4 // of up to 1 MiB
 	}
 	if most <= 0 {
@@ -194,7 +199,7 @@ func (s *Imagined) within(ctx context.Context, q documents.Query, from documents
 		case len(found) < n || len(all) == limit:
 			s.bytes.Add(int64(-size))
 			return all, nil
-		case rest <= 0:
+		case rest <= 0, once:
 			s.bytes.Add(int64(-size))
 			return all, documents.ErrTooMuch
 		default:
@@ -273,6 +278,9 @@ func (s *Imagined) First(ctx context.Context, q documents.Query, from documents.
 	}
 	found, err := s.Source.First(ctx, q, from, limit+deleted)
 	left := s.remaining(found)
+	if len(left) == 0 && errors.Is(err, documents.ErrTooMuch) { // the bytes were those of what is deleted
+		return nil, ErrMore
+	}
 	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
 		left = append(left, s.created(q.Collection, found)...)
 	}

@@ -204,10 +204,10 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	if p.Report.DryRun {
 		p.ask.Decider.Ended(a, "")
 		p.list(a)
-	} else if p.section.dropped {
-		p.ask.Decider.Ended(a, decide.FellTripped)
+	} else if p.section.dropped != "" {
+		p.ask.Decider.Ended(a, p.section.dropped)
 	}
-	if p.section.dropped {
+	if p.section.dropped != "" {
 		return nil
 	}
 	p.Size += 1 + a.Also
