@@ -102,7 +102,7 @@ func TestAnApprovedPlanThatTrips(t *testing.T) {
 		env  string // MAX_ACTIONS
 		want []string
 	}{
-		"a pass": {inSections(3, 2), "5", []string{tripped, tripped, tripped}},
+		"a pass": {inSections(3), "5", []string{tripped, tripped, tripped}},
 		"all":    {thingsJob(2), "2", []string{unreached, unreached, unreached, unreached, unreached}},
 	} {
 		t.Run(name, func(t *testing.T) {

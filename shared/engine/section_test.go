@@ -17,7 +17,7 @@ import (
 
 // inSections is a job that deletes t000 to t002 in the section odd, in which too many ids are missing, and t003 to t004 in the
 // section even. Its checkpoints are the section and a thing.
-func inSections(first, second int) cleanup.Job {
+func inSections(first int) cleanup.Job {
 	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for i, s := range []cleanup.Section{{Name: "odd", Next: "even", LeaveOut: "Leave it out."}, {Name: "even", Next: "end"}} {
 			if s.Name == "odd" && p.Checkpoint == "even" {
@@ -28,7 +28,7 @@ func inSections(first, second int) cleanup.Job {
 			}
 			from, to := 0, first
 			if i == 1 {
-				from, to = first, first+second
+				from, to = first, first+2
 			}
 			for n := from; n < to; n++ {
 				if s.Name == "odd" {
@@ -62,7 +62,7 @@ func seedSections(t *testing.T, f *enginetest.Function) {
 // TestASectionThatTripsDoesNothing: the other is done, and what is not done counts for no limit on actions.
 func TestASectionThatTripsDoesNothing(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, inSections(3, 2))
+	f := newFunction(t, inSections(3))
 	seedSections(t, f)
 	f.Env["MAX_ACTIONS"] = "3"
 	for _, body := range []string{`{"dryRun":true}`, ""} {
@@ -97,7 +97,7 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 	}{"while it is planned": {3, "even"}, "before the other is done": {0, "even"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFunction(t, inSections(3, 2))
+			f := newFunction(t, inSections(3))
 			seedSections(t, f)
 			late := start.Add(f.Timeout)
 			asked, up := 0, false
@@ -183,7 +183,7 @@ func TestSectionsOfShards(t *testing.T) {
 // TestUnknownShareOfASection fails the run and does the others.
 func TestUnknownShareOfASection(t *testing.T) {
 	t.Parallel()
-	whole := inSections(0, 2)
+	whole := inSections(0)
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		if err := p.Section(ctx, cleanup.Section{Name: "unknown"}); err != nil {
 			return err

@@ -19,8 +19,8 @@ import (
 // section is a section with what the limits judge it by.
 type section struct {
 	cleanup.Section
-	first   int // the index of its first action in the window
-	planned int // actions proposed
+	first   int    // the index of its first action in the window
+	planned int    // actions proposed
 	dropped string // why; empty: it is not
 	lookups map[string]cleanup.Lookups
 	because map[documents.Ref]int // items that are due because of a missing document
