@@ -10,10 +10,10 @@ import (
 // spread tells how names are spread, from those that were listed: which bytes occur at each place, and how many objects there are
 // to each byte of a place. It is a guess, for where to cut; each object is listed once whatever it says.
 type spread struct {
-	prefix int       // bytes that all names begin with
-	names  float64   // that were listed
-	turns  []float64 // by place: how many of them first differ there from the one before
-	seen   [][]byte  // by place, each in order
+	prefix int          // bytes that all names begin with
+	names  float64      // that were listed
+	turns  []float64    // by place: how many of them first differ there from the one before
+	seen   []*[256]bool // by place: the bytes there
 }
 
 // run is a run of neighbouring names, as it looks from its last one.
@@ -32,7 +32,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	}
 	for i, name := range names {
 		for len(s.seen) <= len(name) {
-			s.seen, s.turns = append(s.seen, nil), append(s.turns, 0)
+			s.seen, s.turns = append(s.seen, new([256]bool)), append(s.turns, 0)
 		}
 		if more := len(s.seen) - len(n.turns); more > 0 {
 			n.turns, n.last = append(n.turns, make([]float64, more)...), append(n.last, make([]float64, more)...)
@@ -50,9 +50,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 		n.names++
 		s.names++
 		for ; at < len(name); at++ {
-			if i, found := slices.BinarySearch(s.seen[at], name[at]); !found {
-				s.seen[at] = slices.Insert(s.seen[at], i, name[at])
-			}
+			s.seen[at][name[at]] = true
 		}
 		before = name
 	}
@@ -182,14 +180,15 @@ func (s *spread) at(i int, name string) []byte {
 	if i >= len(s.seen) {
 		return nil
 	}
-	own, anew := s.seen[i], 0.0
+	own, anew := s.bytes(i), 0.0
 	for _, turns := range s.turns[:i] {
 		if anew += turns; anew >= 2 {
 			return own
 		}
 	}
 	set := slices.Clone(own)
-	for _, next := range s.seen[i+1 : min(i+4, len(s.seen))] {
+	for behind := i + 1; behind < min(i+4, len(s.seen)); behind++ {
+		next := s.bytes(behind)
 		missing := func(c byte) bool {
 			return !slices.ContainsFunc(next, func(other byte) bool { return kind(other) == kind(c) })
 		}
@@ -205,6 +204,16 @@ func (s *spread) at(i int, name string) []byte {
 		}
 	}
 	return set
+}
+
+// bytes returns the bytes that were seen at a place, in order.
+func (s *spread) bytes(i int) (all []byte) {
+	for c, there := range s.seen[i] {
+		if there {
+			all = append(all, byte(c))
+		}
+	}
+	return all
 }
 
 // kind returns the first of the bytes that replace each other in names: digits, upper and lower case, and parts of characters that
