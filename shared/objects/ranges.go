@@ -41,9 +41,8 @@ type listing[T any] struct {
 	folders  func(ctx context.Context, parent, from string) ([]string, bool, error)
 	of       func(Object) T // what is kept of an object
 	prefix   string
-	parts    []*part[T] // what has not been given yet, in order and without gaps
-	answers  chan *part[T]
-	told     chan *folderList
+	parts    []*part[T]  // what has not been given yet, in order and without gaps
+	answers  chan func() // each takes an answer
 	underWay sync.WaitGroup
 	waiting  int     // requests that were not answered yet
 	cuts     int     // of these, behind a cut
@@ -79,8 +78,8 @@ func newListing[T any](
 	list func(ctx context.Context, prefix string, names Names) ([]Object, bool, error),
 	folders func(ctx context.Context, parent, from string) ([]string, bool, error), prefix string, names Names, of func(Object) T,
 ) *listing[T] {
-	return &listing[T]{list: list, folders: folders, of: of, prefix: prefix, parts: []*part[T]{{Names: names, cut: !names.After}},
-		answers: make(chan *part[T]), told: make(chan *folderList), waste: 0.5, unsure: 0.4, tree: newTree(prefix)}
+	return &listing[T]{list: list, folders: folders, of: of, prefix: prefix, parts: []*part[T]{{Names: names, cut: !names.After, size: 1}},
+		answers: make(chan func()), waste: 0.5, unsure: 0.4, tree: newTree(prefix)}
 }
 
 // read gives all objects, some at a time, until give returns false. While the caller is busy with some, others are asked for.
@@ -110,42 +109,26 @@ func (l *listing[T]) run(ctx context.Context, found chan<- []T) error {
 	for len(l.parts) > 0 {
 		l.ask(ctx)
 		first := l.parts[0]
-		var to chan<- []T
-		var objects []T
-		switch {
-		case !first.done:
-		case first.err != nil:
+		if first.err != nil {
 			return first.err
-		case len(first.found) == 0:
-			l.pop(first)
-			continue
-		default:
-			to, objects = found, first.found
+		}
+		var to chan<- []T
+		if first.done {
+			to = found
 		}
 		select {
-		case to <- objects:
-			l.pop(first)
-		case p := <-l.answers:
-			l.receive(p)
-			l.askFolders(ctx, p)
-		case f := <-l.told:
-			l.receiveFolders(f)
+		case to <- first.found:
+			l.parts = slices.Delete(l.parts, 0, 1)
+			l.held--
+			l.given += len(first.found)
+			l.last = max(l.last, first.last)
+		case receive := <-l.answers:
+			receive()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return nil
-}
-
-// pop takes away the first part, which was given.
-func (l *listing[T]) pop(first *part[T]) {
-	l.parts = l.parts[1:]
-	l.held--
-	l.given += len(first.found)
-	if len(first.found) > 0 {
-		l.last = first.last
-	}
-	first.found = nil
 }
 
 // ask sends requests for the first parts that were not asked for, as many as may be under way, and cuts them before. A quarter of
@@ -158,7 +141,7 @@ func (l *listing[T]) ask(ctx context.Context) {
 	left := 0.0
 	for _, p := range l.parts {
 		if !p.asked {
-			left += l.guess(p)
+			left += p.size
 		}
 	}
 	ahead := 0.0
@@ -177,23 +160,16 @@ func (l *listing[T]) ask(ctx context.Context) {
 	}
 }
 
-// guess returns how many pages a part that was not asked for probably has.
-func (l *listing[T]) guess(p *part[T]) float64 {
-	switch {
-	case p.size > 0:
-	case p.near == nil:
-		p.size = 1
-	default:
-		_, n := l.tree.behind(p.near, p.Before, math.Inf(1))
-		p.size = max(1, n-p.behind) / pageSize
-	}
-	return p.size
+// size returns how many pages a part that was not asked for probably has.
+func (l *listing[T]) size(p *part[T]) float64 {
+	_, n := l.tree.behind(p.near, p.Before, math.Inf(1))
+	return max(1, n-p.behind) / pageSize
 }
 
 // split takes away and returns what of a part cannot be read while the pages ahead of it are given; nil if that is too little, or
 // cannot be told. Far from known names, and if much was in vain, it leaves more.
 func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
-	if p.near == nil || ahead > maxHeld {
+	if ahead > maxHeld {
 		return nil
 	}
 	read := float64(l.received) / pageSize
@@ -218,46 +194,45 @@ func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
 	return rest
 }
 
-// request asks for the first page of a part.
-func (l *listing[T]) request(ctx context.Context, p *part[T]) {
-	p.asked = true
-	l.held++
+// begin sends a request, whose answer receive takes.
+func (l *listing[T]) begin(ctx context.Context, request func() error, receive func(error)) {
 	l.waiting++
-	if p.cut {
-		l.cuts++
-	}
 	l.underWay.Go(func() {
-		p.err = guard.Call(func() error { return l.fill(ctx, p) })
+		err := guard.Call(request)
 		select {
-		case l.answers <- p:
+		case l.answers <- func() { l.waiting--; l.answered++; receive(err) }:
 		case <-ctx.Done(): // nobody waits for it any more
 		}
 	})
 }
 
-// fill lists the first page of a part. Only what is kept of its objects stays in memory until it is their turn.
-func (l *listing[T]) fill(ctx context.Context, p *part[T]) error {
-	objects, more, err := l.list(ctx, l.prefix, p.Names)
-	if err != nil {
+// request asks for the first page of a part. Only what is kept of its objects stays in memory until it is their turn.
+func (l *listing[T]) request(ctx context.Context, p *part[T]) {
+	p.asked = true
+	l.held++
+	if p.cut {
+		l.cuts++
+	}
+	l.begin(ctx, func() error {
+		objects, more, err := l.list(ctx, l.prefix, p.Names)
+		p.more, p.found = more, make([]T, len(objects))
+		for i, o := range objects {
+			p.found[i] = l.of(o)
+			p.names = append(p.names, o.Name)
+		}
 		return err
-	}
-	p.more, p.found = more, make([]T, len(objects))
-	for i, o := range objects {
-		p.found[i] = l.of(o)
-		p.names = append(p.names, o.Name)
-	}
-	return nil
+	}, func(err error) {
+		if p.done, p.err = true, err; err == nil {
+			l.receive(p)
+			l.askFolders(ctx, p)
+		}
+	})
 }
 
-// receive takes an answer. What is left of a range that held more than a page is a range of its own.
+// receive takes a page. What is left of a range that held more is a range of its own.
 func (l *listing[T]) receive(p *part[T]) {
-	p.done = true
-	l.waiting--
-	if p.err != nil {
-		return
-	}
 	n := len(p.found)
-	l.received, l.answered = l.received+n, l.answered+1
+	l.received += n
 	if p.cut {
 		l.cuts--
 		little := 0.0
@@ -278,9 +253,10 @@ func (l *listing[T]) receive(p *part[T]) {
 	}
 	near := l.learn(p, at)
 	if p.more {
-		rest := &part[T]{Names: p.Names, near: near}
+		rest := &part[T]{Names: p.Names, near: near, size: 1}
 		if n > 0 { // or the page held nothing but the name to leave out
 			rest.From, rest.After = p.last, true
+			rest.size = l.size(rest)
 		}
 		l.parts = slices.Insert(l.parts, at+1, rest)
 		p.Before = rest.From
@@ -293,35 +269,28 @@ func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
 		return
 	}
 	rest := l.parts[slices.Index(l.parts, p)+1]
-	f := l.tree.ask(p.last, rest.Before, float64(l.received)/pageSize)
-	if f == nil {
+	parent, from := l.tree.ask(p.last, rest.Before, float64(l.received)/pageSize)
+	if from == "" {
 		return
 	}
-	l.waiting++
-	l.underWay.Go(func() {
-		f.err = guard.Call(func() (err error) {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			f.names, f.more, err = l.folders(ctx, f.parent, f.from)
-			return err
-		})
-		select {
-		case l.told <- f:
-		case <-ctx.Done(): // nobody waits for it any more
+	var names []string
+	var more bool
+	l.begin(ctx, func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		names, more, err = l.folders(ctx, parent, from)
+		return err
+	}, func(err error) {
+		if err != nil { // the listing itself fails too, or goes on without
+			names, more = nil, true
+		}
+		l.tree.receive(parent, from, names, more, l.last)
+		for _, p := range l.parts {
+			if !p.asked && p.near != nil { // how long it is may look otherwise now
+				p.size = l.size(p)
+			}
 		}
 	})
-}
-
-// receiveFolders takes an answer. How long what was not asked for is may look otherwise by it.
-func (l *listing[T]) receiveFolders(f *folderList) {
-	l.waiting--
-	l.answered++
-	l.tree.receive(f, l.last)
-	for _, p := range l.parts {
-		if !p.asked {
-			p.size = 0
-		}
-	}
 }
 
 // learn learns from the names of a part, and from those beside them that are known. It returns the run that ends with them.
@@ -336,14 +305,13 @@ func (l *listing[T]) learn(p *part[T], at int) *run {
 			before = l.parts[at-1].last
 		}
 	}
-	root := l.tree.own[l.prefix]
 	if len(p.names) > 0 {
 		p.first, p.last = p.names[0], p.names[len(p.names)-1]
-		l.tree.learnPage(before, p.From, p.names)
+		l.tree.count(before, p.From, p.names)
+		near = l.tree.learn(near, before, p.names)
 	}
-	near = root.learn(near, before, p.names)
 	if next := at + 1; !p.more && next < len(l.parts) && l.parts[next].done {
-		root.learn(near, p.last, []string{l.parts[next].first})
+		l.tree.learn(near, p.last, []string{l.parts[next].first})
 	}
 	p.near, p.names = nil, nil
 	return near

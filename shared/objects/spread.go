@@ -2,6 +2,7 @@ package objects
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,10 +10,10 @@ import (
 // spread tells how names are spread, from those that were listed: which bytes occur at each place, and how many objects there are
 // to each byte of a place. It is a guess, for where to cut; each object is listed once whatever it says.
 type spread struct {
-	prefix int       // bytes that all names begin with
-	names  float64   // that were listed
-	turns  []float64 // by place: how many of them first differ there from the one before
-	seen   []letters // by place
+	prefix int          // bytes that all names begin with
+	names  float64      // that were listed
+	turns  []float64    // by place: how many of them first differ there from the one before
+	seen   []*[256]bool // by place: the bytes there
 }
 
 // run is a run of neighbouring names, as it looks from its last one.
@@ -31,7 +32,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	}
 	for i, name := range names {
 		for len(s.seen) <= len(name) {
-			s.seen, s.turns = append(s.seen, letters{}), append(s.turns, 0)
+			s.seen, s.turns = append(s.seen, new([256]bool)), append(s.turns, 0)
 		}
 		if more := len(s.seen) - len(n.turns); more > 0 {
 			n.turns, n.last = append(n.turns, make([]float64, more)...), append(n.last, make([]float64, more)...)
@@ -49,7 +50,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 		n.names++
 		s.names++
 		for ; at < len(name); at++ {
-			s.seen[at].add(name[at])
+			s.seen[at][name[at]] = true
 		}
 		before = name
 	}
@@ -57,18 +58,9 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	return n
 }
 
-// alike returns how many names of a run begin as its last one up to a place.
-func (r *run) alike(n int) float64 {
-	last := 0.0
-	for _, at := range r.last[:min(n, len(r.last))] {
-		last = max(last, at)
-	}
-	return r.names - last
-}
-
 // each returns, by place, how many objects there are to each byte of it, on average, and how many of the run begin as its last name
 // up to that place. What the run itself tells comes first, then what all names tell, unless the run contradicts that. What nobody
-// knows follows from the place behind and the bytes that it probably has, and alike is 0 there; if that is too many, from alike.
+// knows follows from the place behind and the bytes that it probably has, and alike is 0 there.
 func (s *spread) each(near *run) (each, alike []float64) {
 	each, alike = make([]float64, len(s.seen)+1), make([]float64, len(s.seen)+1)
 	bound := make([]float64, len(s.seen)) // by what is known of the places before
@@ -97,17 +89,10 @@ func (s *spread) each(near *run) (each, alike []float64) {
 	more, free := 1.0, false // bytes of the place behind to one of this; they were seen to vary in the run
 	for i := len(s.seen) - 1; i >= 0; i-- {
 		if each[i] == 0 {
-			guess := max(each[i+1]*more, alike[i])
-			if most := unseen * alike[i]; guess > most {
-				guess = most
-			} else {
-				alike[i] = 0
-			}
-			each[i] = min(bound[i], guess)
+			each[i], alike[i] = min(bound[i], unseen*alike[i], max(each[i+1]*more, alike[i])), 0
 		}
 		each[i] = min(max(each[i], each[i+1], 1), plenty)
-		set := s.at(i, "")
-		more = set.size()
+		more = max(1, float64(len(s.at(i, ""))))
 		free = more > 1 && (free || i < len(near.turns) && near.turns[i] >= 2)
 		if before := all - s.turns[i]; before > 0 && !free {
 			more = min(more, all/before)
@@ -158,15 +143,14 @@ func (s *spread) within(
 	name, before string, next int, each []float64, objects, most float64, from string,
 ) (at string, n float64, ended bool) {
 	i := len(name)
-	if i >= len(s.seen) {
-		return "", 0, false
-	}
-	set := s.at(i, from)
-	for c := next; c < 256 && n < most; c++ {
-		if !set.has(c) {
+	for _, c := range s.at(i, from) {
+		if int(c) < next {
 			continue
 		}
-		child := name + string([]byte{byte(c)})
+		if n >= most {
+			break
+		}
+		child := name + string([]byte{c})
 		if before != "" && child >= before {
 			return "", n, true
 		}
@@ -174,8 +158,7 @@ func (s *spread) within(
 		if fits == "" {
 			continue
 		}
-		inside := before != "" && strings.HasPrefix(before, child)
-		if inside || n+each[i] > objects && each[i] > precise {
+		if n+each[i] > objects && each[i] > precise || before != "" && strings.HasPrefix(before, child) {
 			at, more, ended := s.within(child, before, 0, each, objects-n, each[i], "")
 			if at != "" || ended {
 				return at, n + more, ended
@@ -183,40 +166,65 @@ func (s *spread) within(
 			n += more
 			continue
 		}
-		if n+each[i] > objects {
-			if fits > from && len(fits) <= maxName && (before == "" || fits < before) {
-				return fits, n, false
-			}
+		if n+each[i] > objects && len(fits) <= maxName {
+			return fits, n, false
 		}
 		n += each[i]
 	}
 	return "", min(n, most), false
 }
 
-// at returns the bytes that there probably are at a place. Until those of a place began anew twice, they may be those of the places
-// behind it, if these are of the same kinds and more. Behind the highest, which name has there, follow as many as there are.
-func (s *spread) at(i int, name string) letters {
-	set, anew := s.seen[i], 0.0
+// at returns the bytes that there probably are at a place, in order. Until those of a place began anew twice, they may be those of the
+// places behind it, if these are of the same kinds and more. Behind the highest, which name has there, follow as many as there are.
+func (s *spread) at(i int, name string) []byte {
+	if i >= len(s.seen) {
+		return nil
+	}
+	own, anew := s.bytes(i), 0.0
 	for _, turns := range s.turns[:i] {
 		if anew += turns; anew >= 2 {
-			return set
+			return own
 		}
 	}
-	own := set
-	for j := i + 1; j < min(i+4, len(s.seen)); j++ {
-		if next := s.seen[j]; next.alike().and(next).covers(own) {
-			set = set.and(next)
+	set := slices.Clone(own)
+	for behind := i + 1; behind < min(i+4, len(s.seen)); behind++ {
+		next := s.bytes(behind)
+		missing := func(c byte) bool {
+			return !slices.ContainsFunc(next, func(other byte) bool { return kind(other) == kind(c) })
+		}
+		if !slices.ContainsFunc(own, missing) {
+			set = append(set, next...)
 		}
 	}
-	if i < len(name) && !set.above(name[i]) {
-		kind := span(int(name[i]), int(name[i])).alike()
-		for c, more := int(name[i])+1, own.size(); c < 256 && more > 0; c, more = c+1, more-1 {
-			if kind.has(c) {
-				set.add(byte(c))
-			}
+	slices.Sort(set)
+	set = slices.Compact(set)
+	if i < len(name) && (len(set) == 0 || set[len(set)-1] <= name[i]) {
+		for c := int(name[i]) + 1; c < 256 && c <= int(name[i])+max(1, len(own)) && kind(byte(c)) == kind(name[i]); c++ {
+			set = append(set, byte(c))
 		}
 	}
 	return set
+}
+
+// bytes returns the bytes that were seen at a place, in order.
+func (s *spread) bytes(i int) (all []byte) {
+	for c, there := range s.seen[i] {
+		if there {
+			all = append(all, byte(c))
+		}
+	}
+	return all
+}
+
+// kind returns the first of the bytes that replace each other in names: digits, upper and lower case, and parts of characters that
+// are not ASCII.
+func kind(c byte) byte {
+	for _, span := range []string{"09", "AZ", "az", "\x80\xff"} {
+		if c >= span[0] && c <= span[1] {
+			return span[0]
+		}
+	}
+	return c
 }
 
 // valid completes a name that ends in the middle of a character; "" if it cannot. What is before its last byte can be completed, so

@@ -20,44 +20,35 @@ const (
 // tree is what is known of the folders that objects are in. Where one begins is a place to cut that is no guess.
 type tree struct {
 	prefix string
-	begins []string           // known folders, in order
-	levels map[string]*level  // by the folder that they divide
-	own    map[string]*spread // by the folder whose names they tell of
-	asked  float64            // requests
+	begins []string          // known folders, in order
+	levels map[string]*level // by folder
+	asked  float64           // requests
 }
 
-// level is what is known of the folders directly in one.
+// level is what is known of a folder and of the folders directly in it.
 type level struct {
 	names, folders float64 // that were listed
 	from, until    string  // all folders between these are known
-	toEnd          bool    // or from the first of these on
 	asking         bool
-}
-
-// folderList is a request for the folders directly in one, from a name on, and its answer.
-type folderList struct {
-	parent, from string
-	names        []string // objects too
-	more         bool
-	err          error
+	spread         *spread // of the names in it
 }
 
 func newTree(prefix string) tree {
-	return tree{prefix: prefix, levels: map[string]*level{}, own: map[string]*spread{prefix: {prefix: len(prefix)}}}
+	return tree{prefix: prefix, levels: map[string]*level{}}
 }
 
 // each returns how many names a folder holds on average.
 func (l *level) each() float64 { return l.names / max(1, l.folders) }
 
 func (l *level) knows(name string) bool {
-	return l.from != "" && name >= l.from && (l.toEnd || name < l.until)
+	return name >= l.from && name < l.until
 }
 
 // level returns what is known of the folders of a folder.
 func (t *tree) level(parent string) *level {
 	l := t.levels[parent]
 	if l == nil {
-		l = &level{}
+		l = &level{spread: &spread{prefix: len(parent)}}
 		t.levels[parent] = l
 	}
 	return l
@@ -94,28 +85,25 @@ func (t *tree) around(name string) iter.Seq2[string, string] {
 	}
 }
 
-// learnPage learns from a page of names. They follow the name before, or are the first from a cut on.
-func (t *tree) learnPage(before, cut string, names []string) {
-	if p := t.place(names[len(names)-1], ""); p.spread.prefix > len(t.prefix) {
-		folder := names[len(names)-1][:p.spread.prefix]
-		at, _ := slices.BinarySearch(names, folder)
-		follows := before
-		if at > 0 || !strings.HasPrefix(before, folder) {
-			follows = ""
-		}
-		p.spread.learn(nil, follows, names[at:])
+// learn learns from names in order how they are spread in the folder that the last is in. It returns the run that near becomes, which
+// ends with the name before.
+func (t *tree) learn(near *run, before string, names []string) *run {
+	p := t.place(names[len(names)-1], "")
+	folder := names[len(names)-1][:p.spread.prefix]
+	if at, _ := slices.BinarySearch(names, folder); at > 0 || !strings.HasPrefix(before, folder) {
+		near, before, names = nil, "", names[at:]
 	}
+	return p.spread.learn(near, before, names)
+}
+
+// count counts names, and the folders that begin with them. They follow the name before, or are the first from a cut on.
+func (t *tree) count(before, cut string, names []string) {
 	if before == "" {
 		before = cut
 		if _, known := slices.BinarySearch(t.begins, cut); known {
 			before = above(cut)
 		}
 	}
-	t.count(before, names)
-}
-
-// count counts names, and the folders that begin with them. They follow the name before.
-func (t *tree) count(before string, names []string) {
 	for parent := range t.around(names[len(names)-1]) {
 		l, in := t.level(parent), ""
 		at, _ := slices.BinarySearch(names, parent)
@@ -132,49 +120,49 @@ func (t *tree) count(before string, names []string) {
 	}
 }
 
-// ask returns a request for folders between that of a name and before, if it is worth it; nil if not.
-func (t *tree) ask(name, before string, pages float64) *folderList {
+// ask returns the folder whose folders to ask for, from a name on, between that of another and before; "" if it is not worth it.
+func (t *tree) ask(name, before string, pages float64) (parent, from string) {
 	objects := math.Inf(1) // in the folder that is divided
 	for parent, folder := range t.around(name) {
 		l, from := t.level(parent), behindFolder(folder)
 		switch {
 		case objects < worth*pageSize || t.asked >= askMore+mayAsk*pages:
-			return nil
+			return "", ""
 		case l.each() >= fewest && !l.asking && !l.knows(from) && (before == "" || before > from):
 			l.asking = true
 			t.asked++
-			return &folderList{parent: parent, from: from}
+			return parent, from
 		case l.folders > 1:
 			objects = min(objects, l.each())
 		}
 	}
-	return nil
+	return "", ""
 }
 
-// receive takes an answer, and forgets folders before the last name that was given. An answer that failed tells nothing: the listing
-// itself fails too, or goes on without.
-func (t *tree) receive(f *folderList, given string) {
-	l := t.level(f.parent)
+// receive takes the names directly in a folder, and whether there are more. It forgets folders before the last name that was given.
+func (t *tree) receive(parent, from string, names []string, more bool, given string) {
+	l := t.level(parent)
 	l.asking = false
-	if f.err != nil || f.more && len(f.names) == 0 {
+	if more && len(names) == 0 {
 		return
 	}
 	until := ""
-	for _, name := range f.names {
+	for _, name := range names {
 		until = max(until, name)
-		if len(name) > len(f.parent) && strings.HasPrefix(name, f.parent) && strings.HasSuffix(name, "/") {
+		if len(name) > len(parent) && strings.HasPrefix(name, parent) && strings.HasSuffix(name, "/") {
 			t.begins = append(t.begins, name)
 		}
 	}
 	slices.Sort(t.begins)
 	over, _ := slices.BinarySearch(t.begins, given)
 	t.begins = slices.Compact(t.begins[over:])
-	switch {
-	case l.from == "" || f.more && until < l.from || !l.toEnd && f.from > l.until: // they do not meet what was known
-		l.from, l.until, l.toEnd = f.from, until, !f.more
-	default:
-		l.from, l.until, l.toEnd = min(l.from, f.from), max(l.until, until), l.toEnd || !f.more
+	if !more {
+		until = "\xff" // behind all names, which are of valid characters
 	}
+	if until >= l.from && from <= l.until { // they meet what was known
+		from, until = min(l.from, from), max(l.until, until)
+	}
+	l.from, l.until = from, until
 }
 
 // place is where a name is: the innermost folder that it is in whose next ones are known, where that ends, or one about which was asked
@@ -199,44 +187,30 @@ func (t *tree) place(name, before string) place {
 			own = folder
 		}
 	}
-	if p.spread = t.own[own]; p.spread == nil {
-		p.spread = &spread{prefix: len(own)}
-		t.own[own] = p.spread
-	}
+	p.spread = t.level(own).spread
 	return p
-}
-
-// left returns how many objects a folder still holds behind the end of a run, as far as the folders beside it tell.
-func (t *tree) left(near *run, p place) float64 {
-	if p.folder == "" {
-		return math.Inf(1)
-	}
-	l, read := t.beside(p.folder), near.alike(len(p.folder))
-	if own := t.own[p.folder]; own != nil {
-		read = max(read, own.names)
-	}
-	switch {
-	case l.folders >= 3 && read < 1.2*l.each():
-		return max(0, l.each()-read)
-	case l.folders < 3 && read < 3*pageSize && len(t.begins) > 0 && t.begins[len(t.begins)-1] > near.end:
-		return pageSize
-	}
-	return math.Inf(1)
 }
 
 // behind returns a name so many objects behind the end of a run: where a known folder begins, or else a guess. If the range ends before
 // that, it returns "" and how many there are.
 func (t *tree) behind(near *run, before string, objects float64) (name string, n float64) {
 	p := t.place(near.end, before)
-	i, found := slices.BinarySearch(t.begins, near.end)
-	if found {
-		i++
-	}
+	i, _ := slices.BinarySearch(t.begins, near.end+"\x00")
 	end := p.end
 	if i < len(t.begins) && (end == "" || t.begins[i] < end) {
 		end = t.begins[i]
 	}
-	if n = t.left(near, p); n >= 1.5*pageSize {
+	n = math.Inf(1)
+	if p.folder != "" { // those beside it tell how much it still holds
+		l, read := t.beside(p.folder), near.names-slices.Max(near.last[:len(p.folder)])
+		switch each := l.each(); {
+		case l.folders >= 3 && read < 1.2*each:
+			n = max(0, each-read)
+		case l.folders < 3 && read < 3*pageSize && len(t.begins) > 0 && t.begins[len(t.begins)-1] > near.end:
+			n = pageSize
+		}
+	}
+	if n >= 1.5*pageSize {
 		if name, n = p.spread.behind(near, end, objects); name != "" {
 			return name, n
 		}
@@ -249,9 +223,6 @@ func (t *tree) behind(near *run, before string, objects float64) (name string, n
 	}
 	for ; i < len(t.begins) && (before == "" || t.begins[i] < before); i++ {
 		each := t.beside(t.begins[i]).each()
-		if i+1 < len(t.begins) && strings.HasPrefix(t.begins[i+1], t.begins[i]) {
-			each = 0 // its own folders are counted
-		}
 		if n+each/2 >= objects {
 			return t.begins[i], n
 		}
