@@ -274,6 +274,18 @@ func TestListingFailsAsAWhole(t *testing.T) {
 	}
 }
 
+// TestAPageBesideOneThatFailed is taken: the listing ends with the error of the other once all before it is given.
+func TestAPageBesideOneThatFailed(t *testing.T) {
+	t.Parallel()
+	l := newListing(nil, nil, "posts/", Names{}, func(o Object) string { return o.Name })
+	page := &part[string]{Names: Names{Before: "posts/m"}, found: []string{"posts/a"}, names: []string{"posts/a"}, asked: true}
+	l.parts = []*part[string]{page, {Names: Names{From: "posts/m"}, cut: true, asked: true, done: true, err: errFake}}
+	l.receive(page)
+	if len(l.parts) != 2 || page.last != "posts/a" {
+		t.Errorf("%d parts, the first until %q", len(l.parts), page.last)
+	}
+}
+
 // bucketOf answers each listing with the objects of some names, a thousand at a time, and heeds no offsets.
 func bucketOf(t *testing.T, names []string) Reader {
 	t.Helper()

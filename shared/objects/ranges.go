@@ -113,11 +113,12 @@ func (l *listing[T]) run(ctx context.Context, found chan<- []T) error {
 			return first.err
 		}
 		var to chan<- []T
-		if first.done {
-			to = found
+		var objects []T
+		if first.done { // until then, the request writes them
+			to, objects = found, first.found
 		}
 		select {
-		case to <- first.found:
+		case to <- objects:
 			l.parts = slices.Delete(l.parts, 0, 1)
 			l.held--
 			l.given += len(first.found)
@@ -310,7 +311,7 @@ func (l *listing[T]) learn(p *part[T], at int) *run {
 		l.tree.count(before, p.From, p.names)
 		near = l.tree.learn(near, before, p.names)
 	}
-	if next := at + 1; !p.more && next < len(l.parts) && l.parts[next].done {
+	if next := at + 1; !p.more && next < len(l.parts) && l.parts[next].first != "" {
 		l.tree.learn(near, p.last, []string{l.parts[next].first})
 	}
 	p.near, p.names = nil, nil

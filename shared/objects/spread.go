@@ -2,6 +2,7 @@ package objects
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,10 +11,10 @@ import (
 // spread tells how names are spread, from those that were listed: which bytes occur at each place, and how many objects there are
 // to each byte of a place. It is a guess, for where to cut; each object is listed once whatever it says.
 type spread struct {
-	prefix int          // bytes that all names begin with
-	names  float64      // that were listed
-	turns  []float64    // by place: how many of them first differ there from the one before
-	seen   []*[256]bool // by place: the bytes there
+	prefix int         // bytes that all names begin with
+	names  float64     // that were listed
+	turns  []float64   // by place: how many of them first differ there from the one before
+	seen   [][4]uint64 // by place: a bit for each byte there
 }
 
 // run is a run of neighbouring names, as it looks from its last one.
@@ -32,7 +33,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	}
 	for i, name := range names {
 		for len(s.seen) <= len(name) {
-			s.seen, s.turns = append(s.seen, new([256]bool)), append(s.turns, 0)
+			s.seen, s.turns = append(s.seen, [4]uint64{}), append(s.turns, 0)
 		}
 		if more := len(s.seen) - len(n.turns); more > 0 {
 			n.turns, n.last = append(n.turns, make([]float64, more)...), append(n.last, make([]float64, more)...)
@@ -50,7 +51,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 		n.names++
 		s.names++
 		for ; at < len(name); at++ {
-			s.seen[at][name[at]] = true
+			s.seen[at][name[at]/64] |= 1 << (name[at] % 64)
 		}
 		before = name
 	}
@@ -208,9 +209,9 @@ func (s *spread) at(i int, name string) []byte {
 
 // bytes returns the bytes that were seen at a place, in order.
 func (s *spread) bytes(i int) (all []byte) {
-	for c, there := range s.seen[i] {
-		if there {
-			all = append(all, byte(c))
+	for part, set := range s.seen[i] {
+		for ; set != 0; set &= set - 1 {
+			all = append(all, byte(64*part+bits.TrailingZeros64(set)))
 		}
 	}
 	return all
