@@ -156,3 +156,27 @@ func TestLookingAheadAtKeys(t *testing.T) {
 		enginetest.Want(t, id, fields{"owners": fields{"e": true}}, team)
 	}
 }
+
+// TestLeftHalfDone: an item that changes between two of its commits stays, and the log says what to do about those that went along.
+func TestLeftHalfDone(t *testing.T) {
+	f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
+	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if len(commit.GetWrites()) > 300 {
+			f.Set(t, "drafts/d", fields{"updatedAt": now})
+		}
+		return err
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 1, Changed: 1}})
+	enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
+	if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left == 900 {
+		t.Errorf("%d notes are left", left)
+	}
+	said := f.Warnings(t)["drafts/d"]
+	if text := fmt.Sprint(said); len(said) != 1 || !strings.Contains(text, "left half done") || !strings.Contains(text, "firesweep undo "+got.RunID) {
+		t.Errorf("%v", said)
+	}
+}

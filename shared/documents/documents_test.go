@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
@@ -344,6 +345,28 @@ func TestGetAll(t *testing.T) {
 	}
 	if _, err := c.Reader().GetAll(ctx, []string{"things/a", "things"}); err == nil {
 		t.Error("GetAll of a collection is no error")
+	}
+}
+
+// TestGetMany: no request has more names than Firestore takes, and each document is found.
+func TestGetMany(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Set(t, "things/t0000", map[string]any{"n": 1})
+	p.Set(t, "things/t4100", map[string]any{"n": 2})
+	var most atomic.Int32
+	ctx, c, _ := open(t, p, wire.Before(func(_ context.Context, _ string, request any) error {
+		if r, ok := request.(*firestorepb.BatchGetDocumentsRequest); ok {
+			most.Store(max(most.Load(), int32(len(r.GetDocuments()))))
+		}
+		return nil
+	})...)
+	paths := make([]string, 4101)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("things/t%04d", i)
+	}
+	found, err := c.Reader().GetAll(ctx, paths)
+	if err != nil || len(found) != 2 || most.Load() != 2000 {
+		t.Errorf("%d documents and %v, by requests for up to %d", len(found), err, most.Load())
 	}
 }
 

@@ -247,14 +247,24 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 	return documentOf(s), true, nil
 }
 
-// GetAll reads documents in one request and returns those that exist, by path.
+// maxGet is how many names a request for documents has: if they have up to 5 kB each, it is smaller than Firestore allows, 10 MiB.
+// https://firebase.google.com/docs/firestore/quotas
+const maxGet = 2000
+
+// GetAll reads documents, up to 2,000 in one request, and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
 	return r.c.getAll(paths, func(refs []*firestore.DocumentRef) (all []*firestore.DocumentSnapshot, err error) {
-		err = retry.Do(ctx, func(ctx context.Context) (err error) {
-			all, err = r.c.firestore.GetAll(ctx, refs)
-			return err
-		})
-		return all, err
+		for some := range slices.Chunk(refs, maxGet) {
+			var found []*firestore.DocumentSnapshot
+			if err = retry.Do(ctx, func(ctx context.Context) (err error) {
+				found, err = r.c.firestore.GetAll(ctx, some)
+				return err
+			}); err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+		return all, nil
 	})
 }
 

@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -256,6 +257,14 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
 		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": done", attributes...)
+	case errors.Is(err, errHalfDone):
+		fellAway = "it changed when some of what goes along with it was done"
+		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
+		text := report.Phrase(done.Kind, done.Target) + ": left half done, " + fellAway + ": look at it"
+		if a.Saves {
+			text += "; what is gone comes back with: firesweep undo " + a.Report.RunID
+		}
+		a.Logger.WarnContext(ctx, text, attributes...)
 	case errors.Is(err, documents.ErrChanged):
 		fellAway = "it changed since it was judged"
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
@@ -276,6 +285,9 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	}
 	a.Ended(done, fellAway)
 }
+
+// errHalfDone says that an item changed between its commits, so that it is not due any more.
+var errHalfDone = fmt.Errorf("half done: %w", documents.ErrChanged)
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
 // not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.

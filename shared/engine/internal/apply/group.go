@@ -221,6 +221,8 @@ func (w *work) next(o decide.Outcome) step {
 	switch {
 	case w.err != nil: // a follow-up failed, or what goes first did
 	case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
+	case w.begun && !w.Gone && errors.Is(o.Err, documents.ErrChanged):
+		w.err = errHalfDone
 	case o.Err != nil:
 		w.err = o.Err
 	case w.idle > maxIdle:

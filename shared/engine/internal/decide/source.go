@@ -91,8 +91,10 @@ func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.R
 func (s *Source) unread(refs []documents.Ref) (unread []documents.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	listed := make(map[documents.Ref]bool, len(refs))
 	for _, ref := range refs {
-		if _, known := s.got[ref]; !known && !slices.Contains(unread, ref) {
+		if _, known := s.got[ref]; !known && !listed[ref] {
+			listed[ref] = true
 			unread = append(unread, ref)
 		}
 	}
