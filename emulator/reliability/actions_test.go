@@ -294,7 +294,7 @@ func along(s sampledata.Sample, id string) (documents, files []string) {
 func takenUp(r rule.Rule) action {
 	s := sampledata.Declared(r, now)
 	if r.Objects != "" {
-		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
+		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return strings.Contains(o.Name, sampledata.Gone) })]
 		gone := r.Gone[0]
 		owner := gone.Place().Collection + "/" + sampledata.Gone
 		if gone.Field != "" {
