@@ -117,6 +117,7 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 			uids = append(uids, q.uid)
 		}
 		for _, query := range q.queries {
+			query.ReadOnly = true
 			asks = append(asks, func() error {
 				found, err := src.First(ctx, query, "", max(1, q.newest))
 				if len(found) > 0 && q.newest == 0 || len(found) < q.newest {
