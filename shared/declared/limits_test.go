@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -481,6 +483,23 @@ func TestEverythingBelow(t *testing.T) {
 	if reads, most := int(rep.Usage.FirestoreReads), len(before)*2+100; reads > most {
 		t.Errorf("%d reads, more than %d", reads, most)
 	}
+}
+
+// TestWhatAGroupLiesBelow: documents of every collection of a name may take along the document that they lie below, wherever that is.
+func TestWhatAGroupLiesBelow(t *testing.T) {
+	f := start(t, fields{"collectionGroup": "requests", "age": fields{"field": "at", "days": 1}, "maxDuePercent": 100, "with": array{
+		fields{"document": "{parent}/settings/{id}"},
+		fields{"document": "{parent}", "with": array{fields{"subcollection": "posts"}, fields{"document": "{parent}"}}}}})
+	goes := []string{"users/u", "users/u/settings/r", "users/u/posts/p", "rooms/r/members/m", "rooms/r"}
+	stays := []string{"rooms/other", "rooms/r/members/other", "settings/r", "users/u/settings/other"}
+	for _, path := range append(goes, stays...) {
+		f.Set(t, path, fields{"x": true})
+	}
+	for _, path := range []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s"} {
+		f.Set(t, path, fields{"at": old})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 3))
+	enginetest.Want(t, "left", stays, slices.Sorted(maps.Keys(left(f, t))))
 }
 
 // TestACollectionNamedAsEverything fails the document that it is below, and no other.
