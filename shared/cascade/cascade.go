@@ -84,8 +84,8 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) 
 // documents of a collection.
 func documentsOf(document, at string) string {
 	parent := path.Dir(at)
-	if strings.HasPrefix(at, "**/") {
-		parent = "**" // whatever documents it lies below
+	if parent == "**" {
+		parent = "**/*/*" // whatever document it lies below
 	}
 	filled := strings.Replace(document, "{parent}", parent, 1)
 	return rule.Rule{Collection: path.Dir(filled)}.Items()

@@ -123,11 +123,18 @@ func (g *planning) sweep(ctx context.Context) error {
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
 	goes, planned := map[string]bool{}, g.Planned()
+	missing := map[string][]documents.Ref{}
+	g.keepers.missing = missing
 	consider, err := g.LoadAhead(ctx, g.rule, all)
-	if err != nil {
+	if g.keepers.missing = nil; err != nil {
 		return nil, err
 	}
 	return goes, consider(ctx, func(d documents.Document) error {
+		if g.Planned() > planned {
+			for _, ref := range missing[d.Path] {
+				g.DueBecause(ref)
+			}
+		}
 		goes[d.Path] = g.Planned() > planned && g.judgeItself(d, g.Run).Kind == g.Kind()
 		planned = g.Planned()
 		return nil

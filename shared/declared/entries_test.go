@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestNewest: of each group, the newest stay however old they are, and what only others could tell stays too.
@@ -96,6 +98,27 @@ func TestNewestIsLookedForAgain(t *testing.T) {
 	f.Hooks.BeforeApply = func() { f.Delete(t, "builds/2") }
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete document": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "left", []string{"1"}, f.IDs(t, "builds"))
+}
+
+// TestNewestOfLargeOnes: that only their times are read, so they fit into a commit, whose undo log has what is deleted as a whole.
+func TestNewestOfLargeOnes(t *testing.T) {
+	f := start(t, fields{"collection": "articles/{article}/versions", "age": fields{"field": "at", "days": 30},
+		"unless": array{fields{"newest": 5, "per": "{parent}"}}, "maxDuePercent": 100})
+	f.Env["UNDO_DAYS"] = "7"
+	for i := range 6 {
+		f.Set(t, fmt.Sprintf("articles/a/versions/v%d", i), fields{"at": old.Add(time.Duration(i) * time.Minute), "text": strings.Repeat("x", 900_000)})
+	}
+	before := f.Documents(t, "articles/a/versions")
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "left", []string{"v1", "v2", "v3", "v4", "v5"}, f.IDs(t, "articles/a/versions"))
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(before, f.Documents(t, "articles/a/versions")) {
+		t.Error("undo brought back another document")
+	}
 }
 
 // TestEntries: each entry that is due goes, and nothing else of the document.

@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -277,6 +278,20 @@ func TestForgetKeeps(t *testing.T) {
 			enginetest.Want(t, "accounts", accounts, f.Accounts(t))
 		})
 	}
+}
+
+// TestForgetAll: a user may have more than may go because of one id that does not exist.
+func TestForgetAll(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, forgetting(t, rulesOf(t,
+		`"collection":"posts","age":"any","gone":[{"document":"users/{by}"},{"account":"{by}"}]`)))
+	f.Env["MAX_PER_OWNER"] = "4"
+	f.Set(t, "users/u12", fields{"x": true})
+	f.SetMany(t, 5, func(i int) (string, fields) { return fmt.Sprintf("posts/p%d", i), fields{"by": "u1"} })
+	for _, request := range []string{`{"dryRun":true}`, ""} {
+		enginetest.Want(t, "status", report.Completed, f.Run(t, request).Status)
+	}
+	enginetest.Want(t, "left", 0, len(f.IDs(t, "posts")))
 }
 
 // TestForgetAnAddress: a uid may look like one, with what a copy's place in an archive is told by.

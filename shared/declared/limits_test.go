@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -358,6 +360,68 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 	}
 }
 
+// TestOneIdThatIsNobodys: no more may go because of one id that a field names and that does not exist, such as "system". Of what a
+// path names, as much may go as lies below it.
+func TestOneIdThatIsNobodys(t *testing.T) {
+	t.Parallel()
+	messages := func(gone ...any) fields { return fields{"collection": "messages", "gone": gone} }
+	notes := func(gone any) fields { return fields{"collection": "chats/{chat}/notes", "gone": array{gone}} }
+	by, below := fields{"by": "system", "to": "system"}, func(i int) string { return fmt.Sprintf("chats/gone/notes/n%d", i) }
+	for name, tt := range map[string]struct {
+		rule    fields
+		n       int
+		path    func(i int) string // messages/m0 and so on, unless set
+		data    fields
+		because string // empty: they go
+	}{
+		"a document":               {rule: messages(fields{"document": "users/{by}"}), n: 5, data: by, because: "users/system"},
+		"as many as may":           {rule: messages(fields{"document": "users/{by}"}), n: 4, data: by},
+		"an account":               {rule: messages(fields{"account": "{by}"}), n: 5, data: by, because: "accounts/system"},
+		"as many as may, accounts": {rule: messages(fields{"account": "{by}"}), n: 4, data: by},
+		"one of several": {rule: messages(fields{"document": "users/{all[]}"}), n: 5, data: fields{"all": array{"x", "system"}},
+			because: "users/system"},
+		"two fields that name it": {rule: messages(fields{"document": "users/{by}"}, fields{"document": "users/{to}"}), n: 4, data: by},
+		"some are kept": {rule: with(messages(fields{"document": "users/{by}"}), fields{"unless": array{fields{"document": "users/{id}"}}}),
+			n: 5, data: by},
+		"that change": {rule: with(messages(fields{"document": "users/{by}"}), fields{"set": fields{"hidden": true},
+			"where": array{fields{"field": "hidden", "is": "not true"}}}), n: 5, data: by,
+			because: "users/system"},
+		"that are warned": {rule: with(messages(fields{"document": "users/{by}"}), fields{"warn": fields{"days": 3, "field": "warnedAt"}}), n: 5,
+			data: by, because: "users/system"},
+		"below one that is gone": {rule: notes(fields{"document": "{parent}"}), n: 5, path: below, data: by},
+		"by its path":            {rule: notes(fields{"document": "users/{chat}"}), n: 5, path: below, data: by},
+		"by its own id":          {rule: messages(fields{"document": "users/{id}/x/y"}, fields{"account": "{id}"}), n: 5, data: by},
+		"a field, below one": {rule: notes(fields{"document": "chats/{chat}/members/{by}"}), n: 5, path: below, data: by,
+			because: "chats/gone/members/system"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(tt.rule, fields{"age": fields{"field": "at", "days": 1}, "maxDuePercent": 100}))
+			f.Env["MAX_PER_OWNER"] = "4"
+			for _, path := range []string{"users/m0", "chats/there", "chats/there/members/m", "users/other/x/z"} {
+				f.Set(t, path, fields{"x": true})
+			}
+			f.SetMany(t, tt.n, func(i int) (string, fields) {
+				if tt.path != nil {
+					return tt.path(i), with(tt.data, fields{"at": old})
+				}
+				return fmt.Sprintf("messages/m%d", i), with(tt.data, fields{"at": old})
+			})
+			preview, got := f.Run(t, `{"dryRun":true}`), f.Run(t, "")
+			if tt.because == "" {
+				enginetest.Want(t, "preview", report.Completed, preview.Status)
+				enginetest.Want(t, "run", report.Completed, got.Status)
+				return
+			}
+			said := fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most 4", tt.n, tt.because)
+			enginetest.WantAborted(t, preview, said)
+			enginetest.WantAborted(t, got, said)
+			forced := f.Run(t, `{"force":true}`)
+			enginetest.Want(t, "forced", report.Completed, forced.Status)
+			enginetest.Want(t, "forced, done", tt.n, forced.Done())
+		})
+	}
+}
+
 // TestContinuesBehindWhatARelationKeeps: a window of nothing but what relations keep is not read again, whatever the query ranges over.
 func TestContinuesBehindWhatARelationKeeps(t *testing.T) {
 	t.Parallel()
@@ -419,6 +483,23 @@ func TestEverythingBelow(t *testing.T) {
 	if reads, most := int(rep.Usage.FirestoreReads), len(before)*2+100; reads > most {
 		t.Errorf("%d reads, more than %d", reads, most)
 	}
+}
+
+// TestWhatAGroupLiesBelow: documents of every collection of a name may take along the document that they lie below, wherever that is.
+func TestWhatAGroupLiesBelow(t *testing.T) {
+	f := start(t, fields{"collectionGroup": "requests", "age": fields{"field": "at", "days": 1}, "maxDuePercent": 100, "with": array{
+		fields{"document": "{parent}/settings/{id}"},
+		fields{"document": "{parent}", "with": array{fields{"subcollection": "posts"}, fields{"document": "{parent}"}}}}})
+	goes := []string{"users/u", "users/u/settings/r", "users/u/posts/p", "rooms/r/members/m", "rooms/r"}
+	stays := []string{"rooms/other", "rooms/r/members/other", "settings/r", "users/u/settings/other"}
+	for _, path := range append(goes, stays...) {
+		f.Set(t, path, fields{"x": true})
+	}
+	for _, path := range []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s"} {
+		f.Set(t, path, fields{"at": old})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 3))
+	enginetest.Want(t, "left", stays, slices.Sorted(maps.Keys(left(f, t))))
 }
 
 // TestACollectionNamedAsEverything fails the document that it is below, and no other.

@@ -61,8 +61,13 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
 		}
-		if q.newest == 0 {
-			c.keepers.answered(q, c.isGone(q.of))
+		if q.newest > 0 {
+			continue
+		}
+		gone := c.isGone(q.of)
+		c.keepers.answered(q, gone)
+		if gone && len(c.Fields(q.of)) > 0 {
+			c.keepers.lacks(items[q.item].Path, q)
 		}
 	}
 	return items, nil
@@ -112,6 +117,7 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 			uids = append(uids, q.uid)
 		}
 		for _, query := range q.queries {
+			query.ReadOnly = true
 			asks = append(asks, func() error {
 				found, err := src.First(ctx, query, "", max(1, q.newest))
 				if len(found) > 0 && q.newest == 0 || len(found) < q.newest {
@@ -152,8 +158,9 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 // keepers watches where related things are looked for while a run plans. A collection that was misspelt, moved or emptied keeps
 // nothing, nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type keepers struct {
-	mu    sync.Mutex
-	looks map[look]*looked
+	mu      sync.Mutex
+	looks   map[look]*looked
+	missing map[string][]documents.Ref // by item: what must be gone, and is named by a field; nil, unless a page is loaded
 }
 
 // look is where something is looked for, and by which fields of what is there.
@@ -188,6 +195,25 @@ func (k *keepers) answered(q *question, gone bool) {
 			in.Group = in.Collection
 		}
 		k.lookedUp(in, nil, slices.Contains(q.there, ref), gone)
+	}
+}
+
+// lacks remembers what must be gone, if an item is due: what a field of it names. Of what its path names, such as a chat, as much
+// may go as lies below it.
+func (k *keepers) lacks(item string, q *question) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.missing == nil { // a commit, or a preview of one, loads it again
+		return
+	}
+	refs := q.refs
+	if q.uid != "" {
+		refs = []documents.Ref{{Collection: "accounts", ID: q.uid}}
+	}
+	for _, ref := range refs {
+		if !slices.Contains(k.missing[item], ref) {
+			k.missing[item] = append(k.missing[item], ref)
+		}
 	}
 }
 

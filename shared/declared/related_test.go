@@ -3,6 +3,7 @@ package declared_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,24 @@ func TestDatesWithin(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 	f.Now = over
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+}
+
+// TestTextsThatAreNoTimes: what cannot be read as a time keeps, wherever it stands among those that can.
+func TestTextsThatAreNoTimes(t *testing.T) {
+	f := start(t, fields{"collection": "chats", "age": "any", "maxDuePercent": 100,
+		"unless": array{fields{"subcollection": "messages", "within": fields{"field": "on", "as": "text", "days": 30}}}})
+	odd := []string{"2/14/2026, 3:00:00 PM", "20.5.2026", "2-14-2026", "2 Feb 2026", "19:30 on 2 Feb", "2", "14.2.2026", "3/14/2026", "Feb 2"}
+	for i, on := range append(odd, "1971-01-01", "1999-12-31", "2000-01-01", "2024-02-14", "2024-02-14T10:00:00Z") {
+		f.Set(t, fmt.Sprintf("chats/c%02d", i), fields{"x": true})
+		f.Set(t, fmt.Sprintf("chats/c%02d/messages/m", i), fields{"on": on})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 5))
+	left := f.IDs(t, "chats")
+	for i, on := range odd {
+		if !slices.Contains(left, fmt.Sprintf("c%02d", i)) {
+			t.Errorf("%q keeps nothing", on)
+		}
+	}
 }
 
 // TestTakenBack: a request that is deleted after the plan was made, by whoever thought better of it, takes nothing along.

@@ -32,6 +32,7 @@ type Query struct {
 	Until      []any      // values of OrderBy to end before, likewise
 	Select     []string   // the fields to fetch, or [Dotted] names; none means all. Fewer fields save memory, not reads.
 	PageSize   int        // documents a page; 0 means DefaultPageSize
+	ReadOnly   bool       // nothing is written to what it finds, so no undo log needs it whole
 }
 
 // NameOnly is the Select of queries that need only the documents' names.

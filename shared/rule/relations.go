@@ -216,12 +216,15 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 	}
 	// With cursors instead of filters: what is no time keeps the item too.
 	least, from := r.Within.Least(), r.Within.Cutoff(now)
+	odd := q.Odd(r.Within.Field, least, least)
+	all = odd[:1]
 	if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
 		from = from.Add(-retention.Day * 3 / 2)
+		odd[1].From, odd[1].Until = []any{"19:"}, []any{"200"} // no time that can be read lies there, but 2/14/2026 and 20.5.2026 do
+		all = odd[:]
 	}
-	odd := q.Odd(r.Within.Field, least, least)[0]
 	q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
-	return []documents.Query{q, odd}, true
+	return append([]documents.Query{q}, all...), true
 }
 
 // Place is where the documents of a rule or a relation are.

@@ -20,8 +20,8 @@ var advices = []struct{ holds, do string }{
 	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: " +
 		"firesweep run JOB --force."},
-	{"MAX_PER_OWNER:", "Does the application write the id that the message names where it means none? If all of it is to go: " +
-		"firesweep run JOB --force."},
+	{"MAX_PER_OWNER:", "Does the application write the id that the message names where it means none? Then leave the pass out (ORPHANS), or " +
+		"have the rule keep what names it (unless). If all of it is to go: firesweep run JOB --force."},
 	{"MAX_DUE_PERCENT:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"maxDuePercent:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},

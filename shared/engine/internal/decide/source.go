@@ -165,7 +165,7 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 // stream reads a query's documents in a transaction until they are so many, or hold so many bytes: whole where what is written is
 // saved for undo.
 func (s *Source) stream(tx *documents.Transaction, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
-	size, whole := 0, s.decider.Saves
+	size, whole := 0, s.decider.Saves && !q.ReadOnly
 	if whole {
 		q.Select = nil // of the same price
 	}
