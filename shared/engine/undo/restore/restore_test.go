@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -731,6 +732,139 @@ func TestACallThatWakes(t *testing.T) {
 	}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	enginetest.Want(t, "n", any(int64(2)), w.Documents(t, "drafts")["z"]["n"])
+}
+
+// TestStayedIsOneDeletion: what a call deleted or changed comes back although another deletion of it, by the same call, was written down
+// and then not made. So do what was left to do and what a pass proposes anew, in either order.
+func TestStayedIsOneDeletion(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	friends := plain
+	friends.Name, friends.Reach.Items = "friend", "friends"
+	both := job
+	both.Rules = append(slices.Clone(job.Rules), friends)
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: both}
+	generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
+	if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	number := func(n int64) undo.Fields {
+		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+	}
+	write := func(op documents.Op, path string, before, after undo.Fields) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: before, After: after}}
+	}
+	file := undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/z/a.png"}, Generation: generation}}
+	account := undo.Record{Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
+	for i, records := range [][]undo.Record{
+		{{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)}, {{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)},
+		{{Stayed: "drafts/z"}},
+		{{Item: "users/z"}, write(documents.Delete, "users/z", number(1), nil)}, {{Stayed: "users/z"}}, // a commit changed it
+		{{Item: "users/y"}, write(documents.Update, "friends/z", number(1), number(2))}, {write(documents.Delete, "friends/z", number(1), nil)},
+		{{Stayed: "friends/z"}},
+		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/users/z/a.png"}, file}, {{Stayed: "object users/z/a.png"}},
+		{{Item: "users/z"}, account}, {{Item: "account z"}, account}, {{Stayed: "account z"}},
+	} {
+		packed, err := runlog.Pack(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, fmt.Sprintf("%s/aa.%06d-00", runlog.DoneOf(report.RunID), i), map[string]any{
+			"data": packed[0], "parts": 1, "records": len(records), "at": time.Now().Add(-time.Hour).Add(time.Duration(i) * time.Second),
+		})
+	}
+	w.Set(t, "friends/z", map[string]any{"count": int64(2)})
+	only := []string{"drafts/z", "users/z", "friends/z", "account z", "gs://" + w.Bucket + "/users/z/a.png"}
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
+	enginetest.Want(t, fmt.Sprint(why), map[undo.Step][]string{
+		undo.Recreate: {"account z", "drafts/z", "gs://bucket/users/z/a.png"}, undo.Revert: {"friends/z"},
+	}, steps)
+}
+
+// soon waits for what another part of a run does.
+func soon(t *testing.T, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("it was not done")
+	}
+}
+
+// TestFoundAnewWhileItIsDone: a file that an entry of what was left to do deletes, and the same call's pass then finds gone, comes back.
+func TestFoundAnewWhileItIsDone(t *testing.T) {
+	w := newWorld(t)
+	const name = "users/gone/a.png"
+	w.Put(t, name, nil, []byte("x"))
+	w.SetTodo(t, "e", enginetest.StepOf("user", "users/gone", false, "", name))
+	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		o, _, err := p.Objects.Get(ctx, name)
+		return errors.Join(err, p.ProposeObject(ctx, "delete object", "nobody's", cleanup.DeleteObject{
+			Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}))
+	}
+	deleted := make(chan struct{})
+	var once sync.Once
+	w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			answer, err := base.RoundTrip(r)
+			if r.Method == http.MethodDelete {
+				once.Do(func() { close(deleted) })
+			}
+			return answer, err
+		})
+	}
+	w.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		for _, write := range r.GetWrites() {
+			records, _ := runlog.Unpack([][]byte{write.GetUpdate().GetFields()["data"].GetBytesValue()})
+			if slices.ContainsFunc(records, func(r undo.Record) bool { return r.Action == "delete object" }) {
+				soon(t, deleted)
+			}
+		}
+		return err
+	})
+	rep := w.run(t)
+	enginetest.Want(t, "found gone", 1, rep.Actions["delete object"].Changed)
+	w.undo(t, rep.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "back", true, slices.Contains(w.Objects(t), name))
+}
+
+// TestDeletedByACommitBeforeItIsSaved: a document that a commit deletes, and the same call was to delete by itself, comes back.
+func TestDeletedByACommitBeforeItIsSaved(t *testing.T) {
+	w := newWorld(t)
+	rule := users
+	rule.Reach = cleanup.Reach{Items: "users", Deletes: []string{"users", "drafts"}}
+	rule.Change = func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{Writes: []documents.Write{
+			{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "drafts", ID: s.ID()}},
+		}}
+	}
+	w.Job.Rules = []cleanup.AnyRule{rule, plain}
+	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		return errors.Join(p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "users", ID: "u0"}),
+			p.ConsiderRefs(ctx, plain, documents.Ref{Collection: "drafts", ID: "u0"}))
+	}
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
+	var applying atomic.Bool
+	w.Hooks.BeforeApply = func() { applying.Store(true) }
+	deleted := make(chan struct{})
+	w.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetDelete(), "/drafts/u0") }) {
+			close(deleted)
+		}
+		return err
+	})
+	w.Hooks.Dial = append(w.Hooks.Dial, wire.Before(func(_ context.Context, _ string, request any) error {
+		r, is := request.(*firestorepb.BatchGetDocumentsRequest)
+		if is && applying.Load() && r.GetConsistencySelector() == nil && strings.HasSuffix(fmt.Sprint(r.GetDocuments()), "/drafts/u0]") {
+			soon(t, deleted)
+		}
+		return nil
+	})...)
+	rep := w.run(t)
+	enginetest.Want(t, "found gone", 1, rep.Actions["delete drafts"].Changed)
+	w.undo(t, rep.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "name", any("u0"), w.Documents(t, "drafts")["u0"]["name"])
 }
 
 func update(field string, value any) []firestore.Update {
