@@ -366,6 +366,42 @@ func wantPinned(t *testing.T, w world, want ...string) {
 	enginetest.Want(t, "pinned", want, slices.Compact(got))
 }
 
+// TestWhatGoesAlongIsPinned: what went with one of several items comes back to stay, whether one of the item's fields names it or nothing
+// says which it went with.
+func TestWhatGoesAlongIsPinned(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	deleted := func(path, field, value string) undo.Record {
+		before := undo.Fields{field: {ValueType: &firestorepb.Value_StringValue{StringValue: value}}}
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: before}}
+	}
+	packed, err := runlog.Pack([]undo.Record{
+		{Item: "users/b1"}, {Item: "users/b2"}, deleted("users/b1", "chatId", "c7"), deleted("drafts/c7", "text", "hi"),
+		deleted("users/b2", "chatId", "c8"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
+		"data": packed[0], "parts": 1, "records": 7, "at": documents.ServerTimestamp,
+	})
+	w.Set(t, "friends/b1", map[string]any{})
+	all := []string{"users/b1", "users/b2", "drafts/c7", "drafts/c8", "drafts/c9"}
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	w.run(t)
+	for _, path := range all {
+		collection, id, _ := strings.Cut(path, "/")
+		if w.Documents(t, collection)[id] == nil {
+			t.Errorf("%s was deleted again", path)
+		}
+	}
+	if _, err := w.restorer.Release(t.Context(), report.RunID, "users/b1"); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t)
+	enginetest.Want(t, "drafts after the release of b1", []string{"c8", "c9", "u0", "u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
+}
+
 // TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
 func TestLeaseLost(t *testing.T) {
 	for name, tt := range map[string]struct {
