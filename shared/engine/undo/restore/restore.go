@@ -93,6 +93,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
+	u.attrs = sync.OnceValues(func() (*storage.BucketAttrs, error) { return u.Bucket.Attrs(ctx) })
 	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
@@ -144,8 +145,10 @@ type undoing struct {
 	came       undo.Pins             // these
 	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
+	emptied    sync.Once             // warns of folders of which the bucket has nothing
 	access     func() (bool, error)  // whether objects come back with their access lists
 	refused    map[string]bool       // targets that no run of the job can have had
+	attrs      func() (*storage.BucketAttrs, error)
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex

@@ -538,12 +538,17 @@ func TestManyAtOnce(t *testing.T) {
 	enginetest.Want(t, "told", 4+n+5*n+3+3*4+3, len(told)) // objects, drafts, of each user four documents, accounts
 }
 
-// TestObjectsThatAreNotThere: what the bucket has let go is said, and so is what was uploaded in its place.
+// TestObjectsThatAreNotThere: what the bucket has let go is said, that folders may have held something, and what was uploaded in its
+// place.
 func TestObjectsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.SetSoftDelete(t, 0)
 	report := w.run(t)
-	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	var warned []string
+	_, why := w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+	if len(warned) != 1 || !strings.Contains(warned[0], "does not keep what was deleted on") || !strings.Contains(warned[0], "/users/u") {
+		t.Errorf("of the folders it warns %q", warned)
+	}
 	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
 		t.Errorf("%q", orphan)
 	}
