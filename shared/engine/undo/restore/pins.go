@@ -166,6 +166,7 @@ func (u *undoing) pin(ctx context.Context, in Project, p pinning) error {
 			if found {
 				before, err = undo.PinnedOf(d)
 			}
+			u.again = u.again || found
 			all := before.All()
 			u.pinned[place{in.Config.Database, path}] = slices.DeleteFunc(slices.Clone(names), func(one toPin) bool { return slices.Contains(all, one.target) })
 			return pinned, nil, err

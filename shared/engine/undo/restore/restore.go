@@ -124,7 +124,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err == nil || errors.Is(err, ErrRefused) {
 		err = errors.Join(err, u.everywhere(ctx, pins, u.unpin))
 	}
-	return errors.Join(err, u.noteUndone(ctx), release())
+	return errors.Join(err, u.noteUndone(ctx, err), release())
 }
 
 // undoing is one call of [Project.Undo].
@@ -143,6 +143,8 @@ type undoing struct {
 	claimed    map[identifier]string // which account comes back, by what identifies it
 	back       int                   // things that came back
 	came       undo.Pins             // these
+	same       int                   // things that are as they were
+	again      bool                  // an earlier undo has pinned something
 	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	emptied    sync.Once             // warns of folders of which the bucket has nothing
@@ -165,6 +167,8 @@ func (u *undoing) tell(o Outcome) error {
 	if o.Step.Back() {
 		u.back++
 		u.came.Add(o.Target)
+	} else if o.Step == undo.Nothing {
+		u.same++
 	}
 	return u.each(o)
 }

@@ -300,6 +300,44 @@ func TestUndoAgainAfterARelease(t *testing.T) {
 	enginetest.Want(t, "users and drafts", 2, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
 }
 
+// TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when it is done
+// again; once it is, nothing more is.
+func TestUndoneByOneThatWasKilled(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	noted := func() *report.Undone {
+		got, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: w.Documents(t, "cleanupRuns")[rep.RunID]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Undone
+	}
+	all, failed := restore.Options{Apply: true}, errors.New("no more paper")
+	err := w.restorer.Undo(t.Context(), rep.RunID, all, func(o restore.Outcome) error {
+		if o.Target == "account u2" {
+			return failed
+		}
+		return nil
+	})
+	if got := noted(); !errors.Is(err, failed) || got == nil || !got.Partial {
+		t.Errorf("%v, noted %+v", err, got)
+	}
+	w.undo(t, rep.RunID, all)
+	if got := noted(); got == nil || got.Partial {
+		t.Errorf("done again: %+v", got)
+	}
+	if _, err := w.Firestore(t).Doc("cleanupRuns/"+rep.RunID).Update(t.Context(), update("undone", firestore.Delete)); err != nil {
+		t.Fatal(err)
+	}
+	w.undo(t, rep.RunID, all)
+	first := noted()
+	if first == nil || first.Partial || first.Things == 0 {
+		t.Fatalf("after one that was killed: %+v", first)
+	}
+	w.undo(t, rep.RunID, all)
+	enginetest.Want(t, "noted anew", first, noted())
+}
+
 // TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
