@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -155,6 +156,9 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 	if rep != nil {
 		did, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
 		r.Run, err = &shownRun{rep, did}, errors.Join(err, unread)
+	}
+	if err == nil && rep.Totals().Changed > 0 {
+		err = fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", rep.Totals().Changed)
 	}
 	if err != nil {
 		r.Error = err.Error()

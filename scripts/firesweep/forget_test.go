@@ -137,6 +137,18 @@ func TestForgetForPrograms(t *testing.T) {
 	}
 }
 
+// TestForgetWhatChangesMeanwhile: a receipt of what stayed says so, and ends as a failure does.
+func TestForgetWhatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.forgetful(t)
+	o.running.BeforeApply = func() { o.Set(t, "postHolds/a", map[string]any{"by": "court"}) }
+	out, _ := o.ends(t, exitFailed, "forget", "--apply", "--yes", "--json", "hana")
+	r := parsed[forgotten](t, out)
+	want(t, "status", report.Completed, r.Run.Status)
+	wantParts(t, r.Error, "1 of these changed before they were to be deleted, and may be there still: do it again")
+}
+
 // TestForgetOnAnotherBucket: one that nobody named must be that of the rules' last runs, or the user's files would stay.
 func TestForgetOnAnotherBucket(t *testing.T) {
 	t.Parallel()

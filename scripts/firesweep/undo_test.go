@@ -12,9 +12,12 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -286,6 +289,37 @@ func TestShowListsTheFirst(t *testing.T) {
 	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31",
 		"reports/none")
 	want(t, "last run", string(report.Completed), string(short.Status))
+}
+
+// TestShowLeavesOutWhatStayed: what was to be deleted and was not, is not among what a run did; what it did else to the same thing is.
+func TestShowLeavesOutWhatStayed(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "UNDO_DAYS=7")
+	for _, id := range []string{"a", "b"} {
+		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+	}
+	report := o.called(t, "cleanupReports", "")
+	deleted := func(path string) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}}
+	}
+	packed, err := runlog.Pack([]undo.Record{
+		{Item: "reports/c"}, deleted("reports/c"), {Stayed: "reports/c"}, {Stayed: "reports/b"}, deleted("reports/b"),
+		{Item: "account ken"}, {Account: &undo.Account{UID: "ken"}}, {Stayed: "account ken"},
+		{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}}}, {Stayed: "object ken.png"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
+		"data": packed[0], "parts": 1, "records": 10, "at": documents.ServerTimestamp,
+	})
+	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
+	want(t, "items, writes", [4]int{2, 2, 0, 0}, [4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
+	text := o.well(t, "show", "--contents", report.RunID)
+	wantParts(t, text, "deleted reports/a", "deleted reports/b")
+	if strings.Contains(text, "reports/c") || strings.Contains(text, "ken") {
+		t.Errorf("it names what stayed:\n%s", text)
+	}
 }
 
 // TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log it is said where else that is named.

@@ -3,6 +3,7 @@ package done
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,7 @@ type Wanted struct {
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
 	r := reader{Wanted: w, items: map[string]string{}, writes: map[string][]undo.Write{}, at: map[string]int{},
-		wanted: map[string]bool{}, log: Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}}
+		wanted: map[string]bool{}, told: map[string]int{}, stayed: map[string]int{}, log: Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}}
 	for _, target := range w.Targets {
 		r.wanted[target] = true
 	}
@@ -86,16 +87,30 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 			}
 		}
 		for _, record := range records {
-			if w.Only == nil || w.Only(record) {
+			switch {
+			case record.Stayed != "":
+				r.stayed[r.objectOr(record.Stayed)]++
+			case w.Only == nil || w.Only(record):
 				r.add(record)
 			}
 		}
 		return nil
 	})
 	for path, i := range r.at {
-		c := undo.Net(r.writes[path])[0]
-		r.log.Things[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
+		stayed := r.stayed[path]
+		made := slices.DeleteFunc(r.writes[path], func(w undo.Write) bool {
+			stays := stayed > 0 && undo.Record{Write: &w}.Deletes()
+			if stays {
+				stayed--
+			}
+			return stays
+		})
+		if len(made) > 0 { // or else it is left out
+			c := undo.Net(made)[0]
+			r.log.Things[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
+		}
 	}
+	r.leaveOut()
 	for i, t := range r.log.Things {
 		r.log.Things[i].Reason = r.items[t.Target]
 	}
@@ -110,12 +125,37 @@ type reader struct {
 	writes map[string][]undo.Write // of the documents that are seen; none of those that are not listed
 	at     map[string]int          // where a document is listed among the things
 	wanted map[string]bool
+	told   map[string]int // records, by target
+	stayed map[string]int // of these, deletions that were not made
+}
+
+// objectOr returns what [undo.Record.Stayed] names as a thing's target.
+func (r *reader) objectOr(stayed string) string {
+	if name, isObject := strings.CutPrefix(stayed, undo.StayedObject); isObject {
+		return "gs://" + r.Bucket + "/" + name
+	}
+	return stayed
+}
+
+// leaveOut leaves out what stayed: that was to be deleted, and nothing else was done to it.
+func (r *reader) leaveOut() {
+	stays := func(target string) bool { return r.stayed[target] > 0 && r.stayed[target] >= r.told[target] }
+	without(&r.log.Items, &r.log.ItemsTotal, func(i Item) bool { return stays(i.Target) })
+	without(&r.log.Writes, &r.log.WritesTotal, func(w Write) bool { return stays(w.Path) || stays("account "+w.Path) })
+	without(&r.log.Things, &r.log.ThingsTotal, func(t Thing) bool { return stays(t.Target) })
+}
+
+func without[T any](list *[]T, total *int, stays func(T) bool) {
+	all := len(*list)
+	*list = slices.DeleteFunc(*list, stays)
+	*total -= all - len(*list)
 }
 
 // add adds what a record says was written.
 func (r *reader) add(record undo.Record) {
 	switch {
 	case record.Write != nil:
+		r.told[record.Write.Path]++
 		w := Write{Op: string(record.Write.Op), Path: record.Write.Path, Sent: record.Write.Sent}
 		if record.Write.Op == documents.Update {
 			w.Fields = record.Write.Wrote()
@@ -131,9 +171,11 @@ func (r *reader) add(record undo.Record) {
 			w.Generation = strconv.FormatInt(record.Object.Generation, 10)
 		}
 		r.write(w)
+		r.told[w.Path]++
 		r.thing(Thing{Target: w.Path, What: "deleted"})
 	case record.Account != nil:
 		r.write(Write{Op: "delete account", Path: record.Account.UID})
+		r.told["account "+record.Account.UID]++
 		r.thing(Thing{Target: "account " + record.Account.UID, What: "deleted", Known: record.Account.Data})
 	}
 }

@@ -27,9 +27,14 @@ type Record struct {
 	Write          *Write
 	Object         *Object
 	Account        *Account
-	// Stayed is a document's path, "object" and a name, or "account" and a uid: the deletion that an earlier entry tells of was not
-	// made, for it had changed or time was up.
+	// Stayed is a document's path, "object" and a name, or "account" and a uid: one deletion of it that an earlier entry of the same
+	// call tells of was not made, for it had changed or time was up.
 	Stayed string
+}
+
+// Deletes reports whether a record tells of a deletion, of which [Record.Stayed] may say that it was not made.
+func (r Record) Deletes() bool {
+	return r.Object != nil || r.Account != nil || r.Write != nil && r.Write.Op == documents.Delete && r.Write.Found
 }
 
 // StayedObject precedes the name of an object in [Record.Stayed].

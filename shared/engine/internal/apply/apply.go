@@ -115,7 +115,8 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 	}
 	wg.Wait()
 	if i < saved.until { // saved together with what was begun
-		a.noteStayed(ctx, actions[i:saved.until], slices.Repeat([]error{documents.ErrChanged}, saved.until-i))
+		paths, _ := saved.save()
+		a.noteStayed(ctx, actions[i:saved.until], slices.Repeat([]error{documents.ErrChanged}, saved.until-i), paths)
 	}
 	return unfinished
 }
@@ -175,7 +176,7 @@ func isDeletion(e decide.Effect) bool {
 }
 
 // applyGuarded is applyBatch; a panic is the failure of the whole batch.
-func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save func() error) (results []error) {
+func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save func() (map[string]bool, error)) (results []error) {
 	err := guard.Call(func() error {
 		results = a.applyBatch(ctx, batch, save)
 		return nil
@@ -187,18 +188,19 @@ func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save 
 }
 
 // applyBatch carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
-func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save func() error) []error {
+func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save func() (map[string]bool, error)) []error {
 	switch effect := batch[0].Effect.(type) {
 	case decide.DeleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
 		for i, b := range batch {
 			deletions[i] = b.Effect.(decide.DeleteDocument).Deletion
 		}
-		if err := save(); err != nil {
+		saved, err := save()
+		if err != nil {
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		results := a.Documents.Delete(ctx, deletions)
-		a.noteStayed(ctx, batch, results)
+		a.noteStayed(ctx, batch, results, saved)
 		return results
 	case cleanup.DeleteObject:
 		deletions := make([]cleanup.DeleteObject, len(batch))
@@ -209,7 +211,7 @@ func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save fu
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		results := a.deleteObjects(ctx, deletions, maxDeletes)
-		a.noteStayed(ctx, batch, results)
+		a.noteStayed(ctx, batch, results, nil)
 		return results
 	case decide.DeleteAccount:
 		return a.deleteDueAccounts(ctx, batch)

@@ -224,7 +224,7 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 				tried, became = append(tried, decide.Action{Effect: deletions[i]}), append(became, results[i])
 			}
 		}
-		a.noteStayed(ctx, tried, became)
+		a.noteStayed(ctx, tried, became, nil)
 	}
 	for _, o := range all {
 		o.by.err = worse(o.by.err, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))

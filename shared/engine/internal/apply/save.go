@@ -91,8 +91,8 @@ const (
 
 // ahead is documents that are to be deleted, one after another in the plan, and are saved for undo together before that.
 type ahead struct {
-	until int          // the index behind the last of them
-	save  func() error // once
+	until int                                       // the index behind the last of them
+	save  func() (saved map[string]bool, err error) // once; their paths
 }
 
 // aheadFrom returns the documents to delete from an index on; none if the action there is another.
@@ -101,18 +101,21 @@ func (a *Applier) aheadFrom(ctx context.Context, actions []decide.Action, begin 
 	for until < min(begin+maxAhead, len(actions)) && isDeletion(actions[until].Effect) {
 		until++
 	}
-	return ahead{until, sync.OnceValue(func() error { return a.saveDocuments(ctx, actions[begin:until]) })}
+	return ahead{until, sync.OnceValues(func() (map[string]bool, error) { return a.saveDocuments(ctx, actions[begin:until]) })}
 }
 
 // saveDocuments saves whole documents that are to be deleted, and reads those that the plan does not hold. What has changed since
-// it was judged is not deleted; it is left out where that shows by then, and else noted after the deletion has failed.
-func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) error {
+// it was judged is not deleted; it is left out where that shows by then, and else noted after the deletion has failed. It returns the
+// paths of those that it saved.
+func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) (saved map[string]bool, err error) {
 	if !a.Saves {
-		return nil
+		return nil, nil
 	}
+	saved = map[string]bool{}
 	var records []undo.Record
 	size := 0
 	save := func(of decide.Action, before undo.Fields, bytes int) error {
+		saved[of.Target] = true
 		records = append(records, itemOf(of), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: of.Target, Found: true, Before: before}})
 		if size += bytes; size <= maxAheadBytes {
 			return nil
@@ -137,22 +140,22 @@ func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) erro
 			err = save(a, before, len(d.Original))
 		}
 		if err != nil {
-			return err
+			return saved, err
 		}
 	}
 	for d, err := range a.Documents.Originals(ctx, paths) {
 		if err != nil {
-			return fmt.Errorf("read %d documents for the undo log: %w", len(unread), err)
+			return saved, fmt.Errorf("read %d documents for the undo log: %w", len(unread), err)
 		}
 		a := unread[d.Path]
 		if !d.UpdateTime.Equal(a.Effect.(decide.DeleteDocument).LastUpdateTime) {
 			continue
 		}
 		if err := save(a, d.Fields, d.Bytes); err != nil {
-			return err
+			return saved, err
 		}
 	}
-	return a.saveForUndo(ctx, records)
+	return saved, a.saveForUndo(ctx, records)
 }
 
 // itemOf returns the record of an action's item.
@@ -172,8 +175,9 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 }
 
 // noteStayed notes what was saved and then not deleted, as it had changed or is held, time was up, or it was refused, so that an undo
-// leaves it out. It leaves out what may have been deleted, as no answer came.
-func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error) {
+// leaves it out. It leaves out what may have been deleted, as no answer came, and documents that are not among those saved: each note
+// is about one record.
+func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error, saved map[string]bool) {
 	var stayed []string
 	for i, err := range results {
 		var held *objects.HeldError
@@ -183,7 +187,9 @@ func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results
 		}
 		switch effect := batch[i].Effect.(type) {
 		case decide.DeleteDocument:
-			stayed = append(stayed, effect.Path)
+			if saved[effect.Path] { // or else a commit of this call may have deleted it
+				stayed = append(stayed, effect.Path)
+			}
 		case cleanup.DeleteObject:
 			stayed = append(stayed, undo.StayedObject+effect.Name)
 		}

@@ -17,10 +17,9 @@ var AccessPermissions = []string{"storage.objects.getIamPolicy", "storage.object
 func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	const private = "files come back with the bucket's default access, so that those that were public by a list of their own are private"
 	name := u.Bucket.BucketName()
-	attrs, err := u.Bucket.Attrs(ctx)
-	var refusal *googleapi.Error
+	attrs, err := u.attrs()
 	switch {
-	case errors.As(err, &refusal) && refusal.Code == http.StatusForbidden:
+	case forbidden(err):
 		u.warn(fmt.Sprintf("whether files of %s have access lists cannot be read, which needs storage.buckets.get: if they do, %s", name, private))
 		return false, nil
 	case err != nil:
@@ -38,6 +37,11 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+func forbidden(err error) bool {
+	var refusal *googleapi.Error
+	return errors.As(err, &refusal) && refusal.Code == http.StatusForbidden
 }
 
 func (u *undoing) warn(text string) {

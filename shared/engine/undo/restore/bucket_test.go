@@ -164,9 +164,12 @@ func TestAccessLists(t *testing.T) {
 	}
 }
 
-// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that.
+// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that, nor does an empty folder of one that keeps
+// what is deleted.
 func TestUniformAccessWarnsOfNothing(t *testing.T) {
 	w := newWorld(t)
+	w.Set(t, "users/u9", map[string]any{})
+	w.Set(t, "friends/u9", map[string]any{})
 	report := w.run(t)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { t.Error(text) }})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -51,11 +52,11 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
 		return pins, err
 	}
-	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[byCall]bool{}, map[string]string{}, map[string]bool{}
+	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[byCall]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	pins.of = map[string][]string{}
-	named := map[string]bool{} // of Only
-	writes := map[byCall]int{}
+	named := map[string]bool{}    // of Only
+	deletions := map[byCall]int{} // of documents
 	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
@@ -64,14 +65,14 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 				named[target] = named[target] || u.names(r, target)
 			}
 			of := byCall{d.By, u.targetOf(r)}
-			switch {
-			case r.Stayed != "":
-				u.stayed[of] = true
-			default:
-				delete(u.stayed, of) // it was tried again
+			if r.Stayed != "" {
+				u.stayed[of]++
 			}
 			if r.Write != nil {
-				writes[of]++
+				u.writes[of.target]++
+				if r.Deletes() {
+					deletions[of]++
+				}
 				if r.Write.CopyOf != "" {
 					u.copyOf[r.Write.Path] = r.Write.CopyOf
 				}
@@ -79,10 +80,8 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		}
 		return nil
 	})
-	for of, n := range writes {
-		if !u.stayed[of] {
-			u.writes[of.target] += n
-		}
+	for of, n := range deletions {
+		u.writes[of.target] -= min(n, u.stayed[of])
 	}
 	for _, target := range u.Only {
 		if err == nil && !named[target] {
@@ -118,7 +117,7 @@ func (u *undoing) takeBack(ctx context.Context) error {
 }
 
 func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
-	open := map[string][]undo.Write{}
+	open, stayed := map[string][]undo.Write{}, maps.Clone(u.stayed)
 	done := turn * len(u.log)
 	return u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
@@ -129,8 +128,10 @@ func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 		var objects []undo.Object
 		var accounts []undo.Account
 		for _, r := range records {
+			of := byCall{d.By, u.targetOf(r)}
 			switch {
-			case u.stayed[byCall{d.By, u.targetOf(r)}]: // there is nothing to take back
+			case stayed[of] > 0 && r.Deletes(): // there is nothing to take back; what else the call did to it is
+				stayed[of]--
 			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {

@@ -101,8 +101,11 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 			}
 		}
 	}
-	if len(last) == 0 && !o.Folder {
+	switch {
+	case len(last) == 0 && !o.Folder:
 		return u.missing(ctx, o, at)
+	case len(last) == 0:
+		return u.emptyFolder(o, at)
 	}
 	g, ctx := errgroup.WithContext(ctx) // of a folder, which may hold many
 	g.SetLimit(objectsAtOnce)
@@ -113,6 +116,30 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 		g.Go(func() error { return u.restore(ctx, attrs) })
 	}
 	return g.Wait()
+}
+
+// emptyFolder warns once if the bucket does not keep what was deleted at that moment: a folder of which it has nothing may have held
+// something.
+func (u *undoing) emptyFolder(o undo.Object, at time.Time) error {
+	target := u.objectTarget(o.Name)
+	if !u.chosen(target) {
+		return nil
+	}
+	attrs, err := u.attrs()
+	if err != nil && !forbidden(err) {
+		return fmt.Errorf("look how long bucket %s keeps what is deleted: %w", u.Bucket.BucketName(), err)
+	}
+	if err == nil {
+		soft := attrs.SoftDeletePolicy
+		if attrs.VersioningEnabled || soft != nil && !soft.EffectiveTime.After(at) && u.Clock().Before(at.Add(soft.RetentionDuration)) {
+			return nil // it was empty
+		}
+	}
+	u.emptied.Do(func() {
+		u.warn(fmt.Sprintf("bucket %s does not keep what was deleted on %s, or you may not see that, which needs storage.buckets.get: the "+
+			"files of %s, and of other folders, are lost if there were any", u.Bucket.BucketName(), at.UTC().Format(time.DateOnly), target))
+	})
+	return nil
 }
 
 // missing is the error for an object that is not among the deleted ones.

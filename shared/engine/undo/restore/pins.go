@@ -63,7 +63,7 @@ func (u *undoing) everywhere(ctx context.Context, p pinning, f func(context.Cont
 // these themselves are pinned, for an object, say, that comes back without its document may be an item too.
 func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	var items []string
-	contents := map[string]string{} // of items, as far as they are documents
+	contents, texts := map[string]undo.Fields{}, map[string]string{} // of items, as far as they are documents
 	for _, r := range records {
 		for _, target := range u.Only {
 			if u.names(r, target) {
@@ -75,7 +75,7 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 			p.add(r.Item, "")
 		}
 		if r.Write != nil && slices.Contains(items, r.Write.Path) {
-			contents[r.Write.Path] = textOf(r.Write.Before)
+			contents[r.Write.Path], texts[r.Write.Path] = r.Write.Before, textOf(r.Write.Before)
 		}
 	}
 	for _, r := range records {
@@ -85,15 +85,16 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 		}
 		its := slices.DeleteFunc(slices.Clone(items), func(item string) bool {
 			return len(items) > 1 && !belongs(target, item) && (r.Write == nil || !names(r.Write.Before, item)) &&
-				(r.Object == nil || !mentions(contents[item], r.Object.Name))
+				(r.Object == nil || !mentions(texts[item], r.Object.Name)) &&
+				(r.Object != nil || !leadsTo(contents[item], target))
 		})
-		for _, item := range its {
-			if r.Write == nil || r.Write.Op == documents.Delete && r.Write.Found {
-				p.add(target, item)
-			}
-		}
 		if len(its) == 0 {
+			if len(items) > 0 && r.Deletes() { // whichever it went with
+				p.add(target, "")
+			}
 			its = items
+		} else if r.Deletes() {
+			p.add(target, its[0])
 		}
 		p.of[target] = append(p.of[target], its...)
 	}
@@ -118,6 +119,18 @@ func mentions(text, name string) bool {
 func names(fields undo.Fields, item string) bool {
 	for _, v := range fields {
 		if Is(v, item) || Is(v, item[strings.LastIndexByte(item, '/')+1:]) || names(v.GetMapValue().GetFields(), item) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether one of an item's fields names a target, as an account or a document does that goes with it, or a document
+// above that.
+func leadsTo(fields undo.Fields, target string) bool {
+	parts := strings.Split(strings.TrimPrefix(target, decide.AccountTarget("")), "/")
+	for n := len(parts); n > 0; n -= 2 {
+		if names(fields, strings.Join(parts[:n], "/")) {
 			return true
 		}
 	}
@@ -153,6 +166,7 @@ func (u *undoing) pin(ctx context.Context, in Project, p pinning) error {
 			if found {
 				before, err = undo.PinnedOf(d)
 			}
+			u.again = u.again || found
 			all := before.All()
 			u.pinned[place{in.Config.Database, path}] = slices.DeleteFunc(slices.Clone(names), func(one toPin) bool { return slices.Contains(all, one.target) })
 			return pinned, nil, err

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -299,6 +300,44 @@ func TestUndoAgainAfterARelease(t *testing.T) {
 	enginetest.Want(t, "users and drafts", 2, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
 }
 
+// TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when it is done
+// again; once it is, nothing more is.
+func TestUndoneByOneThatWasKilled(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	noted := func() *report.Undone {
+		got, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: w.Documents(t, "cleanupRuns")[rep.RunID]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Undone
+	}
+	all, failed := restore.Options{Apply: true}, errors.New("no more paper")
+	err := w.restorer.Undo(t.Context(), rep.RunID, all, func(o restore.Outcome) error {
+		if o.Target == "account u2" {
+			return failed
+		}
+		return nil
+	})
+	if got := noted(); !errors.Is(err, failed) || got == nil || !got.Partial {
+		t.Errorf("%v, noted %+v", err, got)
+	}
+	w.undo(t, rep.RunID, all)
+	if got := noted(); got == nil || got.Partial {
+		t.Errorf("done again: %+v", got)
+	}
+	if _, err := w.Firestore(t).Doc("cleanupRuns/"+rep.RunID).Update(t.Context(), update("undone", firestore.Delete)); err != nil {
+		t.Fatal(err)
+	}
+	w.undo(t, rep.RunID, all)
+	first := noted()
+	if first == nil || first.Partial || first.Things == 0 {
+		t.Fatalf("after one that was killed: %+v", first)
+	}
+	w.undo(t, rep.RunID, all)
+	enginetest.Want(t, "noted anew", first, noted())
+}
+
 // TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
@@ -363,6 +402,42 @@ func wantPinned(t *testing.T, w world, want ...string) {
 	slices.Sort(want)
 	slices.Sort(got)
 	enginetest.Want(t, "pinned", want, slices.Compact(got))
+}
+
+// TestWhatGoesAlongIsPinned: what went with one of several items comes back to stay, whether one of the item's fields names it or nothing
+// says which it went with.
+func TestWhatGoesAlongIsPinned(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	deleted := func(path, field, value string) undo.Record {
+		before := undo.Fields{field: {ValueType: &firestorepb.Value_StringValue{StringValue: value}}}
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: before}}
+	}
+	packed, err := runlog.Pack([]undo.Record{
+		{Item: "users/b1"}, {Item: "users/b2"}, deleted("users/b1", "chatId", "c7"), deleted("drafts/c7", "text", "hi"),
+		deleted("users/b2", "chatId", "c8"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
+		"data": packed[0], "parts": 1, "records": 7, "at": documents.ServerTimestamp,
+	})
+	w.Set(t, "friends/b1", map[string]any{})
+	all := []string{"users/b1", "users/b2", "drafts/c7", "drafts/c8", "drafts/c9"}
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	w.run(t)
+	for _, path := range all {
+		collection, id, _ := strings.Cut(path, "/")
+		if w.Documents(t, collection)[id] == nil {
+			t.Errorf("%s was deleted again", path)
+		}
+	}
+	if _, err := w.restorer.Release(t.Context(), report.RunID, "users/b1"); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t)
+	enginetest.Want(t, "drafts after the release of b1", []string{"c8", "c9", "u0", "u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
 }
 
 // TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
@@ -501,12 +576,17 @@ func TestManyAtOnce(t *testing.T) {
 	enginetest.Want(t, "told", 4+n+5*n+3+3*4+3, len(told)) // objects, drafts, of each user four documents, accounts
 }
 
-// TestObjectsThatAreNotThere: what the bucket has let go is said, and so is what was uploaded in its place.
+// TestObjectsThatAreNotThere: what the bucket has let go is said, that folders may have held something, and what was uploaded in its
+// place.
 func TestObjectsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.SetSoftDelete(t, 0)
 	report := w.run(t)
-	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	var warned []string
+	_, why := w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+	if len(warned) != 1 || !strings.Contains(warned[0], "does not keep what was deleted on") || !strings.Contains(warned[0], "/users/u") {
+		t.Errorf("of the folders it warns %q", warned)
+	}
 	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
 		t.Errorf("%q", orphan)
 	}
@@ -731,6 +811,139 @@ func TestACallThatWakes(t *testing.T) {
 	}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	enginetest.Want(t, "n", any(int64(2)), w.Documents(t, "drafts")["z"]["n"])
+}
+
+// TestStayedIsOneDeletion: what a call deleted or changed comes back although another deletion of it, by the same call, was written down
+// and then not made. So do what was left to do and what a pass proposes anew, in either order.
+func TestStayedIsOneDeletion(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	friends := plain
+	friends.Name, friends.Reach.Items = "friend", "friends"
+	both := job
+	both.Rules = append(slices.Clone(job.Rules), friends)
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: both}
+	generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
+	if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	number := func(n int64) undo.Fields {
+		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+	}
+	write := func(op documents.Op, path string, before, after undo.Fields) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: before, After: after}}
+	}
+	file := undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/z/a.png"}, Generation: generation}}
+	account := undo.Record{Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
+	for i, records := range [][]undo.Record{
+		{{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)}, {{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)},
+		{{Stayed: "drafts/z"}},
+		{{Item: "users/z"}, write(documents.Delete, "users/z", number(1), nil)}, {{Stayed: "users/z"}}, // a commit changed it
+		{{Item: "users/y"}, write(documents.Update, "friends/z", number(1), number(2))}, {write(documents.Delete, "friends/z", number(1), nil)},
+		{{Stayed: "friends/z"}},
+		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/users/z/a.png"}, file}, {{Stayed: "object users/z/a.png"}},
+		{{Item: "users/z"}, account}, {{Item: "account z"}, account}, {{Stayed: "account z"}},
+	} {
+		packed, err := runlog.Pack(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, fmt.Sprintf("%s/aa.%06d-00", runlog.DoneOf(report.RunID), i), map[string]any{
+			"data": packed[0], "parts": 1, "records": len(records), "at": time.Now().Add(-time.Hour).Add(time.Duration(i) * time.Second),
+		})
+	}
+	w.Set(t, "friends/z", map[string]any{"count": int64(2)})
+	only := []string{"drafts/z", "users/z", "friends/z", "account z", "gs://" + w.Bucket + "/users/z/a.png"}
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
+	enginetest.Want(t, fmt.Sprint(why), map[undo.Step][]string{
+		undo.Recreate: {"account z", "drafts/z", "gs://bucket/users/z/a.png"}, undo.Revert: {"friends/z"},
+	}, steps)
+}
+
+// soon waits for what another part of a run does.
+func soon(t *testing.T, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("it was not done")
+	}
+}
+
+// TestFoundAnewWhileItIsDone: a file that an entry of what was left to do deletes, and the same call's pass then finds gone, comes back.
+func TestFoundAnewWhileItIsDone(t *testing.T) {
+	w := newWorld(t)
+	const name = "users/gone/a.png"
+	w.Put(t, name, nil, []byte("x"))
+	w.SetTodo(t, "e", enginetest.StepOf("user", "users/gone", false, "", name))
+	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		o, _, err := p.Objects.Get(ctx, name)
+		return errors.Join(err, p.ProposeObject(ctx, "delete object", "nobody's", cleanup.DeleteObject{
+			Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}))
+	}
+	deleted := make(chan struct{})
+	var once sync.Once
+	w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			answer, err := base.RoundTrip(r)
+			if r.Method == http.MethodDelete {
+				once.Do(func() { close(deleted) })
+			}
+			return answer, err
+		})
+	}
+	w.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		for _, write := range r.GetWrites() {
+			records, _ := runlog.Unpack([][]byte{write.GetUpdate().GetFields()["data"].GetBytesValue()})
+			if slices.ContainsFunc(records, func(r undo.Record) bool { return r.Action == "delete object" }) {
+				soon(t, deleted)
+			}
+		}
+		return err
+	})
+	rep := w.run(t)
+	enginetest.Want(t, "found gone", 1, rep.Actions["delete object"].Changed)
+	w.undo(t, rep.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "back", true, slices.Contains(w.Objects(t), name))
+}
+
+// TestDeletedByACommitBeforeItIsSaved: a document that a commit deletes, and the same call was to delete by itself, comes back.
+func TestDeletedByACommitBeforeItIsSaved(t *testing.T) {
+	w := newWorld(t)
+	rule := users
+	rule.Reach = cleanup.Reach{Items: "users", Deletes: []string{"users", "drafts"}}
+	rule.Change = func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		return cleanup.Change{Writes: []documents.Write{
+			{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "drafts", ID: s.ID()}},
+		}}
+	}
+	w.Job.Rules = []cleanup.AnyRule{rule, plain}
+	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		return errors.Join(p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "users", ID: "u0"}),
+			p.ConsiderRefs(ctx, plain, documents.Ref{Collection: "drafts", ID: "u0"}))
+	}
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
+	var applying atomic.Bool
+	w.Hooks.BeforeApply = func() { applying.Store(true) }
+	deleted := make(chan struct{})
+	w.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetDelete(), "/drafts/u0") }) {
+			close(deleted)
+		}
+		return err
+	})
+	w.Hooks.Dial = append(w.Hooks.Dial, wire.Before(func(_ context.Context, _ string, request any) error {
+		r, is := request.(*firestorepb.BatchGetDocumentsRequest)
+		if is && applying.Load() && r.GetConsistencySelector() == nil && strings.HasSuffix(fmt.Sprint(r.GetDocuments()), "/drafts/u0]") {
+			soon(t, deleted)
+		}
+		return nil
+	})...)
+	rep := w.run(t)
+	enginetest.Want(t, "found gone", 1, rep.Actions["delete drafts"].Changed)
+	w.undo(t, rep.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "name", any("u0"), w.Documents(t, "drafts")["u0"]["name"])
 }
 
 func update(field string, value any) []firestore.Update {

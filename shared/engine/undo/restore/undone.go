@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -12,16 +13,17 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// noteUndone notes in the run's report, where there is one, that things came back.
-func (u *undoing) noteUndone(ctx context.Context) error {
-	if u.back == 0 {
+// noteUndone notes in the run's report, where there is one, that things came back: also by an undo of which nothing but its pins tells,
+// as it was killed. One that ended with an error has brought back a part.
+func (u *undoing) noteUndone(ctx context.Context, ended error) error {
+	if u.back == 0 && (!u.again || u.same == 0) {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	path := collections.Runs + "/" + u.runID
 	d, found, err := u.DB.Get(ctx, path)
 	if err == nil && found { // or else it is a worker's, or of a run that was killed
-		err = u.note(ctx, d)
+		err = u.note(ctx, d, u.partial() || ended != nil && !errors.Is(ended, ErrRefused))
 	}
 	if err != nil {
 		return fmt.Errorf("note in the report of %s that it was taken back: %w", u.runID, err)
@@ -30,15 +32,22 @@ func (u *undoing) noteUndone(ctx context.Context) error {
 }
 
 // note adds what came back to what came back before, in the report and where the job's state holds it.
-func (u *undoing) note(ctx context.Context, d documents.Document) error {
-	done := report.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: u.partial()}
-	if before, err := report.Of(d); err == nil && before.Undone != nil { // any other report tells nothing of it
+func (u *undoing) note(ctx context.Context, d documents.Document, partial bool) error {
+	done := report.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: partial}
+	before, err := report.Of(d) // any other report tells nothing of it
+	switch {
+	case err == nil && before.Undone != nil:
 		done.Things += before.Undone.Things
-		done.Partial = done.Partial && before.Undone.Partial
+		done.Partial = partial && before.Undone.Partial
+		if u.back == 0 && done.Partial == before.Undone.Partial {
+			return nil
+		}
+	case u.back == 0:
+		done.Things = u.same
 	}
 	noted := maps.Clone(d.Data)
 	noted["undone"] = done
-	_, err := u.store(u.job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+	_, err = u.store(u.job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
 		if s.Last != nil && s.Last.RunID == u.runID {
 			last := *s.Last
 			last.Undone = &done
