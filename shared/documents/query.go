@@ -248,7 +248,7 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 	return documentOf(s), true, nil
 }
 
-// maxGet is how many names a request for documents has: if they have up to 5 kB each, it is smaller than Firestore allows, 10 MiB.
+// maxGet is how many names a request for documents has: with 5 kB each, it is smaller than the 10 MiB that Firestore allows.
 // https://firebase.google.com/docs/firestore/quotas
 const maxGet = 2000
 
