@@ -33,10 +33,11 @@ function program() {
   }
 }
 
-const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
+let child;
 
 // The program ends a run by itself when it is interrupted, so this process waits for it. On Windows a console tells both, and a signal
-// that is sent on would kill the program at once.
+// that is sent on would kill the program at once. This comes before the program starts, or a signal right after its start would end
+// this process alone.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
     if (process.platform !== "win32") {
@@ -44,6 +45,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     }
   });
 }
+child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (err) => fail(`${wanted} could not be started: ${err.message}`));
 child.on("exit", (code, signal) => {
   if (signal) {
