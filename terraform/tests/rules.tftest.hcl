@@ -52,6 +52,13 @@ run "rules_of_another_folder" {
     error_message = "indexes are ${jsonencode(keys(google_firestore_index.index))}, and fields ${jsonencode(local.functions["cleanupActivity"].fieldOverrides)}"
   }
   assert {
+    # A resource of the field would reset what the application has set: its other indexes, its TTL policy.
+    condition = alltrue([for key in keys(google_firestore_field.override) : !strcontains(key, "activity")]) && (
+      contains(flatten(local.group_indexes["(default)"]), "activity.at ASCENDING")
+    )
+    error_message = "Terraform would make ${jsonencode(keys(google_firestore_field.override))}, and names ${jsonencode(local.group_indexes)} as the application's to make"
+  }
+  assert {
     condition     = { for s in data.archive_file.source.source : s.filename => s.content }["functions/rules.json"] == file("examples/own-rules/rules.json")
     error_message = "the functions must be built with the rules that are deployed"
   }
