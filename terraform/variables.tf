@@ -100,12 +100,13 @@ variable "rules_file" {
   type        = string
   default     = null
 
-  # The version and the digests are those of shared/manifest. No local may stand here, because it would depend on this variable.
+  # The version is shared/version's, and the digests are those of shared/manifest. No local may stand here, because it would depend
+  # on this variable.
   validation {
     condition = try(alltrue([
       for list in [coalesce(var.rules_file, "${path.module}/../functions/rules.json")] : alltrue([
         for lock in [jsondecode(file("${trimsuffix(list, ".json")}.lock.json"))] :
-        lock.version == 1
+        lock.version == regex("const Release = \"([^\"]+)\"", file("${path.module}/../shared/version/version.go"))[0]
         && lock.rules == sha256(replace(file(list), "\r\n", "\n"))
         && lock.manifest == sha256(replace(file("${path.module}/../functions/manifest.json"), "\r\n", "\n"))
       ])
