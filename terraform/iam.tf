@@ -29,6 +29,12 @@ locals {
 
   # Custom roles, where no predefined role is narrow enough. manifest.json names them without "roles/".
   custom_roles = {
+    firesweepAccountCleaner = {
+      title       = "Firesweep: account cleaner"
+      description = "Lists, looks at and deletes accounts of Firebase Authentication, and sees whether the project allows tenants"
+      # What the two below have: one grant for who needs both.
+      permissions = ["firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"]
+    }
     firesweepAccountDeleter = {
       title       = "Firesweep: account deleter"
       description = "Deletes accounts of Firebase Authentication, and looks at them before"

@@ -100,12 +100,13 @@ variable "rules_file" {
   type        = string
   default     = null
 
-  # The version and the digests are those of shared/manifest. No local may stand here, because it would depend on this variable.
+  # The version is shared/version's, and the digests are those of shared/manifest. No local may stand here, because it would depend
+  # on this variable.
   validation {
     condition = try(alltrue([
       for list in [coalesce(var.rules_file, "${path.module}/../functions/rules.json")] : alltrue([
         for lock in [jsondecode(file("${trimsuffix(list, ".json")}.lock.json"))] :
-        lock.version == 1
+        lock.version == regex("const Release = \"([^\"]+)\"", file("${path.module}/../shared/version/version.go"))[0]
         && lock.rules == sha256(replace(file(list), "\r\n", "\n"))
         && lock.manifest == sha256(replace(file("${path.module}/../functions/manifest.json"), "\r\n", "\n"))
       ])
@@ -460,6 +461,20 @@ variable "placeholder_references" {
     ])
     error_message = "placeholder_references must hold places such as posts.userId, projects.owner.id or group:notes.author_id."
   }
+  # What the collection, a part of the field or the whole field is called, as in functions/placeholderusers/places.
+  validation {
+    condition = alltrue(flatten([
+      for r in var.placeholder_references : [
+        for name in concat(split(".", trimprefix(r, "group:")), flatten(regexall("[.](.*)$", r))) :
+        length(name) <= 1500 && !can(regex("^__.*__$", name))
+      ]
+    ]))
+    error_message = "placeholder_references holds a name of more than 1,500 bytes, which Firestore does not take, or one of the form __…__, which it reserves."
+  }
+  validation {
+    condition     = length(var.placeholder_references) <= 50 && length(distinct(var.placeholder_references)) == length(var.placeholder_references)
+    error_message = "placeholder_references must hold at most 50 places, each once: each is a query."
+  }
 }
 
 variable "inquiry_folders" {
@@ -468,9 +483,14 @@ variable "inquiry_folders" {
   default     = []
   nullable    = false
 
+  # As in shared/objects. 1364 letters of base64 are 1023 bytes.
   validation {
-    condition     = alltrue([for folder in var.inquiry_folders : can(regex("^[^/,][^,]*/$", folder))])
-    error_message = "inquiry_folders must hold folders with a slash at their end and none at their beginning, such as inquiries/."
+    condition = alltrue([
+      for folder in var.inquiry_folders :
+      can(regex("^([^/,\\x00\\r\\n]+/)+$", folder)) && !can(regex("^gs:|(^|/)[.]{1,2}/", folder))
+      && folder == trimspace(folder) && length(base64encode(folder)) <= 1364
+    ])
+    error_message = "inquiry_folders must hold folders of the bucket with a slash at their end, such as inquiries/: without gs://, slashes at their beginning, blanks at their ends, commas, or parts that are empty or only dots, and of less than 1,024 bytes."
   }
 }
 
@@ -493,8 +513,8 @@ variable "max_owners" {
   nullable    = false
 
   validation {
-    condition     = var.max_owners >= 1000 && floor(var.max_owners) == var.max_owners
-    error_message = "max_owners must be a whole number of 1000 or more."
+    condition     = var.max_owners >= 1000 && var.max_owners <= 2147483647 && floor(var.max_owners) == var.max_owners
+    error_message = "max_owners must be a whole number from 1000 to 2147483647."
   }
 }
 

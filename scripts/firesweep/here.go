@@ -166,6 +166,7 @@ func (a *app) ask(question string) string {
 // first request, before it has done anything.
 var rights = map[string][]string{
 	"firesweepObjectCleaner":  {"storage.objects.delete", "storage.objects.get", "storage.objects.list"},
+	"firesweepAccountCleaner": {"firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"},
 	"firesweepAccountDeleter": {"firebaseauth.users.delete", "firebaseauth.users.get"},
 	"firesweepAccountReader":  {"firebaseauth.configs.get", "firebaseauth.users.get"},
 }

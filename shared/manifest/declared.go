@@ -150,11 +150,13 @@ func (e *Entry) derive() {
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
 	}
-	if r.DeletesAccounts() {
+	switch {
+	case r.DeletesAccounts() && r.ReadsAccounts():
+		e.Roles[config.Auth] = []string{"firesweepAccountCleaner"}
+	case r.DeletesAccounts():
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
-	}
-	if r.ReadsAccounts() {
-		e.Roles[config.Auth] = append(e.Roles[config.Auth], "firesweepAccountReader")
+	case r.ReadsAccounts():
+		e.Roles[config.Auth] = []string{"firesweepAccountReader"}
 	}
 	for _, i := range r.Indexes() {
 		if len(i.Fields) > 1 {

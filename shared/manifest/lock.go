@@ -6,17 +6,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
-)
 
-// LockVersion is that of the lock file. Raise it with every change of its form or of what follows from a rule: Terraform then
-// refuses what an earlier version has derived.
-const LockVersion = 1
+	"github.com/firesweep/firesweep/shared/version"
+)
 
 // LockName returns the name of the lock file of a list: rules.lock.json for rules.json.
 func LockName(list string) string { return strings.TrimSuffix(list, ".json") + ".lock.json" }
 
 // Lock returns the text of the lock file of a list of rules, from which Terraform deploys them. It has a complete entry for each
-// rule that is deployed, those of functions/manifest.json included. The error names every problem of the two lists.
+// rule that is deployed, those of functions/manifest.json included. The error names every problem of the two lists. Terraform takes
+// the file only for functions of the same version: others may refuse more rules, and then none starts, or derive something else.
 func Lock(manifest, rules File) ([]byte, error) {
 	all, err := Parse(manifest, rules)
 	if err != nil {
@@ -28,14 +27,15 @@ func Lock(manifest, rules File) ([]byte, error) {
 	}
 	lock := struct {
 		About     string           `json:"about"`
-		Version   int              `json:"version"`
+		Version   string           `json:"version"`           // [version.Release]
 		Rules     string           `json:"rules"`             // the digest of the list
 		Manifest  string           `json:"manifest"`          // that of functions/manifest.json, with which the list was checked
 		Enabled   []string         `json:"enabled,omitempty"` // of the jobs that are no rules of the list, those that it enables
 		Functions map[string]Entry `json:"functions"`
 	}{
 		About:   "Written by firesweep check --write for Terraform. Do not edit it.",
-		Version: LockVersion, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled, Functions: map[string]Entry{},
+		Version: version.Release, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled,
+		Functions: map[string]Entry{},
 	}
 	for _, e := range all {
 		if e.Rule != nil && !e.ForgetOnly() {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // TestWhatNoFunctionCanStartWith: Google, or the start of every function, would refuse these after the deployment has begun. Each
@@ -123,9 +125,8 @@ func TestTimeZones(t *testing.T) {
 }
 
 func lockOf(t *testing.T, manifest, rules string) (lock struct {
-	Version         int
-	Rules, Manifest string
-	Functions       map[string]map[string]any
+	Version, Rules, Manifest string
+	Functions                map[string]map[string]any
 }) {
 	t.Helper()
 	text, err := Lock(File{"manifest.json", []byte(manifest)}, File{"rules.json", []byte(rules)})
@@ -174,8 +175,8 @@ func TestLock(t *testing.T) {
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(lock.Functions))); diff != "" {
 		t.Errorf("entries (-want +got)\n%s", diff)
 	}
-	if lock.Version != LockVersion {
-		t.Errorf("version %d, want %d", lock.Version, LockVersion)
+	if lock.Version != version.Release {
+		t.Errorf("version %s, want %s", lock.Version, version.Release)
 	}
 
 	// A change of either list shows, but for line ends.

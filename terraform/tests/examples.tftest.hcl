@@ -9,18 +9,18 @@ mock_provider "google" {
 mock_provider "archive" {}
 mock_provider "time" {}
 
-run "five_jobs" {
+run "nine_jobs" {
   command = apply
   module {
-    source = "./examples/five-jobs"
+    source = "./examples/nine-jobs"
   }
   variables {
     project = "my-app-1a2b3"
   }
 
   assert {
-    condition     = length(output.schedules) == 5
-    error_message = "five jobs are scheduled"
+    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("../functions/manifest.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"])
+    error_message = "each of the nine jobs is scheduled, and nothing else"
   }
 }
 

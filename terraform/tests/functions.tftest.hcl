@@ -275,7 +275,7 @@ run "names_and_labels" {
 
 # A bucket cannot be made anew under its name before it is deleted, and an object would not be made anew in one that was.
 run "another_region" {
-  command = plan
+  command = apply
   variables {
     region = "europe-west1"
   }
@@ -285,7 +285,7 @@ run "another_region" {
     error_message = "the bucket has the same name in another region, or a name that is too long: ${google_storage_bucket.source.name}"
   }
   assert {
-    condition     = contains(keys(time_sleep.settled.triggers), "repository")
+    condition     = time_sleep.settled.triggers["repository"] == google_artifact_registry_repository.images.id
     error_message = "the first build in another region does not wait for its repository"
   }
 }

@@ -41,8 +41,10 @@ run "least_privilege" {
     error_message = "our own roles may do what the code does and nothing else"
   }
   assert {
-    condition     = toset(local.custom_roles.firesweepAccountReader.permissions) == toset(["firebaseauth.configs.get", "firebaseauth.users.get"])
-    error_message = "a rule about accounts lists them, looks at them and sees whether there are tenants, and nothing else; it deletes by another role"
+    condition = toset(local.custom_roles.firesweepAccountReader.permissions) == toset(["firebaseauth.configs.get", "firebaseauth.users.get"]) && (
+      toset(local.custom_roles.firesweepAccountCleaner.permissions) == toset(["firebaseauth.configs.get", "firebaseauth.users.get", "firebaseauth.users.delete"])
+    )
+    error_message = "a rule that looks for accounts lists them, looks at them and sees whether there are tenants; one that deletes them too has no other right besides"
   }
   assert {
     condition = { for key, b in google_cloud_tasks_queue_iam_binding.tasks : key => "${b.name} ${one(b.members)}" } == {

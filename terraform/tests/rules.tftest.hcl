@@ -41,7 +41,7 @@ run "rules_of_another_folder" {
   assert {
     condition = toset([for key, g in local.grants : key if startswith(g.function, "cleanupAnon") || startswith(g.function, "cleanupStale")]) == toset([
       "cleanupStaleDrafts roles/datastore.user", "cleanupStaleDrafts firesweepObjectCleaner",
-      "cleanupAnonymousAccounts roles/datastore.user", "cleanupAnonymousAccounts firesweepAccountDeleter", "cleanupAnonymousAccounts firesweepAccountReader",
+      "cleanupAnonymousAccounts roles/datastore.user", "cleanupAnonymousAccounts firesweepAccountCleaner",
     ])
     error_message = "the rules' roles are ${jsonencode(local.grants)}"
   }
@@ -50,6 +50,13 @@ run "rules_of_another_folder" {
       "(default) users COLLECTION banStatus:ASCENDING permanentBanScheduledDeletionAt:ASCENDING", "(default) reports COLLECTION status:ASCENDING createdAt:ASCENDING",
     ]) && contains([for o in local.functions["cleanupActivity"].fieldOverrides : "${o.collectionGroup}.${o.fieldPath}"], "activity.at")
     error_message = "indexes are ${jsonencode(keys(google_firestore_index.index))}, and fields ${jsonencode(local.functions["cleanupActivity"].fieldOverrides)}"
+  }
+  assert {
+    # A resource of the field would reset what the application has set: its other indexes, its TTL policy.
+    condition = alltrue([for key in keys(google_firestore_field.override) : !strcontains(key, "activity")]) && (
+      contains(flatten(local.group_indexes["(default)"]), "activity.at ASCENDING")
+    )
+    error_message = "Terraform would make ${jsonencode(keys(google_firestore_field.override))}, and names ${jsonencode(local.group_indexes)} as the application's to make"
   }
   assert {
     condition     = { for s in data.archive_file.source.source : s.filename => s.content }["functions/rules.json"] == file("examples/own-rules/rules.json")

@@ -18,6 +18,21 @@ run "all_jobs_at_most_150" {
   }
 }
 
+# A rule with a role for accounts and an API of its own.
+run "one_rule_about_accounts_at_most_40" {
+  command = plan
+  variables {
+    rules_file = "examples/own-rules/rules.json"
+    enabled    = ["cleanupAnonymousAccounts"]
+    dry_run    = { cleanupAnonymousAccounts = true }
+  }
+
+  assert {
+    condition     = keys(local.jobs) == ["cleanupAnonymousAccounts"]
+    error_message = "another job is made"
+  }
+}
+
 # README's rule, alone.
 run "one_rule_at_most_40" {
   command = plan

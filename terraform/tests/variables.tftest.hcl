@@ -116,6 +116,65 @@ run "refuses_what_only_looks_right" {
   expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones]
 }
 
+# Nothing starts with what shared/objects, placeholderusers/places and shared/orphans refuse.
+run "refuses_what_no_function_takes" {
+  command = plan
+  variables {
+    inquiry_folders        = ["gs://my-app-1a2b3.firebasestorage.app/inquiries/"]
+    placeholder_references = ["posts.userId", "posts.userId"]
+    max_owners             = 3000000000
+  }
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners]
+}
+
+run "refuses_empty_parts_and_too_many_places" {
+  command = plan
+  variables {
+    inquiry_folders        = ["a//"]
+    placeholder_references = [for i in range(51) : "posts.user${i}"]
+    max_owners             = 999
+  }
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners]
+}
+
+run "refuses_dots_and_reserved_fields" {
+  command = plan
+  variables {
+    inquiry_folders        = ["../"]
+    placeholder_references = ["posts.__x__"]
+  }
+  expect_failures = [var.inquiry_folders, var.placeholder_references]
+}
+
+run "refuses_blanks_and_reserved_paths" {
+  command = plan
+  variables {
+    inquiry_folders        = [" /"]
+    placeholder_references = ["group:posts.__a.b__"]
+  }
+  expect_failures = [var.inquiry_folders, var.placeholder_references]
+}
+
+run "refuses_folders_without_room_for_a_name" {
+  command = plan
+  variables {
+    inquiry_folders        = ["x${join("", [for i in range(511) : "ä"])}/"]       # 1024 bytes
+    placeholder_references = ["posts.x${join("", [for i in range(750) : "xx"])}"] # 1501 bytes
+  }
+  expect_failures = [var.inquiry_folders, var.placeholder_references]
+}
+
+run "accepts_what_only_looks_wrong" {
+  command = plan
+  variables {
+    enabled                = ["cleanupReports"]
+    dry_run                = { cleanupReports = true }
+    inquiry_folders        = ["..a/.b./c d/", "${join("", [for i in range(511) : "ä"])}/"]
+    placeholder_references = concat(["posts.__x", "group:posts.__x", "posts.x__"], [for i in range(47) : "posts.user${i}"])
+    max_owners             = 2147483647
+  }
+}
+
 # The safety limits are checked against the functions' memory, so not where another variable is wrong.
 run "refuses_a_misspelt_safety_limit" {
   command = plan

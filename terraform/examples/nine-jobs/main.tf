@@ -1,4 +1,4 @@
-# The five jobs of a Firebase application, all of which only plan: the first week.
+# The nine jobs and no rules of your own. All only plan: the first week.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -28,13 +28,16 @@ module "firesweep" {
   region  = "asia-northeast1"
   bucket  = "${var.project}.firebasestorage.app"
 
-  enabled = ["cleanupOrphanedMedia", "cleanupResolvedInquiries", "checkGhostCircles", "cleanupBannedUsers", "cleanupReports"]
   dry_run = {
-    cleanupOrphanedMedia     = true
-    cleanupResolvedInquiries = true
-    checkGhostCircles        = true
-    cleanupBannedUsers       = true
-    cleanupReports           = true
+    cleanupOrphanedMedia          = true
+    cleanupResolvedInquiries      = true
+    checkGhostCircles             = true
+    cleanupBannedUsers            = true
+    cleanupReports                = true
+    cleanExpiredComped            = true
+    deleteInactiveProjects        = true
+    removeUnacceptedMemberInvites = true
+    cleanupPlaceholderUsers       = true
   }
 }
 
