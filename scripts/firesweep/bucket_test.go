@@ -28,6 +28,11 @@ func TestDefaultBucket(t *testing.T) {
 			if tt.code == exitFine && len(tt.filled) > 0 {
 				wantParts(t, out, "1 scanned")
 			}
+			out, says = o.ends(t, exitFine, "init", "--yes", "--rules", t.TempDir()+"/firesweep.json")
+			wantParts(t, says, tt.says)
+			if len(tt.filled) > 0 {
+				wantParts(t, out, "  posts/      1")
+			}
 		})
 	}
 	// What does not use the bucket does not look for it.

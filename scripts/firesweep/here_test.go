@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -226,11 +227,16 @@ func TestRunHereKeepsLimits(t *testing.T) {
 	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--here", "--apply", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
-	wantParts(t, out, "aborted", "A safety limit tripped: nothing was deleted or changed")
+	wantParts(t, oneLine(out), "aborted", "A safety limit tripped: nothing was deleted or changed",
+		"2 planned actions were not done: a safety limit tripped, and nothing does them before somebody acts")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
 	out, _ = o.ends(t, exitFailed, args...)
 	wantParts(t, oneLine(out), "A retry is safe: firesweep run --here --apply cleanupReports.")
+	o.running.Dial = documents.ReadOnly() // as of somebody with the role of a viewer
+	out, _ = o.ends(t, exitFailed, args...)
+	wantParts(t, oneLine(out), "PermissionDenied", "-> To run, you need roles/datastore.user")
+	wantNone(t, out, "terraform")
 	o.running.Dial = nil
 	o.refuses(t, exitWrongUse, "use --yes", append(args, "--force")...)
 	out = o.well(t, append(args, "--force", "--yes")...)

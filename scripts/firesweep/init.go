@@ -112,9 +112,15 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 	}
 	p := a.aside()
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
-		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), initUses(cfg, uses))
+		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), a.initUses(cfg, uses))
 	if !f.yes && !a.agrees("Go on?") {
 		return errors.New("nothing was read: the answer was not yes")
+	}
+	if a.chosen != "" {
+		if err := a.chooseBucket(cfg.Project); err != nil {
+			fmt.Fprintf(a.errs, "firesweep: this looks for files in the bucket %s: %s\n", a.chosen, err)
+		}
+		cfg.Bucket = a.chosen
 	}
 	ctx := c.Context()
 	stop := a.progress(ctx, doing("looking at "+cfg.Project))
@@ -173,8 +179,9 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 	if !onEmulators || a.getenv("FIREBASE_AUTH_EMULATOR_HOST") != "" {
 		uses = append(uses, config.Auth)
 	}
-	if a.getenv("STORAGE_BUCKET") == "" && slices.Contains(uses, config.Storage) && a.chooseBucket(project) != nil {
-		a.setenv("STORAGE_BUCKET", project+bucketSuffixes[0]) // the question names it, and if it is not there, that is among what is unseen
+	if a.getenv("STORAGE_BUCKET") == "" && slices.Contains(uses, config.Storage) {
+		a.chosen = project + bucketSuffixes[0] // until somebody has agreed to a look for it
+		a.setenv("STORAGE_BUCKET", a.chosen)
 	}
 	cfg, err = config.Load(config.Previewing(a.getenv), nil, uses...)
 	if err != nil {
@@ -184,9 +191,13 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 }
 
 // initUses says what is read besides documents.
-func initUses(cfg config.Config, uses []config.Backend) (text string) {
+func (a *app) initUses(cfg config.Config, uses []config.Backend) (text string) {
 	if slices.Contains(uses, config.Storage) {
-		text += fmt.Sprintf(", lists the files of %s in at most %d requests", cfg.Bucket, look.FilePages)
+		bucket, requests := cfg.Bucket, look.FilePages
+		if a.chosen != "" {
+			bucket, requests = "the project's default bucket", requests+len(bucketSuffixes) // to find out which one that is
+		}
+		text += fmt.Sprintf(", lists the files of %s in at most %d requests", bucket, requests)
 	}
 	if slices.Contains(uses, config.Auth) {
 		text += fmt.Sprintf(", and lists at most %d accounts, which is free", look.AccountPages*accounts.PageSize)

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -467,6 +471,33 @@ func TestInitOnlyWhatIsEmulated(t *testing.T) {
 	want(t, "proposals", []string{"cleanupDraftRides", "cleanupOrphanedDriversTrips"}, names)
 }
 
+// TestInitOnExportedData: emulators that have imported it show what was there when it was exported.
+func TestInitOnExportedData(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	forum(t, o)
+	before := o.proposals(t, "--rules", file)
+	folder := t.TempDir()
+	exported := filepath.Join(folder, "exported", "exported.overall_export_metadata")
+	call := func(of, with string) {
+		t.Helper()
+		url := "http://" + o.env["FIRESTORE_EMULATOR_HOST"] + "/emulator/v1/projects/" + o.ID + ":" + of
+		body := fmt.Sprintf(`{"database": "projects/%s/databases/(default)", "export_directory": %s}`, o.ID, with)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+		ok(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		ok(t, err)
+		defer func() { _ = answer.Body.Close() }()
+		want(t, of, http.StatusOK, answer.StatusCode)
+	}
+	call("export", fmt.Sprintf(`%q, "export_name": "exported"`, folder))
+	o.Reset(t)
+	want(t, "proposals for nothing", map[string]foundRule{}, o.proposals(t, "--rules", file))
+	call("import", strconv.Quote(exported))
+	want(t, "proposals for what was exported", before, o.proposals(t, "--rules", file))
+}
+
 // TestInitAsks: nothing is read before somebody agrees.
 func TestInitAsks(t *testing.T) {
 	t.Parallel()
@@ -479,11 +510,17 @@ func TestInitAsks(t *testing.T) {
 	ok(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	o.env["FIRESTORE_EMULATOR_HOST"] = listener.Addr().String() // which answers nothing
+	var listed atomic.Int32
+	storage := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { listed.Add(1) }))
+	t.Cleanup(storage.Close)
+	o.env["STORAGE_EMULATOR_HOST"], o.env["STORAGE_BUCKET"] = storage.URL, ""
 	for _, in := range []string{"n\n", "", "no\n", "yep\n"} {
 		o.in = in
-		_, errs := o.ends(t, exitFailed, "init", "--rules", file)
+		out, errs := o.ends(t, exitFailed, "init", "--rules", file)
+		wantParts(t, oneLine(out), "lists the files of the project's default bucket in at most 22 requests")
 		wantParts(t, errs, "nothing was read: the answer was not yes")
 	}
+	want(t, "requests to Storage", 0, int(listed.Load()))
 	for _, args := range [][]string{{"--max-reads", "499"}, {"--days", "-1"}, {"--write", "cleanupX"}} {
 		o.refuses(t, exitWrongUse, strings.TrimPrefix(args[0], "--"), append([]string{"init", "--yes", "--rules", file}, args...)...)
 	}

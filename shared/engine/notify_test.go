@@ -148,7 +148,7 @@ func TestKilledIsTold(t *testing.T) {
 		f.Run(t, "")
 		c.mu.Lock()
 		if len(c.heard) == 0 || c.heard[0].Runs[0].RunID != killed.RunID ||
-			!strings.Contains(c.heard[0].Text, "firesweep undo "+killed.RunID) {
+			!strings.Contains(c.heard[0].Text, "firesweep undo --project "+c.heard[0].Project+" "+killed.RunID) {
 			t.Errorf("%s: %+v", when, c.heard)
 		}
 		c.mu.Unlock()

@@ -42,11 +42,11 @@ type Run struct {
 // limits finds the names of safety limits, and of the protections that are lifted by name, in what a report says of them.
 var limits = regexp.MustCompile(`\bMAX_[A-Z_]+\b|\b(?:empty|older|unwritten):[A-Za-z0-9_.-]+`)
 
-// of returns what a message says of a run, whose job can take runs back for so many days.
-func of(r *report.Report, undoDays int) Run {
+// of returns what a message says of a project's run, whose job can take runs back for so many days.
+func of(project string, r *report.Report, undoDays int) Run {
 	run := Run{
 		RunID: r.RunID, Status: r.Status, DryRun: r.DryRun, StartedAt: r.StartedAt, DurationMs: r.DurationMs, Scanned: r.Scanned,
-		Actions: r.Actions, Kept: r.Kept, Problems: []string{}, Show: "firesweep show " + r.RunID,
+		Actions: r.Actions, Kept: r.Kept, Problems: []string{}, Show: command("show", project, r.RunID),
 	}
 	for _, f := range r.Failures {
 		problems := []string{f.Action + " failed"}
@@ -64,14 +64,19 @@ func of(r *report.Report, undoDays int) Run {
 	// What a killed run did is only in its undo log.
 	if undoDays > 0 && !r.DryRun && (r.Done() > 0 || r.Status == report.Killed) {
 		until := r.StartedAt.AddDate(0, 0, undoDays)
-		run.Undo, run.UndoUntil = "firesweep undo "+r.RunID, &until
+		run.Undo, run.UndoUntil = command("undo", project, r.RunID), &until
 	}
 	return run
 }
 
+// command returns a command as it works in any folder.
+func command(verb, project, of string) string {
+	return "firesweep " + verb + " --project " + project + " " + of
+}
+
 // ofRun returns the message of one run.
 func ofRun(project string, r *report.Report, undoDays int) *Message {
-	run := of(r, undoDays)
+	run := of(project, r, undoDays)
 	head := fmt.Sprintf("%s in %s: %s", r.Job, project, r.Status)
 	if r.DryRun {
 		head += " (preview: nothing was changed)"
@@ -163,12 +168,12 @@ func ofWeek(project string, runs []*report.Report, undoDays int) *Message {
 	last := runs[len(runs)-1]
 	sum := report.Report{}
 	statuses := map[string]int{}
-	m := &Message{Project: project, Job: last.Job, rest: "firesweep runs " + last.Job}
+	m := &Message{Project: project, Job: last.Job, rest: command("runs", project, last.Job)}
 	var each []string
 	for _, r := range runs {
 		sum.Add(r)
 		statuses[string(r.Status)]++
-		run := of(r, undoDays)
+		run := of(project, r, undoDays)
 		m.Runs = append(m.Runs, run)
 		line := fmt.Sprintf("%s %s, %d done", r.StartedAt.UTC().Format(minute), r.Status, r.Done())
 		if len(run.Problems) > 0 {

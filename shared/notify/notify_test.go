@@ -35,8 +35,8 @@ func failed() *report.Report {
 const failedText = `cleanDrafts in my-app: failed
 Failed: delete <draft> failed
 Done: delete <draft> 9 of 12 (1 changed meanwhile) (2 failed)
-Undo until 2026-11-30 03:00 UTC: firesweep undo cleanDrafts-20261123T030000Z-0a1b2c3d
-Details: firesweep show cleanDrafts-20261123T030000Z-0a1b2c3d
+Undo until 2026-11-30 03:00 UTC: firesweep undo --project my-app cleanDrafts-20261123T030000Z-0a1b2c3d
+Details: firesweep show --project my-app cleanDrafts-20261123T030000Z-0a1b2c3d
 Kept: 8 (@everyone 5, young ` + "`new`" + ` 3)`
 
 func TestText(t *testing.T) {
@@ -59,14 +59,14 @@ func TestText(t *testing.T) {
 		want string
 	}{
 		{"failed", failed(), 7, failedText},
-		{"no undo", failed(), 0, strings.Replace(failedText, "Undo until 2026-11-30 03:00 UTC: firesweep undo "+id+"\n", "", 1)},
+		{"no undo", failed(), 0, strings.Replace(failedText, "Undo until 2026-11-30 03:00 UTC: firesweep undo --project my-app "+id+"\n", "", 1)},
 		{"aborted", aborted, 7, "cleanDrafts in my-app: aborted\nTripped: MAX_PER_OWNER, empty:tasks, a safety limit\nDone: delete 0 of 12\n" +
-			"Details: firesweep show " + id},
+			"Details: firesweep show --project my-app " + id},
 		{"preview", preview, 7, "cleanDrafts in my-app: completed (preview: nothing was changed)\nWould do: delete <draft> 12\n" +
-			"Details: firesweep show " + id},
+			"Details: firesweep show --project my-app " + id},
 		{"killed", killed, 7, "cleanDrafts in my-app: killed\nFailed: run failed\nIt ended without a report; its undo log knows what it did.\n" +
-			"Undo until 2026-11-30 03:00 UTC: firesweep undo " + id + "\nDetails: firesweep show " + id},
-		{"nothing", nothing, 7, "cleanDrafts in my-app: completed\nDetails: firesweep show " + id},
+			"Undo until 2026-11-30 03:00 UTC: firesweep undo --project my-app " + id + "\nDetails: firesweep show --project my-app " + id},
+		{"nothing", nothing, 7, "cleanDrafts in my-app: completed\nDetails: firesweep show --project my-app " + id},
 	} {
 		if diff := cmp.Diff(c.want, ofRun("my-app", c.of, c.days).Text); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
@@ -85,14 +85,17 @@ func TestTextOfWeek(t *testing.T) {
 	want := `cleanDrafts in my-app, week to 2026-11-23: 1 completed, 1 failed, 1 killed
 Done: delete <draft> 11 of 14 (1 changed meanwhile) (2 failed)
 By the last run: Kept: 8 (@everyone 5, young ` + "`new`" + ` 3)
-2026-11-23 03:00 UTC completed, 2 done; until 2026-11-30 03:00 UTC: firesweep undo cleanDrafts-20261123T030000Z-0a1b2c3d
-2026-11-22 03:00 UTC killed, 0 done; until 2026-11-29 03:00 UTC: firesweep undo cleanDrafts-killed
-2026-11-17 03:00 UTC failed, 9 done; delete <draft> failed; until 2026-11-24 03:00 UTC: firesweep undo cleanDrafts-20261123T030000Z-0a1b2c3d`
+2026-11-23 03:00 UTC completed, 2 done; until 2026-11-30 03:00 UTC: firesweep undo --project my-app cleanDrafts-20261123T030000Z-0a1b2c3d
+2026-11-22 03:00 UTC killed, 0 done; until 2026-11-29 03:00 UTC: firesweep undo --project my-app cleanDrafts-killed
+2026-11-17 03:00 UTC failed, 9 done; delete <draft> failed; until 2026-11-24 03:00 UTC: firesweep undo --project my-app cleanDrafts-20261123T030000Z-0a1b2c3d`
 	if diff := cmp.Diff(want, got.Text); diff != "" {
 		t.Error(diff)
 	}
 	if len(got.Runs) != 3 || got.Runs[1].Status != report.Killed {
 		t.Errorf("runs: %+v", got.Runs)
+	}
+	if got.rest != "firesweep runs --project my-app cleanDrafts" {
+		t.Errorf("what shows the rest: %s", got.rest)
 	}
 }
 
@@ -122,7 +125,7 @@ func TestBodies(t *testing.T) {
 		`{"runId":"cleanDrafts-20261123T030000Z-0a1b2c3d","status":"failed","dryRun":false,"startedAt":"2026-11-23T03:00:00Z",` +
 		`"durationMs":1500,"scanned":20,"actions":{"delete <draft>":{"planned":12,"done":9,"changed":1,"failed":2},` +
 		`"none":{"planned":0,"done":0,"changed":0,"failed":0}},"kept":{"@everyone":5,"young ` + "`new`" + `":3,"zero":0},` +
-		`"problems":["delete <draft> failed"],"show":"firesweep show cleanDrafts-20261123T030000Z-0a1b2c3d"}]}`
+		`"problems":["delete <draft> failed"],"show":"firesweep show --project my-app cleanDrafts-20261123T030000Z-0a1b2c3d"}]}`
 	for host, want := range map[string]string{
 		"hooks.slack.com": slack, "hooks.slack-gov.com": slack,
 		"discord.com": discord, "ptb.discord.com": discord, "discordapp.com": discord,

@@ -26,7 +26,7 @@ var advices = []struct{ holds, do string }{
 	{"maxDuePercent:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
-	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
+	{"PermissionDenied", roleMissing},
 	{"requires an index", "Wait until it is built, or make it: firesweep indexes --write, or terraform apply. firesweep doctor shows " +
 		"which are missing."},
 	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
@@ -35,6 +35,8 @@ var advices = []struct{ holds, do string }{
 	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
 	{"out of time", "The next run continues from there."},
 }
+
+const roleMissing = "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."
 
 // On returns what to do about a failure of a job; "" if the failure's own text says it all.
 func On(job, text string) string {
@@ -114,7 +116,8 @@ var (
 	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
 )
 
-var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "")
+var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "",
+	roleMissing, "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.")
 
 // Here returns the advice with its commands as they are typed where nothing is deployed.
 func Here(text string) string { return here.Replace(text) }

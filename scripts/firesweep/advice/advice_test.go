@@ -44,6 +44,7 @@ func TestHere(t *testing.T) {
 			"If it is right: firesweep run --here --apply cleanupReports --force.",
 		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
 			"firesweep doctor shows which are missing.",
+		advice.On("", "code = PermissionDenied"): "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.",
 	} {
 		if got := advice.Here(text); got != want {
 			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// TestJSON: what --json writes keeps its names. Add new ones here and to the pages, and remove none: programs rely on them.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	documented := map[string]bool{}
+	pages := read(t, "../../docs/command.md") + read(t, "../../docs/spec.md")
+	for _, m := range regexp.MustCompile("[`\"]([A-Za-z.]+)(\\[\\])?[`\"]").FindAllStringSubmatch(pages, -1) {
+		documented[m[1][strings.LastIndex(m[1], ".")+1:]] = true
+	}
+	all := []struct {
+		of    any
+		names string
+	}{
+		{report.Report{}, `
+			actions actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
+			approved.which bucket continued database dryRun durationMs failures failures.action failures.error
+			failures.target force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
+			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
+			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			usage version warnings`},
+		{report.Planned{}, "action more reason target version writes"},
+		{usage.Usage{}, `
+			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
+		{planned{}, "error index job price report warnings"},
+		{jobPlan{}, "bucket database entry items job made project version"},
+		{backtested{}, "at cut error gone job kept kept.fields kept.kept planned preview reads skipped written"},
+		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
+		{loggedJob{}, "job other other.fields other.message other.report other.severity other.time runs"},
+		{shownRun{}, "did"},
+		{done.Log{}, `
+			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
+			writes.path writes.sent writesTotal`},
+		{done.Thing{}, "account fields fields.after fields.before fields.changed fields.name sent target what"},
+		{ran{}, "error fellAway job report"},
+		{stopped{}, "job kept report run"},
+		{switched{}, "did error name what"},
+		{taken{}, "applied outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
+		{forgotten{}, "emulator error plan project rules run uid"},
+		{foundThing{}, "reason run target what"},
+		{pinnedItem{}, "at by database run target why with"},
+		{finding{}, "about do level text"},
+		{look.Findings{}, `
+			accounts accounts.atLeast accounts.guests accounts.listed collections collections.about collections.atLeast
+			collections.below collections.bytes collections.collection collections.documents collections.fields
+			collections.fields.as collections.fields.field collections.fields.middle collections.fields.newest
+			collections.fields.oldest collections.fields.percent collections.fields.types collections.fields.values
+			collections.links collections.links.alive collections.links.from collections.links.gone
+			collections.links.looked collections.links.odd collections.links.to collections.missing collections.sampled
+			folders folders.atLeast folders.bytes folders.files folders.folder folders.newest folders.objects
+			folders.oldest folders.owner folders.owner.alive folders.owner.from folders.owner.gone folders.owner.looked
+			folders.owner.odd folders.owner.to unseen`},
+		{proposed{}, "does due due.bytes due.exact due.items due.of index monthly name price rule saves why written"},
+		{checked{}, `
+			costs declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
+			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy
+			limits next note own plan reads roles schedule timeZone when`},
+	}
+	alone := map[reflect.Type]bool{}
+	for _, tt := range all {
+		alone[reflect.TypeOf(tt.of)] = true
+	}
+	for _, tt := range all {
+		var names []string
+		others := maps.Clone(alone)
+		delete(others, reflect.TypeOf(tt.of))
+		namesOf(reflect.TypeOf(tt.of), "", others, &names)
+		slices.Sort(names)
+		names = slices.Compact(names) // a part's name may hide that of an embedded one
+		want(t, reflect.TypeOf(tt.of).String(), strings.Fields(tt.names), names)
+		for _, name := range names {
+			if !documented[name[strings.LastIndex(name, ".")+1:]] {
+				t.Errorf("%T: no page names %s", tt.of, name)
+			}
+		}
+	}
+}
+
+// namesOf adds the names in JSON of what a type holds, those in a part of it after the part's own, but for parts of types that are
+// looked at alone.
+func namesOf(of reflect.Type, before string, alone map[reflect.Type]bool, to *[]string) {
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		namesOf(of.Elem(), before, alone, to)
+	case reflect.Struct:
+		if !strings.HasPrefix(of.PkgPath(), "github.com/firesweep/") || alone[of] {
+			return
+		}
+		for i := range of.NumField() {
+			field := of.Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch {
+			case field.Anonymous && name == "":
+				namesOf(field.Type, before, alone, to)
+			case field.IsExported() && name != "-":
+				*to = append(*to, before+name)
+				namesOf(field.Type, before+name+".", alone, to)
+			}
+		}
+	}
+}
