@@ -510,9 +510,7 @@ func TestModel(t *testing.T) {
 			After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
 				return afterRun(w, rule, now, cutoffs, p.Bucket)
 			},
-			Reads: func(before, after model.World) int {
-				return mostReads(before, after, len(with)+len(unless)+len(e.Gone))
-			},
+			Reads: func(before, after model.World) int { return mostReads(before, after, rule, cutoffs(now)) },
 		}
 		if rule["archive"] != nil {
 			job.Name = func(path string, _ map[string]any) string {
@@ -557,7 +555,8 @@ func drawRelation(t *rapid.T, keeps, below bool) fields {
 	all := []fields{{"document": "owners/{owner}"}, {"account": "{owner}"}, {"subcollection": "members"}, {"collection": "logs", "field": "of"},
 		{"collection": "logs", "field": "of", "where": array{fields{"field": "open", "==": true}}}}
 	if keeps {
-		all = append(all, fields{"subcollection": "members", "within": fields{"field": "at", "days": 5}})
+		within := fields{"subcollection": "members", "within": fields{"field": "at", "days": 5}}
+		all = append(all, within, within, within) // with the most boundaries
 	}
 	if below {
 		all = append(all, fields{"document": "{parent}"}, fields{"document": "holds/{o}"})
@@ -597,19 +596,37 @@ func exists(w model.World, relation fields, path string, now time.Time) (there, 
 	return false, false
 }
 
-// mostReads is how many documents a run reads at most: each thing once, and what is related to it; again in the commit that
-// changes it; what goes along; and the run's own.
-func mostReads(before, after model.World, relations int) int {
-	things, changed := 0, 0
-	for path, data := range before.Documents {
-		if strings.HasSuffix("/"+path[:strings.LastIndexByte(path, '/')], "/things") {
-			things++
-		}
-		if !reflect.DeepEqual(after.Documents[path], data) {
-			changed++
+// mostReads is how many documents a run reads at most: each thing once, and what is related to it if it is due by itself; both again
+// in the commit that changes it, with what goes along; and what the run asks once.
+func mostReads(before, after model.World, rule fields, cutoffs []time.Time) int {
+	each := 0 // of what is related to one thing
+	for _, role := range []string{"gone", "unless"} {
+		all, _ := rule[role].(array)
+		for _, related := range all {
+			if each++; related.(fields)["within"] != nil {
+				each += 2 // queries
+			}
 		}
 	}
-	return things*(1+2*relations) + changed*(2+2*relations) + 50
+	along, _ := rule["with"].(array)
+	most := 15
+	for path, data := range before.Documents {
+		changed := !reflect.DeepEqual(after.Documents[path], data)
+		if changed {
+			most += 2
+		}
+		in, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
+		if in != "things" && (rule["collection"] == "things" || !strings.HasSuffix(in, "/things")) {
+			continue
+		}
+		if most++; isDue(rule, with(data, fields{"{id}": id}), cutoffs) {
+			most += each
+		}
+		if changed {
+			most += each + len(along)
+		}
+	}
+	return most
 }
 
 // afterRun computes the result of a rule.
