@@ -408,14 +408,19 @@ func (d *declared) along(a rule.Relation, at, id, archived string, data map[stri
 // WholeAhead is how long after the upload of its objects the jobs run on the whole sample.
 const WholeAhead = 2 * retention.Day
 
-// Ahead returns how far ahead of the clock the now of a job's run on its part of the sample must be: two days, or the age in a
-// rule about objects. The time of an object's upload cannot be chosen.
+// Ahead returns how far ahead of the clock the now of a job's run on its part of the sample must be: two days, or the age by a
+// time that cannot be chosen, as that of an account can: an object's or a document's own.
 func Ahead(e manifest.Entry) time.Duration {
-	if e.Rule == nil || e.Objects == "" {
-		return WholeAhead
+	ahead, now := WholeAhead, time.Now()
+	if e.Rule == nil || e.Accounts != "" {
+		return ahead
 	}
-	now := time.Now()
-	return max(WholeAhead, now.Sub(e.Rule.Age[0].Cutoff(now))+time.Hour)
+	for _, a := range e.Age {
+		if a.By != "" {
+			ahead = max(ahead, now.Sub(a.Cutoff(now))+4*retention.Day) // the months ahead may be longer
+		}
+	}
+	return ahead
 }
 
 // Gone is the id of an owner that does not exist, and that objects in a declared rule's data name.

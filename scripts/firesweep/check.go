@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 type checkFlags struct {
@@ -202,13 +203,16 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 // noteOn returns what else to know of a rule; "" if nothing.
 func noteOn(r rule.Rule) string {
 	var notes []string
-	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" && r.Age[0].As == nil {
-		notes = append(notes, fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that if %s says when a document "+
-			"expires; if it says when it was written, the policy would delete everything (%s)", r.Age[0].Field, rulesPage))
-	}
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,
 			r.CollectionGroup, r.CollectionGroup))
+		for _, related := range r.Related() {
+			for _, field := range r.Fields(related) {
+				if strings.Contains(related.Document, "{"+field+"}") {
+					notes = append(notes, fmt.Sprintf("%s: {%s} is a field here: a group binds only {id} and {parent}", related.Key, field))
+				}
+			}
+		}
 	}
 	for i, w := range r.Where {
 		if want, said := w.Ops["=="]; said && want == nil {
@@ -222,7 +226,24 @@ func noteOn(r rule.Rule) string {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
 			r.Objects))
 	}
+	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" && r.Age[0].As == nil {
+		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, without reads, plan and undo, in every collection %s: "+
+			"gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, r.Name(), offset(r.Age[0])))
+	}
 	return strings.Join(notes, ". ")
+}
+
+// offset returns the flag that makes a TTL policy wait for an age; "" if that is past.
+func offset(a criteria.Age) string {
+	end := time.Unix(0, 0) // the months before it are long
+	hours := end.Sub(a.Cutoff(end)) / time.Hour
+	switch {
+	case hours == 0:
+		return ""
+	case hours%24 == 0:
+		return fmt.Sprintf(" --expiration-offset=%dd", hours/24)
+	}
+	return fmt.Sprintf(" --expiration-offset=%dh", hours)
 }
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.

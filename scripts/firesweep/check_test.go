@@ -58,7 +58,6 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
 		note := map[string]string{"cleanupUnusedPictures": "one that they do not name goes",
-			"cleanupInvitations":     "== null finds no missing field",
 			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
@@ -71,6 +70,32 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 		for _, c := range got {
 			wantParts(t, text, c.Job+"\n")
 		}
+	}
+}
+
+// TestNotes: what else to know of a rule, which is not wrong.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	const group = `collectionGroup: also top-level users; only below others: "collection": "parents/{parent}/users"`
+	const policy = "A TTL policy goes by age alone, too, without reads, plan and undo, in every collection notes: gcloud firestore fields ttls update "
+	for rule, note := range map[string]string{
+		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
+		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true},{"document":"chats/{chat}"}]`: group +
+			". unless[1]: {chat} is a field here: a group binds only {id} and {parent}",
+		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:              "",
+		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`:       `where[1]: == null finds no missing field; both: {"is": "not set"}`,
+		`"collection":"users/{u}/notes","age":{"field":"at","days":90}`:                                     policy + "at --collection-group=notes --enable-ttl --expiration-offset=90d",
+		`"collection":"notes","age":{"field":"a.b","months":3}`:                                             policy + "a.b --collection-group=notes --enable-ttl --expiration-offset=92d",
+		`"collection":"notes","age":{"field":"at","hours":36}`:                                              policy + "at --collection-group=notes --enable-ttl --expiration-offset=36h",
+		`"collection":"notes","age":{"field":"at","days":0}`:                                                policy + "at --collection-group=notes --enable-ttl",
+		`"collection":"notes","age":{"field":"at","days":90},"with":[{"subcollection":"x"}]`:                "",
+		`"collection":"notes","age":{"field":"at","as":"seconds","days":90}`:                                "",
+		`"collection":"notes","age":{"field":"at","days":90},"where":[{"field":"done","==":true}]`:          "",
+		`"collection":"notes","age":[{"field":"at","days":90},{"field":"seenAt","days":9,"optional":true}]`: "",
+	} {
+		o := newOperator(t)
+		rules := rulesFile(t, `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
+		want(t, rule, note, parsed[checks](t, o.well(t, "check", "--no-plan", "--rules", rules, "--json")).Checks[0].Note)
 	}
 }
 

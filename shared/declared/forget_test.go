@@ -214,7 +214,7 @@ func TestForgetKeeps(t *testing.T) {
 				"cases/c": {"ticket": "t3"}, "old/r/tickets/t4": {"by": "u1"}, "old/r/tickets/t4@2026-01-02T03:04:05.6Z": {"by": "u1"}},
 			left: []string{"cases/c", "legalHolds/t1", "old/r/tickets/t1", "old/r/tickets/t1@2026-01-02T03:04:05.6Z",
 				"old/r/tickets/t2@2026-01-02T03:04:05.6Z", "old/r/tickets/t3@2026-01-02T03:04:05.6Z", "rooms/r/holds/t2"},
-			kept: []string{"old/{room}/tickets: a document of cases names it in ticket", "old/{room}/tickets: legalHolds/{id} exists",
+			kept: []string{"old/{room}/tickets: a document of cases whose ticket names it exists", "old/{room}/tickets: legalHolds/{id} exists",
 				"old/{room}/tickets: {parent}/holds/{id} exists"}},
 		"another's hold": {rules: []string{posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/u12": {}}, left: []string{"legalHolds/u12"}},
 		"the account's own exception": {rules: []string{all, posts}, documents: map[string]fields{"posts/p": {"by": "u1"}, "legalHolds/x": {}, "staff/u1": {}},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
@@ -68,6 +69,85 @@ func TestTooMuchIsDue(t *testing.T) {
 			enginetest.Want(t, "left", all, len(f.Documents(t, "drafts")))
 			enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
 		})
+	}
+}
+
+// TestTooManyAreGone: of 20 that are looked up, 10 may be gone; one more aborts the run, however few of the documents are due.
+func TestTooManyAreGone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		gone  fields
+		there func(i int) string // what is there of the document i, a path or a uid
+		said  string
+	}{
+		"document": {fields{"document": "users/{id}"}, func(i int) string { return fmt.Sprintf("users/d%02d", i) },
+			"MAX_MISSING_PERCENT: 11 of 20 users looked up (55.0 %) do not exist"},
+		"documents of many collections": {fields{"document": "users/{by}/holds/{id}"}, func(i int) string { return fmt.Sprintf("users/ken/holds/d%02d", i) },
+			"MAX_DUE_PERCENT: 11 of 20 items for which documents of users/{by}/holds were looked for"},
+		"subcollection": {fields{"subcollection": "parts"}, func(i int) string { return fmt.Sprintf("drafts/d%02d/parts/p", i) },
+			"MAX_DUE_PERCENT: 11 of 20 items for which documents of parts were looked for"},
+		"account": {fields{"account": "{id}"}, func(i int) string { return fmt.Sprintf("d%02d", i) },
+			"MAX_DUE_PERCENT: 11 of 20 items whose account was looked up"},
+	} {
+		for due, aborted := range map[int]bool{10: false, 11: true} {
+			t.Run(fmt.Sprint(name, due), func(t *testing.T) {
+				f := start(t, drafts(fields{"gone": array{tt.gone}, "maxDuePercent": 100}))
+				f.SetMany(t, 40, func(i int) (string, fields) {
+					return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": []time.Time{old, now}[i/20], "by": "ken"}
+				})
+				for i := range 20 - due {
+					if there := tt.there(i); strings.Contains(there, "/") {
+						f.Set(t, there, fields{"x": true})
+					} else {
+						f.SignUp(t, there)
+					}
+				}
+				got := f.Run(t, "")
+				if !aborted {
+					enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", due))
+					return
+				}
+				enginetest.WantAborted(t, got, tt.said)
+				enginetest.Want(t, "left", 40, len(f.IDs(t, "drafts")))
+				enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete document", due))
+			})
+		}
+	}
+}
+
+// TestWhatIsDoubtfulIsNotGone: a list or map without an element, a hole without a valid id and a disabled account keep the document,
+// in gone as in unless.
+func TestWhatIsDoubtfulIsNotGone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		relation fields
+		data     map[string]fields // of documents, by their id, all of which stay but for the one named due
+	}{
+		"of a list": {fields{"document": "users/{all[]}"}, map[string]fields{"empty": {"all": array{}}, "null": {"all": nil}, "missing": {}, "text": {"all": "x"},
+			"one is there": {"all": array{"x", "ken"}}, "one is none": {"all": array{"x", ""}}, "due": {"all": array{"x", "y"}}}},
+		"of a map": {fields{"document": "users/{all.*}"}, map[string]fields{"empty": {"all": fields{}}, "list": {"all": array{"x"}},
+			"one is there": {"all": fields{"x": true, "ken": true}}, "due": {"all": fields{"x": true}}}},
+		"of a field": {fields{"document": "users/{by}"}, map[string]fields{"empty": {"by": ""}, "null": {"by": nil}, "missing": {}, "slash": {"by": "a/b"},
+			"mistake": {"by": "undefined"}, "truth": {"by": true}, "there": {"by": "ken"}, "due": {"by": "x"}}},
+		"account": {fields{"account": "{by}"}, map[string]fields{"empty": {"by": ""}, "missing": {}, "there": {"by": "ken"}, "disabled": {"by": "mia"},
+			"due": {"by": "x"}}},
+	} {
+		for _, role := range []string{"gone", "unless"} {
+			t.Run(name+" "+role, func(t *testing.T) {
+				f := start(t, fields{"collection": "notes", "age": "any", "maxDuePercent": 100, role: array{tt.relation}})
+				f.Set(t, "users/ken", fields{"x": true})
+				f.Import(t, new(auth.UserToImport).UID("ken"), new(auth.UserToImport).UID("mia").Disabled(true))
+				want := []string{}
+				for id, data := range tt.data {
+					if f.Set(t, "notes/"+id, data); id != "due" {
+						want = append(want, id)
+					}
+				}
+				slices.Sort(want)
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+				enginetest.Want(t, "left", want, f.IDs(t, "notes"))
+			})
+		}
 	}
 }
 

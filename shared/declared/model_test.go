@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -325,13 +326,13 @@ func isDue(rule fields, document fields, cutoffs []time.Time) bool {
 }
 
 // amongNewest decides whether a document is kept as the newest one of those with the same d.
-func amongNewest(w model.World, among func(collection string) bool, of fields) bool {
-	if kindOf(of["d"]) == "" {
+func amongNewest(w model.World, among func(collection string) bool, of fields, sameD bool) bool {
+	if sameD && kindOf(of["d"]) == "" {
 		return true // nobody can tell
 	}
 	return !slices.ContainsFunc(slices.Collect(maps.Keys(w.Documents)), func(path string) bool {
 		other := w.Documents[path]
-		if !among(path[:strings.LastIndexByte(path, '/')]) || !alike(other["d"], of["d"]) {
+		if !among(path[:strings.LastIndexByte(path, '/')]) || sameD && !alike(other["d"], of["d"]) {
 			return false
 		}
 		at, isTime := of["at"].(time.Time)
@@ -379,25 +380,31 @@ func TestModel(t *testing.T) {
 			rule["warn"] = fields{"days": 4, "field": "warnedAt"}
 		}
 		rule["age"] = ages
-		group := rapid.SampledFrom([]bool{false, false, true}).Draw(rt, "group")
-		if group {
+		source := rapid.SampledFrom([]string{"things", "things", "group", "other/{o}/things"}).Draw(rt, "source")
+		group, below := source == "group", source == "other/{o}/things"
+		switch {
+		case group:
 			delete(rule, "collection")
 			rule["collectionGroup"] = "things"
+		case below:
+			rule["collection"] = source
 		}
 		draw := func(name string) bool { return rapid.Bool().Draw(rt, name) }
 		var with array
 		for _, along := range []fields{
 			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"objects": "boxes/{id}/**"},
-			{"objects": "photos/**", "field": "photos[].url"}, {"account": "{id}"},
+			{"objects": "photos/**", "field": "photos[].url"}, {"account": "{id}"}, {"collection": "teams", "field": "members[]", "remove": true},
+			{"collection": "teams", "field": "owners.{id}", "remove": true},
 		} {
-			if byID := along["account"] != nil || along["objects"] == "boxes/{id}/**"; draw("along") && (!group || !byID) {
+			byID := along["account"] != nil || along["objects"] == "boxes/{id}/**" || along["field"] == "owners.{id}"
+			if draw("along") && (!group && !below || !byID) {
 				with = append(with, along)
 			}
 		}
 		switch rapid.SampledFrom([]string{"delete", "delete", "archive", "set"}).Draw(rt, "how") {
 		case "archive":
 			if !group {
-				rule["archive"] = "archive"
+				rule["archive"] = strings.ReplaceAll(strings.ReplaceAll(source, "other", "archive"), "things", "olds")
 			}
 		case "set":
 			with = nil
@@ -411,11 +418,21 @@ func TestModel(t *testing.T) {
 		if draw("unless") {
 			unless = append(unless, fields{"document": "keepers/{keeper}"})
 		}
+		if rapid.IntRange(0, 2).Draw(rt, "related") == 0 {
+			unless = append(unless, drawRelation(rt, true, below))
+		}
+		if rapid.IntRange(0, 2).Draw(rt, "gone") == 0 {
+			rule["gone"] = array{drawRelation(rt, false, below)}
+		}
 		if rapid.IntRange(0, 3).Draw(rt, "exception") == 0 {
 			unless = append(unless, drawCondition(rt, "e", true))
 		}
 		if rapid.IntRange(0, 2).Draw(rt, "newest") == 0 && (forms == nil || len(forms) == 1 && forms[0] != "text") {
-			unless = append(unless, fields{"newest": 1, "per": "d"})
+			per := "d"
+			if below {
+				per = "{parent}"
+			}
+			unless = append(unless, fields{"newest": 1, "per": per})
 		}
 		if unless != nil {
 			rule["unless"] = unless
@@ -424,7 +441,7 @@ func TestModel(t *testing.T) {
 		e := entry(t, rule)
 		f := enginetest.On(t, newFunction(t, e), p)
 		f.Indexes = e.AllIndexes()
-		f.Now, f.Env["MAX_DUE_PERCENT"] = now, "100"
+		f.Now, f.Env["MAX_DUE_PERCENT"], f.Env["MAX_MISSING_PERCENT"] = now, "100", "100"
 		f.Clock = func() time.Time { return now }
 
 		w := model.NewWorld()
@@ -445,13 +462,26 @@ func TestModel(t *testing.T) {
 			"done": model.OneOf(model.Missing, nil, false, true, "yes"),
 			"warnedAt": rapid.OneOf(model.OneOf(model.Missing, nil, "x", now, now.Add(time.Hour)), model.Around(now.AddDate(0, 0, -4)),
 				model.Around(cutoff), model.Around(now.AddDate(0, 0, -4), now)),
-			"keeper": model.OneOf("k1", "k2", "", nil, model.Missing, "a/b", int64(3)),
+			"keeper": model.OneOf("k1", "k2", "", nil, model.Missing, "a/b", int64(3)), "owner": model.OneOf("k1", "k2", "k2", "", nil, model.Missing, int64(3)),
 		}
-		w.Documents["keepers/k1"], w.Documents["keepers/3"] = fields{"x": int64(1)}, fields{"x": int64(1)}
+		for _, path := range []string{"keepers/k1", "keepers/3", "owners/k1", "other/x", "holds/y", "elsewhere/e/members/m", "logs/l"} {
+			w.Documents[path] = fields{"x": int64(1), "at": now, "of": "nobody"}
+		}
+		w.Accounts["k1"] = ""
+		ids := array{}
 		for n := range 60 {
 			id := model.ID(rt, fmt.Sprint(n))
-			path := rapid.SampledFrom([]string{"things/", "things/", "things/", "things/", "thingsx/", "other/x/things/"}).Draw(rt, "path")
+			path := rapid.SampledFrom([]string{"things/", "things/", "things/", "thingsx/", "other/x/things/", "other/y/things/"}).Draw(rt, "path")
 			data := thing.Draw(rt, "thing")
+			ids = append(ids, id)
+			if draw("member") {
+				w.Documents[path+id+"/members/m"] = fields{"at": model.Around(now.AddDate(0, 0, -5)).Filter(func(v any) bool {
+					return v != nil && v != model.Missing
+				}).Draw(rt, "seen")}
+			}
+			if draw("log") {
+				w.Documents[fmt.Sprintf("logs/%d", n)] = fields{"of": id, "open": draw("open")}
+			}
 			for i := range rapid.IntRange(0, 2).Draw(rt, "parts") {
 				w.Documents[fmt.Sprintf("%s%s/parts/%d", path, id, i)] = fields{"n": int64(i)}
 				w.Documents[fmt.Sprintf("notes/%d-%d", n, i)] = fields{"of": id}
@@ -468,11 +498,19 @@ func TestModel(t *testing.T) {
 				w.Accounts[id] = ""
 			}
 		}
+		for n := range 5 {
+			owners := fields{}
+			for range 3 {
+				owners[rapid.SampledFrom(ids).Draw(rt, "owner").(string)] = true
+			}
+			w.Documents[fmt.Sprintf("teams/%d", n)] = fields{"members": array{rapid.SampledFrom(ids).Draw(rt, "member"), "nobody"}, "owners": owners}
+		}
 		job := model.Job{
 			Pair: enginetest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
 				return afterRun(w, rule, now, cutoffs, p.Bucket)
 			},
+			Reads: func(before, after model.World) int { return mostReads(before, after, rule, cutoffs(now)) },
 		}
 		if rule["archive"] != nil {
 			job.Name = func(path string, _ map[string]any) string {
@@ -512,9 +550,89 @@ func afterWarning(data fields, now time.Time, due bool, dueAt func(time.Time) bo
 	return false, left
 }
 
+// drawRelation draws what must be gone, or what keeps a document.
+func drawRelation(t *rapid.T, keeps, below bool) fields {
+	all := []fields{{"document": "owners/{owner}"}, {"account": "{owner}"}, {"subcollection": "members"}, {"collection": "logs", "field": "of"},
+		{"collection": "logs", "field": "of", "where": array{fields{"field": "open", "==": true}}}}
+	if keeps {
+		within := fields{"subcollection": "members", "within": fields{"field": "at", "days": 5}}
+		all = append(all, within, within, within) // with the most boundaries
+	}
+	if below {
+		all = append(all, fields{"document": "{parent}"}, fields{"document": "holds/{o}"})
+	}
+	return rapid.SampledFrom(all).Draw(t, "relation")
+}
+
+// exists decides whether anything is related to a document, written from docs/rules.md; unknown says that nobody can tell.
+func exists(w model.World, relation fields, path string, now time.Time) (there, unknown bool) {
+	parts := strings.Split(path, "/")
+	owner := model.IDOf(w.Documents[path]["owner"])
+	switch relation["document"] {
+	case "keepers/{keeper}":
+		keeper := model.IDOf(w.Documents[path]["keeper"])
+		return w.Documents["keepers/"+keeper] != nil, keeper == ""
+	case "owners/{owner}":
+		return w.Documents["owners/"+owner] != nil, owner == ""
+	case "{parent}":
+		return w.Documents[strings.Join(parts[:2], "/")] != nil, false
+	case "holds/{o}":
+		return w.Documents["holds/"+parts[1]] != nil, false
+	}
+	if relation["account"] != nil {
+		_, there = w.Accounts[owner]
+		return there, owner == ""
+	}
+	for other, data := range w.Documents {
+		within := relation["within"] == nil
+		if at, isTime := data["at"].(time.Time); !isTime || !at.Before(now.AddDate(0, 0, -5)) {
+			within = true // whatever it is, it keeps
+		}
+		if relation["subcollection"] != nil && strings.HasPrefix(other, path+"/members/") && within || relation["collection"] != nil &&
+			strings.HasPrefix(other, "logs/") && data["of"] == parts[len(parts)-1] && (relation["where"] == nil || data["open"] == true) {
+			return true, false
+		}
+	}
+	return false, false
+}
+
+// mostReads is how many documents a run reads at most: each thing once, and what is related to it if it is due by itself; both again
+// in the commit that changes it, with what goes along; and what the run asks once.
+func mostReads(before, after model.World, rule fields, cutoffs []time.Time) int {
+	each := 0 // of what is related to one thing
+	for _, role := range []string{"gone", "unless"} {
+		all, _ := rule[role].(array)
+		for _, related := range all {
+			if each++; related.(fields)["within"] != nil {
+				each += 2 // queries
+			}
+		}
+	}
+	along, _ := rule["with"].(array)
+	most := 15
+	for path, data := range before.Documents {
+		changed := !reflect.DeepEqual(after.Documents[path], data)
+		if changed {
+			most += 2
+		}
+		in, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
+		if in != "things" && (rule["collection"] == "things" || !strings.HasSuffix(in, "/things")) {
+			continue
+		}
+		if most++; isDue(rule, with(data, fields{"{id}": id}), cutoffs) {
+			most += each
+		}
+		if changed {
+			most += each + len(along)
+		}
+	}
+	return most
+}
+
 // afterRun computes the result of a rule.
 func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time) []time.Time, bucket string) model.World {
-	group := rule["collectionGroup"] != nil
+	group, below := rule["collectionGroup"] != nil, rule["collection"] == "other/{o}/things"
+	gone, _ := rule["gone"].(array)
 	with, _ := rule["with"].(array)
 	chosen := func(key string, value any) bool {
 		return slices.ContainsFunc(with, func(a any) bool { return fmt.Sprint(a.(fields)[key]) == fmt.Sprint(value) })
@@ -523,7 +641,11 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 	for path, data := range w.Documents {
 		collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
 		among := func(collection string) bool {
-			return collection == "things" || group && strings.HasSuffix(collection, "/things")
+			return collection == "things" && !below || (group || below) && strings.HasSuffix(collection, "/things")
+		}
+		same := among
+		if below {
+			same = func(other string) bool { return other == collection }
 		}
 		named := maps.Clone(data)
 		named["{id}"] = id
@@ -531,10 +653,15 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 			continue
 		}
 		unless, _ := rule["unless"].(array)
-		due := isDue(rule, named, cutoffs(now)) && !slices.ContainsFunc(unless, func(u any) bool {
-			keeper := model.IDOf(data["keeper"])
-			return u.(fields)["document"] != nil && (keeper == "" || w.Documents["keepers/"+keeper] != nil) ||
-				u.(fields)["newest"] != nil && amongNewest(w, among, data)
+		due := isDue(rule, named, cutoffs(now)) && !slices.ContainsFunc(append(slices.Clone(gone), unless...), func(u any) bool {
+			switch related := u.(fields); {
+			case related["newest"] != nil:
+				return amongNewest(w, same, data, related["per"] == "d")
+			case related["document"] != nil, related["account"] != nil, related["subcollection"] != nil, related["collection"] != nil:
+				there, unknown := exists(w, related, path, now)
+				return there || unknown
+			}
+			return false
 		})
 		if rule["warn"] != nil {
 			var goes bool
@@ -554,7 +681,10 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 			want.Documents[path] = changed
 			continue
 		}
-		place, first := "archive/"+id, ""
+		place, first := "olds/"+id, ""
+		if below {
+			place = "archive/" + strings.Split(path, "/")[1] + "/olds/" + id
+		}
 		if _, taken := w.Documents[place]; taken { // by a copy that somebody changed before the document was restored
 			place, first = place+againName, " (1)" // as World.Renamed has it
 		}
@@ -569,8 +699,20 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 			if part, ok := strings.CutPrefix(other, path+"/parts/"); ok && chosen("subcollection", "parts") {
 				move(other, id+"/parts/"+part)
 			}
-			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id && !group {
+			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id && !group && !below {
 				move(other, id+"/notes/"+note)
+			}
+			if !strings.HasPrefix(other, "teams/") || group || below {
+				continue
+			}
+			team := want.Documents[other]
+			if chosen("field", "members[]") {
+				team["members"] = slices.DeleteFunc(slices.Clone(team["members"].(array)), func(member any) bool { return member == id })
+			}
+			if chosen("field", "owners.{id}") && !strings.ContainsAny(id, ".~*/[]`") {
+				owners := maps.Clone(team["owners"].(fields))
+				delete(owners, id)
+				team["owners"] = owners
 			}
 		}
 		if chosen("account", "{id}") {

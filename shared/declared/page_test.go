@@ -30,7 +30,10 @@ func page(t *testing.T) []manifest.Entry {
 }
 
 // now is when the rules run: objects are as old as the test.
-var now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+var now = time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
+
+// nowOf is when a rule of the page runs.
+func nowOf(e manifest.Entry) time.Time { return now.Add(sampledata.Ahead(e) - sampledata.WholeAhead) }
 
 // TestRulesOfThePages runs each rule of docs/rules.md and docs/privacy.md on data made from it.
 func TestRulesOfThePages(t *testing.T) {
@@ -42,8 +45,8 @@ func TestRulesOfThePages(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f := enginetest.New(t, newFunction(t, e))
-			f.Indexes, f.Now = e.AllIndexes(), now
-			project, sample := sampletest.Open(t, f.Project), sampledata.Declared(*e.Rule, now)
+			f.Indexes, f.Now = e.AllIndexes(), nowOf(e)
+			project, sample := sampletest.Open(t, f.Project), sampledata.Declared(*e.Rule, f.Now)
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
@@ -71,8 +74,8 @@ func TestConform(t *testing.T) {
 	for _, e := range page(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			c := sampletest.Conformance(func() *engine.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
-				return sampledata.Declared(*e.Rule, now)
+			c := sampletest.Conformance(func() *engine.Function { return newFunction(t, e) }, nowOf(e), func(string) sampledata.Sample {
+				return sampledata.Declared(*e.Rule, nowOf(e))
 			})
 			c.Indexes = e.AllIndexes()
 			c.Prove(t)

@@ -232,9 +232,6 @@ func (c *checker) path(key, path, hint string) {
 		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
 			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.")
 		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
-		unbound := strings.Contains("/"+path, "/{"+hole+"}/") && c.rule.CollectionGroup != "" && criteria.Name.MatchString(hole) &&
-			hole != idHole && hole != parentHole && strings.HasPrefix(path, c.rule.CollectionGroup)
-		c.Expect(!unbound, key, "{%s} is unbound; a group has {parent}", hole)
 	}
 	if hole, isHole := criteria.HoleOf(path); isHole && c.kind == criteria.OfDocuments {
 		c.Expect(hole != idHole, key, "%q is not a document's path, such as users/{id}", path)
@@ -376,8 +373,16 @@ func (c *checker) set() {
 	}
 	for _, field := range sorted(r.Set) {
 		c.Field("set", field)
-		c.Expect(r.Set[field] != "{hash}", "set", `%s: "{hash}" would need a secret that outlives every deployment, which Firesweep does not keep; `+
-			`without one, anybody can try out what was hashed: write "{delete}", or a job of your own`, field)
+		for _, hole := range criteria.HolesIn(r.Set[field]) {
+			switch value := r.Set[field]; {
+			case value == Now, value == Delete, !holeField.MatchString(hole):
+			case hole == "hash":
+				c.Add("set", `%s: "{hash}" would need a secret that outlives every deployment, which Firesweep does not keep; `+
+					`without one, anybody can try out what was hashed: write "{delete}", or a job of your own`, field)
+			default:
+				c.Add("set", `%s: {%s} would be written as it is: a field as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`, field, hole)
+			}
+		}
 		r.Set[field] = criteria.Converted(r.Set[field])
 		for _, other := range sorted(r.Set) {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)

@@ -26,6 +26,7 @@ func (c *checker) related(key, role string, all []Relation) {
 
 // relation checks a relation to items of a kind. It may be one that goes along with what goes along.
 func (c *checker) relation(key, role string, r *Relation, kind string, nested bool) {
+	r.Key = key
 	var keys, given []string
 	for _, k := range relations {
 		if slices.Contains(k.roles, role) && slices.Contains(k.kinds, kind) {
@@ -89,7 +90,7 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 	if r.Where == nil {
 		return
 	}
-	c.Expect(role != withRole && r.Document == "", key+".where", "it is for what a query finds, in gone and unless")
+	c.Expect(role != withRole, key+".where", "it is for what a query finds, in gone and unless")
 	for n := range r.Where {
 		at := fmt.Sprintf("%s.where[%d]", key, n)
 		before := len(c.All)

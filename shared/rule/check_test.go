@@ -187,6 +187,15 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                      "gone: every old object would go; say whose, or \"nobody\"",
 		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:             "limit: it is for documents",
 
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:                      "set: a: {now} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`:                  "set: a: {deletedBy} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{id}"}}`:                              "set: a: {id} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"by":"{hash}"}}}`:                     `set: a: "{hash}" would need a secret`,
+		`{` + good + `,"where":[{"field":"a","==":true}],"gone":[{"document":"b/{a}"}]}`:                        "gone[0]: a is what where says",
+		`{` + good + `,"where":[{"field":"a","==":true}],"unless":[{"field":"h","==":true},{"account":"{a}"}]}`: "unless[1]: a is what where says",
+		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                               `where[0]["<"]: a time; use age`,
+		`{` + good + `,"unless":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                    "unless[0].where: it does not stand beside document",
+
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11]}]}]}`:     "where of holds: 33 combinations of values",
 		`{` + good + `,"unless":[{"newest":1,"where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]}]}]}`: "where of drafts: 105 filters and orders",
 	} {
@@ -206,6 +215,8 @@ func TestWhatIsTaken(t *testing.T) {
 		`{` + good + `,"archive":"old","with":[{"collection":"notes","field":"of"},{"collection":"notes","field":"at"},{"document":"notes/{id}"}]}`,
 		`{` + good + `,"where":[{"field":"a","is":"set"},{"field":"a.b","==":1}],"with":[{"objects":"p/**","field":"a.url"},{"objects":"p/**","field":"c[].url"},{"objects":"p/**","field":"c[].small"}]}`,
 		`{` + good + `,"where":[{"field":"updatedAt","is":"set"}]}`,
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{\"b\":1}, {}"}}`,
+		`{"collectionGroup":"users","age":"any","unless":[{"document":"users/{user}/holds/{id}"}]}`,
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10]}]}]}`,
 		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"objects":"p/**","field":"cover"}]}`,
 	} {
@@ -285,6 +296,15 @@ func TestJudged(t *testing.T) {
 		`{"collectionGroup":"activity","age":{"field":"at","months":13}}`:                      {"activity": {"at"}},
 		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                               {},
 		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`: {},
+
+		`{"collection":"users","age":"any","with":[{"subcollection":"items","with":[{"document":"reservations/{r}"},{"document":"{parent}/b/{s}"}]}]}`: {
+			"users/{id}/items": {"r", "s"},
+		},
+		`{"collection":"teams","age":"any","gone":[{"collection":"members","field":"team","where":[{"field":"status","==":"in"}]}],
+			"unless":[{"subcollection":"messages","within":{"field":"at","days":9}}]}`: {"members": {"team", "status"}, "teams/{id}/messages": {"at"}},
+		`{"collectionGroup":"requests","age":"any","with":[{"document":"{parent}","with":[{"document":"b/{f}"},
+			{"subcollection":"posts","with":[{"document":"c/{g}"}]}]}]}`: {"{parent}": {"f"}, "{parent}/{id}/posts": {"g"}},
+		`{` + guests + `,"with":[{"document":"users/{uid}","with":[{"objects":"avatars/**","field":"photo"}]}]}`: {"users": {"photo"}},
 	} {
 		e, problems := parse(rule)
 		if problems != nil {

@@ -28,10 +28,10 @@ func (c *checker) uses() {
 			all = append(all, use{fmt.Sprintf("where[%d].field", i), w.Field, "what where says", w})
 		}
 	}
-	for i, related := range r.Related() {
+	for _, related := range r.Related() {
 		for _, hole := range r.fieldHoles(related.Document + related.Account) {
 			if criteria.Name.MatchString(hole) {
-				all = append(all, use{key: fmt.Sprintf("unless[%d]", i), path: hole, holds: "a document's id"})
+				all = append(all, use{key: related.Key, path: hole, holds: "a document's id"})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,11 +9,9 @@ import (
 // Judged returns, by collection, the names of the fields that decide what is deleted: whoever may write them can have
 // something deleted.
 func (r Rule) Judged() map[string][]string {
-	judged, own := map[string][]string{}, r.Source()
-	if !r.OfDocuments() {
-		own = "" // accounts and objects have no fields of documents
-	}
-	add := func(collection, field string) {
+	judged, own := map[string][]string{}, r.At()
+	add := func(place, field string) {
+		collection := strings.TrimPrefix(place, anywhere)
 		field, _, _ = strings.Cut(strings.TrimSuffix(field, ".{"+idHole+"}"), ".*")
 		if collection != "" && field != "" && !slices.Contains(judged[collection], field) && !strings.Contains(field, "{") {
 			judged[collection] = append(judged[collection], field)
@@ -21,18 +20,23 @@ func (r Rule) Judged() map[string][]string {
 	for _, field := range r.deciding() {
 		add(own, field)
 	}
-	for _, related := range append(r.Related(), flat(r.With)...) {
-		for _, hole := range r.fieldHoles(related.Document + related.Account) {
-			add(own, hole)
-		}
-		if of := related.Collection + related.CollectionGroup; of != "" {
-			add(of, related.Field)
+	var related func(of string, all []Relation)
+	related = func(of string, all []Relation) {
+		for _, one := range all {
+			for _, hole := range r.fieldHoles(one.Document + one.Account) {
+				add(of, hole)
+			}
+			at := cmp.Or(one.at(of), one.Document, of) // {parent} of a group is anywhere; a field of the item names objects
+			add(at, one.Field)
+			for _, c := range one.Where {
+				add(at, c.Field)
+			}
+			if one.Within != nil {
+				add(at, one.Within.Field)
+			}
+			related(at, one.With)
 		}
 	}
-	for _, w := range r.With {
-		if w.Objects != "" {
-			add(own, w.Field)
-		}
-	}
+	related(own, append(r.Related(), r.With...))
 	return judged
 }

@@ -44,6 +44,8 @@ func (r Relation) at(of string) (own string) {
 		return anywhere + path.Base(r.Place().Collection)
 	case r.Subcollection == Everything:
 		return of + "/{id}" + everywhere
+	case r.Subcollection != "" && of == "": // below {parent} of a group
+		return anywhere + "{id}/" + r.Subcollection
 	case r.Subcollection != "":
 		return of + "/{id}/" + r.Subcollection
 	case r.CollectionGroup != "":

@@ -2,6 +2,8 @@ package rule
 
 import (
 	"cmp"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +30,6 @@ type relation struct {
 	field  bool     // one of them, field, must
 	noun   string   // what is related, e.g. "account $"
 	plural string   // what goes along
-	exists string   // says, of an item, that there is one
 }
 
 var (
@@ -40,22 +41,21 @@ var (
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
 	{key: "document", of: func(r Relation) string { return r.Document }, roles: allRoles,
-		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"where", "with"},
-		noun: "$", plural: "$", exists: "$ exists"},
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"with"},
+		noun: "$", plural: "$"},
 	{key: "account", of: func(r Relation) string { return r.Account }, roles: allRoles, kinds: ofDocuments,
-		noun: "account $", plural: "its account", exists: "account $ exists"},
+		noun: "account $", plural: "its account"},
 	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: allRoles, kinds: ofDocuments,
 		keys: []string{"where", "within", "with"},
-		noun: "document in $ below it", plural: "its documents in $", exists: "it has documents in $"},
+		noun: "document in $ below it", plural: "its documents in $"},
 	{key: "collection", of: func(r Relation) string { return r.Collection }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of $ whose # names it", plural: "the documents of $ whose # names it", exists: "a document of $ names it in #"},
+		noun: "document of $ whose # names it", plural: "the documents of $ whose # names it"},
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of every collection $ whose # names it", plural: "the documents of every collection $ whose # names it",
-		exists: "a document of every collection $ names it in #"},
+		noun: "document of every collection $ whose # names it", plural: "the documents of every collection $ whose # names it"},
 	{key: "newest", of: func(r Relation) string { return strings.TrimPrefix(strconv.Itoa(r.Newest), "0") }, roles: []string{unlessRole},
-		kinds: ofDocuments, keys: []string{"per", "where"}, noun: "it is among the newest $", exists: "it is among the newest $"},
+		kinds: ofDocuments, keys: []string{"per", "where"}, noun: "it is among the newest $"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
@@ -122,27 +122,15 @@ func (r Relation) kind() *relation {
 
 // keys returns the keys beside that of the table which are set.
 func (r Relation) keys() (all []string) {
-	for _, key := range []struct {
-		name string
-		set  bool
-	}{
-		{"field", r.Field != ""}, {"where", r.Where != nil}, {"within", r.Within != nil}, {"per", r.Per != ""}, {"remove", r.Remove},
-		{"metadata", r.Metadata != ""}, {"with", r.With != nil}, {"is", r.Is != ""},
-	} {
-		if key.set {
-			all = append(all, key.name)
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		isKind := slices.ContainsFunc(relations, func(k relation) bool { return k.key == name })
+		if name != "-" && !isKind && !v.Field(i).IsZero() {
+			all = append(all, name)
 		}
 	}
 	return append(all, criteria.Condition{Ops: r.Ops}.Operators()...)
-}
-
-// Exists returns why an item is kept that has such a relation.
-func (r Relation) Exists() string {
-	exists := r.say(r.kind().exists)
-	if r.Within != nil {
-		return exists + ", with " + r.Within.Field + " within " + r.Within.Words()
-	}
-	return exists
 }
 
 // Nameless returns why an item is kept that names nothing by the relation.

@@ -33,7 +33,7 @@ func (r Rule) Words() string {
 	}
 	s.WriteString(" " + criteria.List(whose, "and"))
 	for _, u := range r.Unless {
-		s.WriteString(", unless " + u.unless())
+		s.WriteString(", unless " + u.Exists())
 	}
 	if r.Warn != nil {
 		s.WriteString(", " + r.Warn.Words())
@@ -85,8 +85,8 @@ func (r Relation) noun() string {
 	return noun
 }
 
-// unless returns what keeps an item, e.g. "users/{authorId} exists".
-func (r Relation) unless() string {
+// Exists returns what keeps an item that has such a relation, e.g. "users/{authorId} exists".
+func (r Relation) Exists() string {
 	switch {
 	case r.kind() == nil:
 		return "its " + r.Condition().Words()

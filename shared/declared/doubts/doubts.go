@@ -44,7 +44,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 		}
 	}
 	for i, a := range of.Age {
-		if text := doubtfulForm(a, found); text != "" {
+		if text := doubtfulForms(a, found); text != "" {
 			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))
 		}
 	}
@@ -60,7 +60,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 				of.Warn.Field))
 		}
 	}
-	for i, u := range of.Unless {
+	for _, u := range of.Unless {
 		if u.Document == "" {
 			continue
 		}
@@ -82,15 +82,11 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 			}
 		}
 		if asked >= leastLooked && kept*100 > asked*mostPercent {
-			doubts = append(doubts, fmt.Sprintf("unless[%d]: %d of %d are kept by %s: meant gone?", i, kept, asked, u.Document))
+			doubts = append(doubts, fmt.Sprintf("%s: %d of %d are kept by %s: meant gone?", u.Key, kept, asked, u.Document))
 		}
 	}
-	for i, related := range slices.Concat(of.Gone, of.Unless) {
-		key := fmt.Sprintf("gone[%d]", i)
-		if n := len(of.Gone); i >= n {
-			key = fmt.Sprintf("unless[%d]", i-n)
-		}
-		asked, err := ofRelated(ctx, r, key, related, found)
+	for _, related := range of.Related() {
+		asked, err := ofRelated(ctx, r, related, found)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +98,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string,
 
 // ofRelated names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
 // which it asks.
-func ofRelated(ctx context.Context, r documents.Reader, key string, of rule.Relation, items []documents.Document) (
+func ofRelated(ctx context.Context, r documents.Reader, of rule.Relation, items []documents.Document) (
 	doubts []string, err error,
 ) {
 	q := of.Place().Query()
@@ -133,21 +129,21 @@ func ofRelated(ctx context.Context, r documents.Reader, key string, of rule.Rela
 			doubts = append(doubts, fmt.Sprintf("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found)))
 		}
 	}
-	expect(key+".field", of.Field, func(value any, _ documents.Document) bool { return value != nil })
+	expect(of.Key+".field", of.Field, func(value any, _ documents.Document) bool { return value != nil })
 	if of.Within != nil {
-		expect(key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
+		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
 			_, dated := of.Within.At(value)
 			return dated
 		})
 	}
 	for n, w := range of.Where {
-		expect(fmt.Sprintf("%s.where[%d]", key, n), w.Field, func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
+		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field, func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
 	}
 	return doubts, nil
 }
 
-// doubtfulForm says that most documents hold a time in another form than an age reads; "" if not.
-func doubtfulForm(a criteria.Age, found []documents.Document) string {
+// doubtfulForms names each form in which documents hold a time that an age does not read, with how many; "" if there is none.
+func doubtfulForms(a criteria.Age, found []documents.Document) string {
 	set, forms := 0, map[string]int{}
 	for _, d := range found {
 		value := d.Value(a.Field)
@@ -155,21 +151,30 @@ func doubtfulForm(a criteria.Age, found []documents.Document) string {
 			continue
 		}
 		set++
-		if _, ok := a.At(value); ok {
-			continue
-		}
 		for _, as := range criteria.Forms() {
 			if _, ok := (criteria.Age{As: []string{as}}).At(value); ok {
 				forms[as]++
 			}
 		}
 	}
+	var others, all []string
 	for _, as := range criteria.Forms() {
-		if n := forms[as]; n > 0 && n*2 > set {
-			return fmt.Sprintf("%s is %s in %d of %d: add %q: %q", a.Field, criteria.Age{As: []string{as}}.Form(), n, set, "as", as)
+		read := slices.Contains(a.As, as) || a.As == nil && as == "timestamp"
+		if forms[as] > 0 {
+			all = append(all, fmt.Sprintf("%q", as))
+		}
+		if forms[as] > 0 && !read {
+			others = append(others, fmt.Sprintf("%s in %d of %d", criteria.Age{As: []string{as}}.Form(), forms[as], set))
 		}
 	}
-	return ""
+	if len(others) == 0 {
+		return ""
+	}
+	as := all[0]
+	if len(all) > 1 {
+		as = "[" + strings.Join(all, ", ") + "]"
+	}
+	return fmt.Sprintf("%s is %s: add %q: %s", a.Field, criteria.List(others, "and"), "as", as)
 }
 
 // leftBelow names the collections below the first documents that would stay when these are deleted.

@@ -24,16 +24,18 @@ var Hole = regexp.MustCompile(`\{([^{}]*)\}`)
 
 // Holes returns what is filled in in Create and Data besides the day, each once.
 func (w Warning) Holes() (all []string) {
-	add := func(hole string) string {
-		if hole != DateHole {
-			all = append(all, hole)
-		}
-		return ""
-	}
-	filled(w.Create, add)
-	w.Fill(add)
+	all = slices.DeleteFunc(append(HolesIn(w.Create), HolesIn(w.Data)...), func(hole string) bool { return hole == DateHole })
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// HolesIn returns what stands in braces in a value's texts.
+func HolesIn(value any) (all []string) {
+	filled(value, func(hole string) string {
+		all = append(all, hole)
+		return ""
+	})
+	return all
 }
 
 // Fill returns Data with what of returns for each hole of its texts.
