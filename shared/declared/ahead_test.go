@@ -2,7 +2,10 @@ package declared_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -157,26 +161,120 @@ func TestLookingAheadAtKeys(t *testing.T) {
 	}
 }
 
-// TestLeftHalfDone: an item that changes between two of its commits stays, and the log says what to do about those that went along.
-func TestLeftHalfDone(t *testing.T) {
-	f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
-	f.Set(t, "drafts/d", fields{"updatedAt": old})
-	f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
-	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		if len(commit.GetWrites()) > 300 {
-			f.Set(t, "drafts/d", fields{"updatedAt": now})
-		}
-		return err
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 1, Changed: 1}})
-	enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
-	if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left == 900 {
-		t.Errorf("%d notes are left", left)
+// wantHalfDone makes sure that one warning of a run about a document says why it is left half done, and how to take that back.
+func wantHalfDone(t *testing.T, f *enginetest.Function, got *report.Report, document, why string) {
+	t.Helper()
+	said := f.Warnings(t)[document]
+	text := "left half done, " + why + ": look at it; what is gone comes back with: firesweep undo " + got.RunID
+	if len(said) != 1 || !strings.Contains(fmt.Sprint(said), text) {
+		t.Errorf("%v, want %s", said, text)
 	}
-	said := f.Warnings(t)["drafts/d"]
-	if text := fmt.Sprint(said); len(said) != 1 || !strings.Contains(text, "left half done") || !strings.Contains(text, "firesweep undo "+got.RunID) {
-		t.Errorf("%v", said)
+}
+
+// TestLeftHalfDone: an item that changes between two of its commits stays, and the log says what to do about those that went along. So
+// it is where something new goes with an item that somebody approved.
+func TestLeftHalfDone(t *testing.T) {
+	const newer = "something that goes with it was written since the plan was approved"
+	changed, kept := report.Counts{Planned: 1, Changed: 1}, report.Counts{Planned: 1}
+	for name, tt := range map[string]struct {
+		path     string
+		data     fields
+		approved bool
+		counts   report.Counts
+		why      string
+	}{
+		"changed":   {"drafts/d", fields{"updatedAt": now}, false, changed, "changed since it was judged"},
+		"no time":   {"drafts/d", fields{"updatedAt": "soon"}, false, changed, "changed since it was judged"},
+		"a new one": {"drafts/d/notes/n999", fields{"n": 1}, true, kept, "drafts/d/notes/n999: " + newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				err := send()
+				if len(commit.GetWrites()) > 300 {
+					f.Set(t, tt.path, tt.data)
+				}
+				return err
+			})
+			request := ""
+			if tt.approved {
+				request = approval(t, f)
+			}
+			got := f.Run(t, request)
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": tt.counts})
+			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
+			if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left >= 900 {
+				t.Errorf("%d notes are left", left)
+			}
+			wantHalfDone(t, f, got, "drafts/d", tt.why)
+			if tt.approved {
+				enginetest.Want(t, "kept", map[string]int{newer: 1}, got.Kept)
+				enginetest.Want(t, "why", []string{"left half done, " + newer}, slices.Collect(maps.Values(got.Approved.Which)))
+			}
+		})
+	}
+}
+
+// approval returns the request of a run that is restricted to all that is due.
+func approval(t *testing.T, f *enginetest.Function) string {
+	t.Helper()
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now, Versions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := report.Approval{Binding: rep.Binding, Made: rep.Read, Items: map[string]string{}}
+	for _, p := range rep.Plan {
+		item, version := p.Key()
+		a.Items[item] = version
+	}
+	text, err := json.Marshal(fields{"plan": a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLeftHalfDoneBehindAnAccount: of what goes with an account that is gone, and with what an interrupted run has left to do, the log
+// says so too.
+func TestLeftHalfDoneBehindAnAccount(t *testing.T) {
+	t.Parallel()
+	for _, interrupted := range []bool{false, true} {
+		t.Run(fmt.Sprint("interrupted: ", interrupted), func(t *testing.T) {
+			f := start(t, guests(fields{
+				"unless": array{fields{"document": "invoices/{uid}"}},
+				"with":   array{fields{"document": "users/{uid}", "with": array{fields{"collection": "orders", "field": "userId"}}}},
+			}))
+			f.Set(t, "invoices/somebody", fields{"x": true})
+			f.Import(t, signedIn("u", old))
+			f.Set(t, "users/u", fields{"x": true})
+			f.SetMany(t, 1000, func(i int) (string, fields) { return fmt.Sprintf("orders/o%03d", i), fields{"userId": "u"} })
+			action, refuses := "delete account", interrupted
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				if len(commit.GetWrites()) <= 300 {
+					return send()
+				}
+				if refuses {
+					return status.Error(codes.PermissionDenied, "not now")
+				}
+				err := send()
+				f.Set(t, "invoices/u", fields{"x": true})
+				return err
+			})
+			if interrupted {
+				action = "finish interrupted action"
+				enginetest.Want(t, "status of the run before", report.Failed, f.Run(t, "").Status)
+				refuses = false
+			}
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, report.Completed, enginetest.Done(action, 1))
+			enginetest.Want(t, "users", []string{"u"}, f.IDs(t, "users"))
+			enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+			if left := len(f.IDs(t, "orders")); left == 0 || left == 1000 {
+				t.Errorf("%d orders are left", left)
+			}
+			wantHalfDone(t, f, got, "users/u", "changed since it was judged")
+		})
 	}
 }
