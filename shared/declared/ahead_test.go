@@ -146,24 +146,24 @@ func TestLookingAheadHoldsLittle(t *testing.T) {
 		pinned      string
 		n, textSize int
 	}{
-		"within": {fields{"with": array{fields{"subcollection": "reactions"}}}, "drafts/d/messages/m002/reactions/r", 150, 100_000},
-		"far":    {nil, "drafts/d/messages/m950", 1000, 3500}, // by the third commit
+		"within": {fields{"with": array{fields{"collection": "reactions", "field": "message"}}}, "reactions/r", 150, 100_000},
+		"far":    {nil, "messages/m950", 1000, 3500}, // by the third commit
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{with(fields{"subcollection": "messages"}, tt.with)}}))
+			f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{with(fields{"collection": "messages", "field": "draft"}, tt.with)}}))
 			f.Env["UNDO_DAYS"] = "0"
 			f.Set(t, "drafts/d", fields{"updatedAt": old})
 			for first := 0; first < tt.n; first += 30 { // in a commit
 				f.SetMany(t, min(30, tt.n-first), func(i int) (string, fields) {
-					return fmt.Sprintf("drafts/d/messages/m%03d", first+i), fields{"text": strings.Repeat("x", tt.textSize)}
+					return fmt.Sprintf("messages/m%03d", first+i), fields{"draft": "d", "text": strings.Repeat("x", tt.textSize)}
 				})
 			}
-			f.Set(t, tt.pinned, fields{"n": 1})
+			f.Set(t, tt.pinned, fields{"draft": "d", "message": "m002"})
 			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{tt.pinned}})
 			l := lookOn(f)
 			got := f.Run(t, "")
 			enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
-			enginetest.Want(t, "messages", tt.n, len(f.IDs(t, "drafts/d/messages")))
+			enginetest.Want(t, "messages", tt.n, len(f.IDs(t, "messages")))
 			if l.bytes > 5<<20 {
 				t.Errorf("%d bytes were read to look ahead", l.bytes)
 			}
@@ -175,7 +175,7 @@ func TestLookingAheadHoldsLittle(t *testing.T) {
 			}
 			f.Set(t, undo.PinnedIn+"/2", fields{undo.TargetsField: []string{"others/x"}})
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
-			enginetest.Want(t, "messages", 0, len(f.IDs(t, "drafts/d/messages")))
+			enginetest.Want(t, "messages", 0, len(f.IDs(t, "messages")))
 			enginetest.Want(t, "archived", tt.n, len(f.IDs(t, "oldDrafts/d/messages")))
 		})
 	}
