@@ -2,7 +2,10 @@ package declared_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,51 +16,72 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// looked is what a function reads by queries that are in no transaction.
+// looked is what a function reads by requests that are in no transaction.
 type looked struct {
 	mu     sync.Mutex
 	large  int   // queries for more than 1,000 documents
 	most   int32 // documents that one query asks for
 	bytes  int   // of the answers
-	all    int
-	denied bool // there were far too many queries
+	all    int   // queries
+	denied bool  // there were far too many
 }
 
 // reset forgets what was read before.
 func (l *looked) reset() { l.large, l.most, l.bytes, l.all = 0, 0, 0, 0 }
 
-func lookOn(f *enginetest.Function) *looked {
-	l := &looked{}
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		q, ok := message.(*firestorepb.RunQueryRequest)
-		if !ok || q.GetTransaction() != nil {
-			return nil
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		limit := q.GetStructuredQuery().GetLimit().GetValue()
-		if l.most = max(l.most, limit); limit > 1000 {
-			l.large++
-		}
-		if l.all++; l.all > 4000 || l.large > 50 {
-			l.denied = true
-			return status.Error(codes.PermissionDenied, "far too many queries")
-		}
+// look is a request that is under way.
+type look struct {
+	*looked
+	counts bool // it is in no transaction
+}
+
+// Send implements [wire.Request].
+func (l *look) Send(message any) error {
+	in, ok := message.(interface{ GetTransaction() []byte })
+	l.counts = ok && in.GetTransaction() == nil
+	q, ok := message.(*firestorepb.RunQueryRequest)
+	if !ok || !l.counts {
 		return nil
-	})...)
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(_ string, answer any, err error) error {
-		if r, ok := answer.(*firestorepb.RunQueryResponse); ok && len(r.GetTransaction()) == 0 {
-			l.mu.Lock()
-			defer l.mu.Unlock()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limit := q.GetStructuredQuery().GetLimit().GetValue()
+	if l.most = max(l.most, limit); limit > 1000 {
+		l.large++
+	}
+	if l.all++; l.all > 4000 || l.large > 50 {
+		l.denied = true
+		return status.Error(codes.PermissionDenied, "far too many queries")
+	}
+	return nil
+}
+
+// Receive implements [wire.Request].
+func (l *look) Receive(answer any, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch r := answer.(type) {
+	case *firestorepb.RunQueryResponse:
+		if l.counts {
 			l.bytes += proto.Size(r.GetDocument())
 		}
-		return err
-	})...)
+	case *firestorepb.BatchGetDocumentsResponse:
+		if l.counts {
+			l.bytes += proto.Size(r.GetFound())
+		}
+	}
+	return err
+}
+
+func lookOn(f *enginetest.Function) *looked {
+	l := &looked{}
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.DialOptions(func(context.Context, string) wire.Request { return &look{looked: l} })...)
 	return l
 }
 
@@ -114,28 +138,75 @@ func TestLookingAheadEnds(t *testing.T) {
 	}
 }
 
-// TestLookingAheadHoldsLittle: what is copied is looked at whole, and only so much of it is held.
+// TestLookingAheadHoldsLittle: what is copied is looked at whole, up to 4 MiB with what was looked at before, and only so much of it is
+// held. A preview holds no more.
 func TestLookingAheadHoldsLittle(t *testing.T) {
-	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "messages", "with": array{fields{"subcollection": "reactions"}}}}}))
-	f.Env["UNDO_DAYS"] = "0"
-	f.Set(t, "drafts/d", fields{"updatedAt": old})
-	for i := range 150 {
-		f.Set(t, fmt.Sprintf("drafts/d/messages/m%03d", i), fields{"text": strings.Repeat("x", 100_000)})
+	for name, tt := range map[string]struct {
+		with        fields
+		pinned      string
+		n, textSize int
+	}{
+		"within": {fields{"with": array{fields{"collection": "reactions", "field": "message"}}}, "reactions/r", 150, 100_000},
+		"far":    {nil, "messages/m950", 1000, 3500}, // by the third commit
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{with(fields{"collection": "messages", "field": "draft"}, tt.with)}}))
+			f.Env["UNDO_DAYS"] = "0"
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			for first := 0; first < tt.n; first += 30 { // in a commit
+				f.SetMany(t, min(30, tt.n-first), func(i int) (string, fields) {
+					return fmt.Sprintf("messages/m%03d", first+i), fields{"draft": "d", "text": strings.Repeat("x", tt.textSize)}
+				})
+			}
+			f.Set(t, tt.pinned, fields{"draft": "d", "message": "m002"})
+			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{tt.pinned}})
+			l := lookOn(f)
+			got := f.Run(t, "")
+			enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+			enginetest.Want(t, "messages", tt.n, len(f.IDs(t, "messages")))
+			if l.bytes > 5<<20 {
+				t.Errorf("%d bytes were read to look ahead", l.bytes)
+			}
+			f.Delete(t, undo.PinnedIn+"/1")
+			l.reset()
+			enginetest.Want(t, "the preview tells not all", true, f.Run(t, `{"dryRun":true}`).Plan[0].More)
+			if l.bytes > 3<<20 {
+				t.Errorf("%d bytes were read for a preview", l.bytes)
+			}
+			f.Set(t, undo.PinnedIn+"/2", fields{undo.TargetsField: []string{"others/x"}})
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+			enginetest.Want(t, "messages", 0, len(f.IDs(t, "messages")))
+			enginetest.Want(t, "archived", tt.n, len(f.IDs(t, "oldDrafts/d/messages")))
+		})
 	}
-	f.Set(t, "drafts/d/messages/m002/reactions/r", fields{"n": 1})
-	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"drafts/d/messages/m002/reactions/r"}})
-	l := lookOn(f)
-	got := f.Run(t, "")
-	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
-	enginetest.Want(t, "messages", 150, len(f.IDs(t, "drafts/d/messages")))
-	if l.bytes > 6<<20 {
-		t.Errorf("%d bytes were read to look ahead", l.bytes)
+}
+
+// TestLookingAheadAtLargeElements: documents that are looked at whole are no more than have 2 MiB together; those behind them come next.
+func TestLookingAheadAtLargeElements(t *testing.T) {
+	for name, tt := range map[string]struct {
+		with  fields
+		owned fields
+	}{
+		"a list": {fields{"collection": "teams", "field": "members[]", "remove": true}, fields{"members": array{"d", "e"}}},
+		"keys":   {fields{"collection": "teams", "field": "owners.{id}", "remove": true}, fields{"owners": fields{"d": fields{}, "e": true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"with": array{tt.with}}))
+			f.Env["UNDO_DAYS"] = "0"
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			for i := range 60 {
+				f.Set(t, fmt.Sprintf("teams/t%02d", i), with(tt.owned, fields{"text": strings.Repeat("x", 200_000)}))
+			}
+			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"teams/t59"}})
+			before, l := f.Documents(t, "teams"), lookOn(f)
+			got := f.Run(t, "")
+			enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+			enginetest.Want(t, "teams", before, f.Documents(t, "teams"))
+			if l.bytes > 14<<20 {
+				t.Errorf("%d bytes were read to look ahead", l.bytes)
+			}
+		})
 	}
-	f.Delete(t, undo.PinnedIn+"/1")
-	f.Set(t, undo.PinnedIn+"/2", fields{undo.TargetsField: []string{"others/x"}})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
-	enginetest.Want(t, "messages", 0, len(f.IDs(t, "drafts/d/messages")))
-	enginetest.Want(t, "archived", 150, len(f.IDs(t, "oldDrafts/d/messages")))
 }
 
 // TestLookingAheadAtKeys: whatever is under the key that names the document, it is looked at and removed.
@@ -145,8 +216,18 @@ func TestLookingAheadAtKeys(t *testing.T) {
 	f.Env["UNDO_DAYS"] = "0"
 	f.Set(t, "drafts/d", fields{"updatedAt": old})
 	f.SetMany(t, 450, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
-	for i, value := range []any{true, fields{"since": old}, "admin", array{1}, 7, fields{}} {
-		f.Set(t, fmt.Sprintf("teams/t%d", i), fields{"owners": fields{"d": value, "e": true}})
+	values := array{true, fields{"since": old}, "admin", array{1}, 7, fields{}}
+	f.SetMany(t, 150, func(i int) (string, fields) {
+		return fmt.Sprintf("teams/t%03d", i), fields{"owners": fields{"d": values[i%len(values)], "e": true}}
+	})
+	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"teams/t145"}}) // the last in the order of the values
+	before := f.Everything(t)
+	enginetest.Want(t, "preview", []string{"nothing: teams/t145 is pinned, until it is released with firesweep release"},
+		f.Run(t, `{"dryRun":true}`).Plan[0].Writes)
+	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, f.Run(t, "").Kept)
+	after := f.Everything(t)
+	for path, data := range before {
+		enginetest.Want(t, path, data, after[path])
 	}
 	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"others/x"}})
 	enginetest.Want(t, "preview", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
@@ -157,26 +238,120 @@ func TestLookingAheadAtKeys(t *testing.T) {
 	}
 }
 
-// TestLeftHalfDone: an item that changes between two of its commits stays, and the log says what to do about those that went along.
-func TestLeftHalfDone(t *testing.T) {
-	f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
-	f.Set(t, "drafts/d", fields{"updatedAt": old})
-	f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
-	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		if len(commit.GetWrites()) > 300 {
-			f.Set(t, "drafts/d", fields{"updatedAt": now})
-		}
-		return err
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 1, Changed: 1}})
-	enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
-	if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left == 900 {
-		t.Errorf("%d notes are left", left)
+// wantHalfDone makes sure that one warning of a run about a document says why it is left half done, and how to take that back.
+func wantHalfDone(t *testing.T, f *enginetest.Function, got *report.Report, document, why string) {
+	t.Helper()
+	said := f.Warnings(t)[document]
+	text := "left half done, " + why + ": look at it; what is gone comes back with: firesweep undo " + got.RunID
+	if len(said) != 1 || !strings.Contains(fmt.Sprint(said), text) {
+		t.Errorf("%v, want %s", said, text)
 	}
-	said := f.Warnings(t)["drafts/d"]
-	if text := fmt.Sprint(said); len(said) != 1 || !strings.Contains(text, "left half done") || !strings.Contains(text, "firesweep undo "+got.RunID) {
-		t.Errorf("%v", said)
+}
+
+// TestLeftHalfDone: an item that changes between two of its commits stays, and the log says what to do about those that went along. So
+// it is where something new goes with an item that somebody approved.
+func TestLeftHalfDone(t *testing.T) {
+	const newer = "something that goes with it was written since the plan was approved"
+	changed, kept := report.Counts{Planned: 1, Changed: 1}, report.Counts{Planned: 1}
+	for name, tt := range map[string]struct {
+		path     string
+		data     fields
+		approved bool
+		counts   report.Counts
+		why      string
+	}{
+		"changed":   {"drafts/d", fields{"updatedAt": now}, false, changed, "changed since it was judged"},
+		"no time":   {"drafts/d", fields{"updatedAt": "soon"}, false, changed, "changed since it was judged"},
+		"a new one": {"drafts/d/notes/n999", fields{"n": 1}, true, kept, "drafts/d/notes/n999: " + newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				err := send()
+				if len(commit.GetWrites()) > 300 {
+					f.Set(t, tt.path, tt.data)
+				}
+				return err
+			})
+			request := ""
+			if tt.approved {
+				request = approval(t, f)
+			}
+			got := f.Run(t, request)
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": tt.counts})
+			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
+			if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left >= 900 {
+				t.Errorf("%d notes are left", left)
+			}
+			wantHalfDone(t, f, got, "drafts/d", tt.why)
+			if tt.approved {
+				enginetest.Want(t, "kept", map[string]int{newer: 1}, got.Kept)
+				enginetest.Want(t, "why", []string{"left half done, " + newer}, slices.Collect(maps.Values(got.Approved.Which)))
+			}
+		})
+	}
+}
+
+// approval returns the request of a run that is restricted to all that is due.
+func approval(t *testing.T, f *enginetest.Function) string {
+	t.Helper()
+	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now, Versions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := report.Approval{Binding: rep.Binding, Made: rep.Read, Items: map[string]string{}}
+	for _, p := range rep.Plan {
+		item, version := p.Key()
+		a.Items[item] = version
+	}
+	text, err := json.Marshal(fields{"plan": a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLeftHalfDoneBehindAnAccount: of what goes with an account that is gone, and with what an interrupted run has left to do, the log
+// says so too.
+func TestLeftHalfDoneBehindAnAccount(t *testing.T) {
+	t.Parallel()
+	for _, interrupted := range []bool{false, true} {
+		t.Run(fmt.Sprint("interrupted: ", interrupted), func(t *testing.T) {
+			f := start(t, guests(fields{
+				"unless": array{fields{"document": "invoices/{uid}"}},
+				"with":   array{fields{"document": "users/{uid}", "with": array{fields{"collection": "orders", "field": "userId"}}}},
+			}))
+			f.Set(t, "invoices/somebody", fields{"x": true})
+			f.Import(t, signedIn("u", old))
+			f.Set(t, "users/u", fields{"x": true})
+			f.SetMany(t, 1000, func(i int) (string, fields) { return fmt.Sprintf("orders/o%03d", i), fields{"userId": "u"} })
+			action, refuses := "delete account", interrupted
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				if len(commit.GetWrites()) <= 300 {
+					return send()
+				}
+				if refuses {
+					return status.Error(codes.PermissionDenied, "not now")
+				}
+				err := send()
+				f.Set(t, "invoices/u", fields{"x": true})
+				return err
+			})
+			if interrupted {
+				action = "finish interrupted action"
+				enginetest.Want(t, "status of the run before", report.Failed, f.Run(t, "").Status)
+				refuses = false
+			}
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, report.Completed, enginetest.Done(action, 1))
+			enginetest.Want(t, "users", []string{"u"}, f.IDs(t, "users"))
+			enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+			if left := len(f.IDs(t, "orders")); left == 0 || left == 1000 {
+				t.Errorf("%d orders are left", left)
+			}
+			wantHalfDone(t, f, got, "users/u", "changed since it was judged")
+		})
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
@@ -477,6 +479,28 @@ func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
 			enginetest.Want(t, "boxes and things left", 12+450+1, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
 			enginetest.Want(t, "why", []string{"something that goes with it was written since the plan was approved"}, reasons(rep))
 		})
+	}
+}
+
+// TestAnApprovedPlanThatIsLeftHalfDone: what was written when the first commits were done keeps the rest, and a warning says so.
+func TestAnApprovedPlanThatIsLeftHalfDone(t *testing.T) {
+	t.Parallel()
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	setCrate(t, f, "c1", 12)
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetDelete(), "/boxes/c1-00") }) {
+			f.Set(t, "things/new", map[string]any{"box": "c1-11"})
+		}
+		return err
+	})
+	rep := f.Run(t, body(t, approvalOf(t, f)))
+	enginetest.Want(t, "crate", "claimed", f.Documents(t, "crates")["c1"]["state"])
+	enginetest.Want(t, "boxes left", []string{"c1-11"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "kept", map[string]int{"something that goes with it was written since the plan was approved": 1}, rep.Kept)
+	enginetest.Want(t, "why", []string{"left half done, something that goes with it was written since the plan was approved"}, reasons(rep))
+	if said := f.Warnings(t)["crates/c1"]; len(said) != 1 {
+		t.Errorf("%v", said)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // Approved says what became of the items of a plan that somebody approved.
 type Approved struct {
 	Items    int               `json:"items" firestore:"items"`                           // of the plan
-	FellAway int               `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: nothing was done
+	FellAway int               `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: not done, or not all of it
 	Which    map[string]string `json:"which,omitempty" firestore:"-"`                     // the first of these, and why
 }
 

@@ -5,7 +5,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -251,45 +250,52 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 
 // countResult counts and logs the result of an action.
 func (a *Applier) countResult(ctx context.Context, done decide.Action, err error) {
-	attributes := []any{slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason)}
 	var held *objects.HeldError
 	var kept *decide.KeptError
-	fellAway := ""
+	level, how, fellAway := slog.LevelInfo, "done", ""
 	switch {
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": done", attributes...)
-	case errors.Is(err, errHalfDone):
-		fellAway = "it changed when some of what goes along with it was done"
-		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
-		text := report.Phrase(done.Kind, done.Target) + ": left half done, " + fellAway + ": look at it"
-		if a.Saves {
-			text += "; what is gone comes back with: firesweep undo " + a.Report.RunID
-		}
-		a.Logger.WarnContext(ctx, text, attributes...)
 	case errors.Is(err, documents.ErrChanged):
 		fellAway = "it changed since it was judged"
+		how = "left alone, " + fellAway
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": left alone, "+fellAway, attributes...)
 	case errors.As(err, &held):
 		fellAway = held.Reason
-		a.Keep(held.Reason, 1)
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+held.Reason, attributes...)
+		how = "kept, " + fellAway
+		a.Keep(fellAway, 1)
 	case errors.As(err, &kept):
 		fellAway = kept.Reason
-		a.Keep(kept.Reason, 1)
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": kept, "+kept.Error(), attributes...)
+		how = "kept, " + kept.Error()
+		a.Keep(fellAway, 1)
 	case errors.Is(err, errLater):
-		a.Logger.InfoContext(ctx, report.Phrase(done.Kind, done.Target)+": not done yet, a later run continues it", attributes...)
+		how = "not done yet, a later run continues it"
 	default:
+		how = ""
 		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, done.Target, done.Kind, err)
+	}
+	if errors.Is(err, errHalfDone) {
+		level, how, fellAway = slog.LevelWarn, a.halfDone(err), errHalfDone.Error()+", "+fellAway
+	}
+	if how != "" {
+		a.Logger.Log(ctx, level, report.Phrase(done.Kind, done.Target)+": "+how,
+			slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason))
 	}
 	a.Ended(done, fellAway)
 }
 
-// errHalfDone says that an item changed between its commits, so that it is not due any more.
-var errHalfDone = fmt.Errorf("half done: %w", documents.ErrChanged)
+// errHalfDone says that a commit has changed an item that stays.
+var errHalfDone = errors.New("left half done")
+
+// halfDone says why an item is left half done, and what to do.
+func (a *Applier) halfDone(err error) string {
+	text := err.Error() + ": look at it"
+	if a.Saves {
+		text += "; what is gone comes back with: firesweep undo " + a.Report.RunID
+	}
+	return text
+}
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
 // not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.

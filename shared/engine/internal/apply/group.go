@@ -171,7 +171,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 		if w.note(o); o.Written && o.Remembers && left == nil {
 			w.todo = c.todo
 		}
-		if o.Invalid != "" {
+		if o.Invalid != "" && !w.begun {
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
 		switch next := w.next(o); {
@@ -221,10 +221,8 @@ func (w *work) next(o decide.Outcome) step {
 	switch {
 	case w.err != nil: // a follow-up failed, or what goes first did
 	case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
-	case w.begun && !w.Gone && errors.Is(o.Err, documents.ErrChanged):
-		w.err = errHalfDone
 	case o.Err != nil:
-		w.err = o.Err
+		w.err = w.stays(o.Err)
 	case w.idle > maxIdle:
 		w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
 	case o.Postponed, len(o.Change.First) > 0:
@@ -238,6 +236,15 @@ func (w *work) next(o decide.Outcome) step {
 		w.err = documents.ErrChanged
 	}
 	return ended
+}
+
+// stays returns why an item is not done: it is left half done if it changed between its commits, or if something keeps it by then.
+func (w *work) stays(err error) error {
+	var kept *decide.KeptError
+	if w.begun && !w.Gone && (errors.Is(err, documents.ErrChanged) || errors.As(err, &kept)) {
+		return fmt.Errorf("%w, %w", errHalfDone, err)
+	}
+	return err
 }
 
 func workOf(item cleanup.Item) *work {
@@ -273,7 +280,7 @@ func (a *Applier) first(ctx context.Context, group []*work, c committed) {
 		done, err := a.resultOf(ctx, f)
 		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
 		if err != nil && (done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
-			f.of.err = err
+			f.of.err = f.of.stays(err)
 		} else if done > 0 {
 			f.of.idle = 0
 		}
@@ -303,6 +310,11 @@ func (a *Applier) settleFamilies(ctx context.Context, families []family) {
 	}
 	for _, name := range names {
 		a.settleMany(ctx, byRule[name])
+		for _, w := range byRule[name] {
+			if errors.Is(w.err, errHalfDone) {
+				a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: w.Ref.Path() + ": " + a.halfDone(w.err)})
+			}
+		}
 	}
 }
 

@@ -86,10 +86,13 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, item *Asked, c 
 	}
 	refs := slices.DeleteFunc(goneWith(c), func(ref documents.Ref) bool { return ref == item.Ref })
 	many := max(1, len(refs))
-	if item.Foreseen { // what is imagined was not written; and nobody needs these documents afterwards
-		src, many = d.Source(), 50
+	if item.Foreseen {
+		many = 50
 	}
 	for some := range slices.Chunk(refs, many) {
+		if item.Foreseen { // what is imagined was not written; and nobody needs these documents afterwards
+			src = d.Source()
+		}
 		found, err := src.Get(ctx, some)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,7 +20,7 @@ const (
 	maxRounds = 100                 // commits of one item
 	maxDepth  = 3                   // of items within items
 	farthest  = 5 * cleanup.MaxRoom // documents that [Decider.Ahead] looks at: all are held at once
-	maxAhead  = 4 << 20             // bytes that it holds of those that it reads whole in a round, and of what would be written
+	maxAhead  = 4 << 20             // bytes that are held of documents that are read whole in a round, and of what would be written
 )
 
 // ErrMore says that what is foreseen is not all.
@@ -29,8 +30,8 @@ var ErrMore = errors.New("there is more")
 // since the plan was approved: too late, as earlier commits have acted by then. What goes without the item, its Next, does not keep it.
 // What lies farther than it looks does not either, and whatever inTime returns ends it.
 func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) error {
-	src, room := d.Imagine(), farthest
-	src.ahead, src.left, src.inTime, src.first = true, &room, inTime, src.within
+	src, room := d.Imagine(inTime), farthest
+	src.ahead, src.left = true, &room
 	err := d.Foresee(ctx, src, []*Asked{&item}, 0, func(o Outcome, _ int) error {
 		var kept *KeptError
 		if errors.As(o.Err, &kept) {
@@ -38,7 +39,7 @@ func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) er
 		}
 		return nil
 	})
-	if errors.Is(err, ErrMore) || errors.Is(err, documents.ErrTooMuch) {
+	if errors.Is(err, ErrMore) {
 		return nil
 	}
 	return err
@@ -67,6 +68,9 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 		src.bytes.Store(int64(maxAhead - src.held))
 		wrote, moved := src.writes, false
 		outcomes, err := d.Decide(ctx, src, group)
+		if errors.Is(err, documents.ErrTooMuch) {
+			return ErrMore
+		}
 		if err != nil {
 			return err
 		}
@@ -143,17 +147,22 @@ func (d *Decider) foreseeAll(ctx context.Context, src *Imagined, items []cleanup
 type Imagined struct {
 	*Source
 	Account string                                // deleted
-	ahead   bool                                  // it is for [Decider.Ahead], as are bytes and inTime
+	ahead   bool                                  // it is for [Decider.Ahead]
 	bytes   atomic.Int64                          // that may still be read in this round
 	inTime  func() error                          // asked before each query
 	written map[documents.Ref]*documents.Document // nil: deleted
+	updated map[documents.Ref][]string            // which fields were
 	writes  int
 	held    int // bytes of written
 }
 
-// Imagine returns the database as it is.
-func (d *Decider) Imagine() *Imagined {
-	return &Imagined{Source: d.Source(), written: map[documents.Ref]*documents.Document{}}
+// Imagine returns the database as it is. Whatever inTime returns ends a query.
+func (d *Decider) Imagine(inTime func() error) *Imagined {
+	s := &Imagined{
+		Source: d.Source(), inTime: inTime, written: map[documents.Ref]*documents.Document{}, updated: map[documents.Ref][]string{},
+	}
+	s.first = s.within
+	return s
 }
 
 // Accounts implements [cleanup.Source].
@@ -165,58 +174,85 @@ func (s *Imagined) Accounts(ctx context.Context, uids []string) (map[string]bool
 	return s.Source.Accounts(ctx, uids)
 }
 
-// within reads the first documents that a query matches, if there is time. Of whole ones it returns no more than have half of the bytes
-// that may still be read, with [documents.ErrTooMuch]: what belongs to each may be read next.
+// within reads the first documents that a query would find, if there is time. Of whole ones it returns no more than have half of the
+// bytes that may still be read, with [documents.ErrTooMuch]: what belongs to each may be read next. It looks for their names first, as
+// those that are lost precede them, and no cursor stands behind a map.
 func (s *Imagined) within(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
-	n, size, most := limit, 0, int(s.bytes.Load())
-	once := len(q.From) > 0 // such a query may be in the order of what no cursor stands behind, such as a map
-	switch {
-	case q.Select != nil:
-	case once:
-		n = 100
-	default:
-		n = 4 // of up to 1 MiB
-	}
+	lost, whole, most := 0, q.Select == nil, int(s.bytes.Load())
 	if most <= 0 {
 		return nil, ErrMore
 	}
-	for {
+	for ref := range s.written {
+		if s.lost(q, ref) {
+			lost++
+		}
+	}
+	if whole {
+		q.Select = documents.NameOnly
+	}
+	if err := s.inTime(); err != nil {
+		return nil, err
+	}
+	found, err := s.decider.Documents.First(ctx, q, from, limit+lost)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(d documents.Document) bool { return s.lost(q, d.Ref()) })
+	if found = found[:min(limit, len(found))]; !whole {
+		return found, nil
+	}
+	n, size := 4, 0 // documents of up to 1 MiB
+	defer func() { s.bytes.Add(int64(-size)) }()
+	for ; len(found) > 0; n = min(2*n, 1+(most/2-size)*len(all)/max(1, size)) {
+		if len(all) > 0 && size >= most/2 {
+			return all, documents.ErrTooMuch
+		}
 		if err := s.inTime(); err != nil {
 			return nil, err
 		}
-		n = min(n, limit-len(all))
-		found, err := s.decider.Documents.First(ctx, q, from, n)
+		var paths []string
+		for _, d := range found[:min(n, len(found))] {
+			paths = append(paths, d.Path)
+		}
+		found = found[len(paths):]
+		there, err := s.decider.Documents.GetAll(ctx, paths)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
-		if q.Select == nil {
-			for _, d := range found {
-				size += documents.Size(d.Path, d.Data)
+		for _, name := range paths {
+			if d, ok := there[name]; ok {
+				all, size = append(all, d), size+documents.Size(name, d.Data)
 			}
 		}
-		switch rest := most/2 - size; {
-		case len(found) < n || len(all) == limit:
-			s.bytes.Add(int64(-size))
-			return all, nil
-		case rest <= 0, once:
-			s.bytes.Add(int64(-size))
-			return all, documents.ErrTooMuch
-		default:
-			n = min(2*n, 1+rest*len(all)/size)
-		}
-		if from, err = q.After(found[len(found)-1]); err != nil {
-			return nil, err
+	}
+	return all, nil
+}
+
+// lost reports whether a query would not find a document that it finds: it was deleted, or what the query asks for was updated.
+func (s *Imagined) lost(q documents.Query, ref documents.Ref) bool {
+	d, written := s.written[ref]
+	if !written || ref.Collection != q.Collection && (!q.Group || path.Base(ref.Collection) != q.Collection) {
+		return false
+	}
+	if d == nil {
+		return true
+	}
+	asked := slices.Clone(q.OrderBy)
+	for _, filters := range slices.Concat(q.Any, [][]documents.Filter{q.Where}) {
+		for _, f := range filters {
+			asked = append(asked, f.Field)
 		}
 	}
+	return slices.ContainsFunc(asked, func(field string) bool {
+		field, _, _ = strings.Cut(field, ".")
+		return slices.Contains(s.updated[ref], field)
+	})
 }
 
 // Below implements [cleanup.Source].
 func (s *Imagined) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
-	if s.ahead {
-		if err := s.inTime(); err != nil {
-			return nil, err
-		}
+	if err := s.inTime(); err != nil {
+		return nil, err
 	}
 	return s.Source.Below(ctx, document, limit)
 }
@@ -231,6 +267,9 @@ func (s *Imagined) write(all []documents.Write) {
 		d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}, UpdateTime: time.Now()}
 		if before := cmp.Or(s.written[w.Ref], s.Seen(w.Ref)); w.Op == documents.Update && before != nil {
 			d.Database, d.Data = before.Database, maps.Clone(before.Data)
+		}
+		if w.Op == documents.Update {
+			s.updated[w.Ref] = slices.AppendSeq(s.updated[w.Ref], maps.Keys(w.Data))
 		}
 		for field, value := range w.Data {
 			if d.Data[field] = value; value == documents.DeleteField {
@@ -258,33 +297,13 @@ func (s *Imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents
 	return found, nil
 }
 
-// Children implements [cleanup.Source].
-func (s *Imagined) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	all, err := s.Source.Children(ctx, c, parents)
-	for id, b := range all {
-		b.Documents = s.remaining(b.Documents)
-		all[id] = b
-	}
-	return all, err
-}
-
 // First implements [cleanup.Source].
 func (s *Imagined) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	deleted := 0 // they are there still, and stand before those that would be found
-	for ref, d := range s.written {
-		if d == nil && ref.Collection == q.Collection {
-			deleted++
-		}
+	found, err := s.Source.First(ctx, q, from, limit)
+	if err == nil && from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
+		found = append(found, s.created(q.Collection, found)...)
 	}
-	found, err := s.Source.First(ctx, q, from, limit+deleted)
-	left := s.remaining(found)
-	if len(left) == 0 && errors.Is(err, documents.ErrTooMuch) { // the bytes were those of what is deleted
-		return nil, ErrMore
-	}
-	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
-		left = append(left, s.created(q.Collection, found)...)
-	}
-	return left[:min(limit, len(left))], err
+	return found[:min(limit, len(found))], err
 }
 
 // created returns the documents that a collection would have besides those that were found, for queries without conditions.
@@ -298,15 +317,4 @@ func (s *Imagined) created(collection string, found []documents.Document) []docu
 	}
 	slices.SortFunc(all, func(a, b documents.Document) int { return strings.Compare(a.Path, b.Path) })
 	return all
-}
-
-// remaining returns the documents that have not been deleted.
-func (s *Imagined) remaining(found []documents.Document) []documents.Document {
-	var left []documents.Document
-	for _, d := range found {
-		if now, written := s.written[d.Ref()]; !written || now != nil {
-			left = append(left, d)
-		}
-	}
-	return left
 }

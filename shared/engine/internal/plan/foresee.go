@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// Bounds of what a preview works out. Each action costs the reads that its commit would.
+// Bounds of what a preview works out. Each action costs the reads that its commit would, and what is read whole twice as many.
 const (
 	maxForeseen       = 100  // actions of a run
 	maxForeseenWrites = 30   // of one action
@@ -79,7 +79,7 @@ type foresight struct {
 }
 
 func (p *Planner) foresight(most, looks int) foresight {
-	return foresight{Planner: p, source: p.ask.Decider.Imagine(), most: most, looks: looks}
+	return foresight{Planner: p, source: p.ask.Decider.Imagine(p.CheckTime), most: most, looks: looks}
 }
 
 func (f *foresight) add(write string) {
