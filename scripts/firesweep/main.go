@@ -95,7 +95,7 @@ func main() {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
 		dir: dir, google: asCaller, local: startLocal,
-		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.IsTerminal(os.Stderr), colour: out.Colour, width: out.Width},
+		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
