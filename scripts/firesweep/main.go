@@ -173,7 +173,8 @@ emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
 used.
 
 Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
-plan --exit-code something would be done, 130 interrupted.`,
+plan --exit-code something would be done, 130 interrupted. What --json writes:
+` + version.Page("docs/command.md"),
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -199,7 +200,7 @@ plan --exit-code something would be done, 130 interrupted.`,
 			c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
 		}
 		if command.takes&asJSON != 0 {
-			c.Flags().BoolVar(&a.json, "json", false, "write JSON, as docs/command.md says")
+			c.Flags().BoolVar(&a.json, "json", false, "write JSON, for programs")
 		}
 		if command.takes&jobs != 0 {
 			c.ValidArgsFunction = a.completeJobs
