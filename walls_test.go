@@ -40,6 +40,30 @@ func source(t *testing.T, below string) map[string][]*ast.File {
 	return all
 }
 
+// TestPagesAreNamedByAddress: whoever has only the program has no folder docs.
+func TestPagesAreNamedByAddress(t *testing.T) {
+	t.Parallel()
+	page := regexp.MustCompile(`\bdocs/[a-z-]+\.(md|rules)`)
+	for _, below := range []string{"functions", "scripts/firesweep", "shared"} {
+		for folder, files := range source(t, below) {
+			for _, f := range files {
+				ast.Inspect(f, func(n ast.Node) bool {
+					switch n := n.(type) {
+					case *ast.CallExpr:
+						called, isOf := n.Fun.(*ast.SelectorExpr)
+						return !isOf || called.Sel.Name != "Page"
+					case *ast.BasicLit:
+						if n.Kind == token.STRING && page.MatchString(n.Value) {
+							t.Errorf("%s: %s: name the page by version.Page", folder, n.Value)
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+}
+
 // TestWhatAJobsAuthorMustKnow counts the exported names of shared/cleanup.
 func TestWhatAJobsAuthorMustKnow(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,8 @@ func watch() {
 		stop()
 		running.Wait()
 		signal.Reset(syscall.SIGTERM)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // to signal oneself is always allowed
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Signal(syscall.SIGTERM) // which is always allowed
+		}
 	}()
 }

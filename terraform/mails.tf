@@ -3,6 +3,10 @@ locals {
   # An alert's mail contains its section of the runbook, because at night a link may not work. Tables become lists, which all
   # channels can show, and links become absolute.
   runbook_page = file("${path.module}/../docs/operations.md")
+  # Of this version, as the page is. Only a release has a tag.
+  release     = regex("(?m)^const Release = \"(.+)\"$", file("${path.module}/../shared/version/version.go"))[0]
+  runbook_tag = endswith(local.release, "-dev") ? "main" : "v${local.release}"
+  runbook_url = coalesce(var.runbook_url, "https://github.com/firesweep/firesweep/blob/${local.runbook_tag}/docs/operations.md")
   runbook_sections = {
     failed-or-aborted    = regex("(?s)\n### Failed or aborted\n\n(.+?)\n##", local.runbook_page)[0]
     no-success           = regex("(?s)\n### No success\n\n(.+?)\n##", local.runbook_page)[0]
@@ -22,9 +26,9 @@ locals {
         section,
         "/(?m)^\\|[^|]*\\|[^|]*\\|\n\\|---\\|---\\|\n/", ""),
         "/(?m)^\\| (.+?) \\| (.+) \\|$/", "- $1: $2"),
-        "](#", "](${var.runbook_url}#"),
+        "](#", "](${local.runbook_url}#"),
       "JOB in lower case", local.named[kind]), "WORKER in lower case", local.named[kind]),
-      "Project `${var.project}`, region `${var.region}`. Runbook: ${var.runbook_url}#${kind}",
+      "Project `${var.project}`, region `${var.region}`. Runbook: ${local.runbook_url}#${kind}",
     ])
   }
 

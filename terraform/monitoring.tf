@@ -136,7 +136,7 @@ resource "google_monitoring_alert_policy" "failed" {
     TEXT
     links {
       display_name = "Runbook: failed or aborted"
-      url          = "${var.runbook_url}#failed-or-aborted"
+      url          = "${local.runbook_url}#failed-or-aborted"
     }
   }
 
@@ -194,7 +194,7 @@ resource "google_monitoring_alert_policy" "no_success" {
     TEXT
     links {
       display_name = "Runbook: no success"
-      url          = "${var.runbook_url}#no-success"
+      url          = "${local.runbook_url}#no-success"
     }
   }
 
@@ -273,7 +273,7 @@ resource "google_monitoring_alert_policy" "attention" {
     TEXT
     links {
       display_name = "Runbook: needs attention"
-      url          = "${var.runbook_url}#needs-attention"
+      url          = "${local.runbook_url}#needs-attention"
     }
   }
 
@@ -328,7 +328,7 @@ resource "google_monitoring_alert_policy" "worker" {
     TEXT
     links {
       display_name = "Runbook: worker keeps failing"
-      url          = "${var.runbook_url}#worker-keeps-failing"
+      url          = "${local.runbook_url}#worker-keeps-failing"
     }
   }
 

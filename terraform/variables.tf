@@ -519,12 +519,12 @@ variable "max_owners" {
 }
 
 variable "runbook_url" {
-  description = "Address of docs/operations.md; alerts link to its sections."
+  description = "Address of docs/operations.md; alerts link to its sections. Unset: the page of this version."
   type        = string
-  default     = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"
+  default     = null
 
   validation {
-    condition     = can(regex("^https?://[^#\\s]+$", var.runbook_url))
+    condition     = var.runbook_url == null ? true : can(regex("^https?://[^#\\s]+$", var.runbook_url))
     error_message = "runbook_url must be an http or https address without a #section, which the alerts add."
   }
 }

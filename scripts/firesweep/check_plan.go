@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -21,22 +17,6 @@ type local struct {
 	environment map[string]string // of the functions, but for the project
 	project     string            // the beginning of the projects' names
 	close       func() error
-}
-
-// startLocal starts new backends on free ports, because emulators that the environment names may hold somebody's data. The
-// process's environment leads Google's client libraries to the new ones.
-func startLocal(ctx context.Context, announce io.Writer) (*local, error) {
-	b, err := backends.Start(ctx, backends.Options{Log: announce})
-	if err != nil {
-		return nil, err
-	}
-	environment := b.Environment()
-	for name, value := range environment {
-		if err := os.Setenv(name, value); err != nil {
-			return nil, errors.Join(fmt.Errorf("set %s: %w", name, err), b.Close())
-		}
-	}
-	return &local{environment: environment, project: "demo-check", close: b.Close}, nil
 }
 
 // planOnSample plans a job on data made for it, in a project of its own. It uses the default settings, whatever the

@@ -127,7 +127,11 @@ func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 			}
 			fields := indexOf(index).inGroup()
 			state := states[fields]
-			is, do := "is "+state, "Delete it in the console, then terraform apply."
+			do := "firesweep indexes --write firestore.indexes.json, then firebase deploy --only firestore:indexes"
+			if len(index.Fields) > 1 { // of a single field, Terraform would overwrite what the application set
+				do += "; or terraform apply"
+			}
+			is := "is " + state
 			switch state {
 			case "READY":
 				d.add(levelFine, "", "The index %s of %s is there", fields, index.CollectionGroup)
@@ -135,10 +139,9 @@ func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 			case "CREATING":
 				is, do = "is still being built", "Wait until it is built; the job is tried again."
 			case "":
-				is, do = "is not there", "Run terraform apply: it makes the indexes."
-				if len(index.Fields) == 1 { // Terraform would overwrite what the application set on the field
-					do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
-				}
+				is, do = "is not there", "Make it: "+do
+			default:
+				do = "Delete it in the console, and make it: " + do
 			}
 			d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job.Name, fields, index.CollectionGroup, is)
 		}

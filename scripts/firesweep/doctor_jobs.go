@@ -85,10 +85,11 @@ func (p *patient) examineScheduler(ctx context.Context) {
 		switch own := there[job.Name]; {
 		case own == nil && job.ForgetOnly():
 		case own == nil:
-			about.add(levelWarning, "If it should be, enable it in your tfvars, then terraform apply.",
+			about.add(levelWarning, "If Terraform is to run it, enable it in your tfvars, then terraform apply.",
 				"Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
 		case own.State != enabled:
-			about.add(levelWarning, "To resume it: correct paused in your tfvars, then terraform apply.",
+			about.add(levelWarning, "To resume it: firesweep resume --location "+p.location+" "+job.Name+". If paused in your tfvars names it, "+
+				"correct that first: terraform apply would pause it again.",
 				"Cloud Scheduler does not call it: it is %s.", own.State)
 		case own.Status != nil && own.Status.Code != 0:
 			about.add(levelProblem, "Look at: firesweep runs --log "+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",

@@ -14,10 +14,11 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
-const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, " +
-	"must leave them out."
+var closeThem = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: " +
+	version.Page("docs/firestore.rules")
 
 // examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
 // themselves with the method for testing rules, instead of interpreting them here.

@@ -306,6 +306,26 @@ func TestDoctorFinds(t *testing.T) {
 	}
 }
 
+// TestDoctorAdvisesWithoutTerraform: whoever runs jobs with run --here may have none.
+func TestDoctorAdvisesWithoutTerraform(t *testing.T) {
+	t.Parallel()
+	o, g := onGoogle(t)
+	g.healthy()
+	g.answer("/v1/projects/"+o.ID+"/databases/(default)/collectionGroups/reports/indexes", fields{})
+	g.jobs[g.name("cleanupReports")]["state"] = "PAUSED"
+	var do []string
+	for _, f := range o.examined(t, location, "cleanupReports") {
+		if f.Do != "" {
+			do = append(do, f.Do)
+		}
+	}
+	want(t, "advice", []string{
+		"Make it: firesweep indexes --write firestore.indexes.json, then firebase deploy --only firestore:indexes; or terraform apply",
+		"To resume it: firesweep resume --location " + location + " cleanupReports. If paused in your tfvars names it, correct that first: " +
+			"terraform apply would pause it again.",
+	}, do)
+}
+
 // TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
 func TestDoctorOfACollectionGroup(t *testing.T) {
 	t.Parallel()

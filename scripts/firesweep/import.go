@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 const importExample = `  firesweep import delete-user-data delete-user-data.env > firesweep.json`
@@ -137,7 +138,7 @@ func fromUserData(env map[string]string) (rules []importedRule, left []string) {
 	}
 	if env["SEARCH_FUNCTION"] != "" {
 		left = append(left, "SEARCH_FUNCTION: it names documents by code. Write a rule for each collection that it searches, or a job "+
-			"in Go: docs/adding-a-job.md")
+			"in Go: "+version.Page("docs/adding-a-job.md"))
 	}
 	return rules, left
 }

@@ -21,11 +21,12 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // noRules is the text of a file without rules.
-const noRules = `{
-  "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
+var noRules = `{
+  "$schema": "` + version.File("rules.schema.json") + `",
   "functions": []
 }
 `

@@ -18,6 +18,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // future is long after the emulators' own clocks, so that whatever they date is old.
@@ -245,7 +246,7 @@ func TestInitShows(t *testing.T) {
 	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
 	text := read(t, file)
 	want(t, "file", `{
-  "$schema": "https://raw.githubusercontent.com/firesweep/firesweep/main/rules.schema.json",
+  "$schema": "`+version.File("rules.schema.json")+`",
   "functions": [
     {
       "name": "cleanupOrphanedDrivers",

@@ -95,7 +95,7 @@ func main() {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
 		dir: dir, google: asCaller, local: startLocal,
-		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.IsTerminal(os.Stderr), colour: out.Colour, width: out.Width},
+		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -173,7 +173,8 @@ emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
 used.
 
 Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
-plan --exit-code something would be done, 130 interrupted.`,
+plan --exit-code something would be done, 130 interrupted. What --json writes:
+` + version.Page("docs/command.md"),
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -199,7 +200,7 @@ plan --exit-code something would be done, 130 interrupted.`,
 			c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
 		}
 		if command.takes&asJSON != 0 {
-			c.Flags().BoolVar(&a.json, "json", false, "write JSON, as docs/command.md says")
+			c.Flags().BoolVar(&a.json, "json", false, "write JSON, for programs")
 		}
 		if command.takes&jobs != 0 {
 			c.ValidArgsFunction = a.completeJobs

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -246,15 +248,22 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 	return text
 }
 
-// shellQuote returns a text as a shell takes it.
-func shellQuote(text string) string {
+// shellQuote returns a text as this system's shell takes it.
+func shellQuote(text string) string { return quotedFor(runtime.GOOS, text) }
+
+// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, elsewhere sh.
+func quotedFor(system, text string) string {
+	also, quotes, inside := "@,", "'", `'\''`
+	if system == "windows" { // PowerShell ends a text at any of these quotes
+		also, quotes, inside = `\`, "'‘’‚‛", "$0$0"
+	}
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@+,", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=+"+also, r)
 	}
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return "'" + regexp.MustCompile("["+quotes+"]").ReplaceAllString(text, inside) + "'"
 }
 
 func shellQuoted(texts []string) string {

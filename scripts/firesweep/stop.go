@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // lookEvery is how often stop checks whether the run has ended.
@@ -173,8 +174,8 @@ func (p *printer) stopped(st stopped) {
 		p.Say("", 2, 2, "See what taking it back would do:")
 		p.Command("firesweep undo%s %s", p.given, st.RunID)
 	} else {
-		p.Say("", 2, 2, "There is nothing to take back: the run changed nothing, or the job's UNDO_DAYS is 0 "+
-			"(docs/operations.md, Restoring what was deleted).")
+		p.Say("", 2, 2, "There is nothing to take back: the run changed nothing, or the job's UNDO_DAYS is 0: %s",
+			version.Page("docs/operations.md#restoring-what-was-deleted"))
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
 	p.Command("firesweep pause%s --location REGION %s", p.given, st.Job)

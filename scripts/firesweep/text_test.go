@@ -117,3 +117,16 @@ func TestCommandsToType(t *testing.T) {
 	errs := o.refuses(t, exitFailed, "Stop it: firesweep stop --project "+o.ID+" cleanupReports", "show", "--project", o.ID, runID)
 	want(t, "lines", 1, strings.Count(errs, "\n"))
 }
+
+// TestQuotedFor: what users wrote must not end the text in a command that is typed.
+func TestQuotedFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, sh, powerShell string }{
+		{"posts/p-1", "posts/p-1", "posts/p-1"}, {"", "''", "''"}, {"a b", "'a b'", "'a b'"}, {"a,b", "a,b", "'a,b'"}, {"@a", "@a", "'@a'"},
+		{`..\app\rules.json`, `'..\app\rules.json'`, `..\app\rules.json`}, {"$(x)", "'$(x)'", "'$(x)'"},
+		{"x'; y; '", `'x'\''; y; '\'''`, "'x''; y; '''"}, {"x’; y", "'x’; y'", "'x’’; y'"},
+	} {
+		want(t, "in sh", tt.sh, quotedFor("linux", tt.text))
+		want(t, "in PowerShell", tt.powerShell, quotedFor("windows", tt.text))
+	}
+}

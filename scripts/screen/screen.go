@@ -110,7 +110,7 @@ type Printer struct {
 // (https://no-color.org).
 func On(out *os.File, getenv func(string) string) Printer {
 	p := Printer{W: out, Width: DefaultWidth}
-	if IsTerminal(out) {
+	if Obeys(out) {
 		p.Colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(out.Fd())); err == nil { //nolint:gosec // a descriptor fits
 			p.Width = max(width, LeastWidth)
@@ -121,6 +121,9 @@ func On(out *os.File, getenv func(string) string) Printer {
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
+
+// Obeys reports whether a stream is a terminal that takes codes, such as those of styles, as commands.
+func Obeys(out *os.File) bool { return IsTerminal(out) && obeys(out) }
 
 // Styles, as terminals code them.
 const (

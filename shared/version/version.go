@@ -13,11 +13,20 @@ const Release = "0.1.0-dev"
 
 // Page returns the address of a page of this version, such as docs/rules.md: whoever has only the program has no folder docs.
 func Page(name string) string {
-	tag := "v" + Release
-	if strings.HasSuffix(Release, "-dev") {
-		tag = "main"
+	return "https://github.com/firesweep/firesweep/blob/" + tag(Release) + "/" + name
+}
+
+// File returns the address of a file of this version for programs, which a page is not.
+func File(name string) string {
+	return "https://raw.githubusercontent.com/firesweep/firesweep/" + tag(Release) + "/" + name
+}
+
+// tag is where the repository has a version: one on the way is on main.
+func tag(release string) string {
+	if strings.HasSuffix(release, "-dev") {
+		return "main"
 	}
-	return "https://github.com/firesweep/firesweep/blob/" + tag + "/" + name
+	return "v" + release
 }
 
 // String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty

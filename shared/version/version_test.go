@@ -1,6 +1,7 @@
 package version
 
 import (
+	"io/fs"
 	"os"
 	"regexp"
 	"runtime/debug"
@@ -22,6 +23,48 @@ func TestOf(t *testing.T) {
 		if got := of(tt.settings); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.settings, got, tt.want)
 		}
+	}
+}
+
+func TestTag(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[string]string{"1.2.3": "v1.2.3", "1.3.0-dev": "main"} {
+		if got := tag(release); got != want {
+			t.Errorf("%s: %s, want %s", release, got, want)
+		}
+	}
+}
+
+// TestPagesNameTheNewestRelease: what people copy from them pins the version that CHANGELOG.md has last or, before the first one, that
+// which is on the way.
+func TestPagesNameTheNewestRelease(t *testing.T) {
+	t.Parallel()
+	root := os.DirFS("../..")
+	changes, err := fs.ReadFile(root, "CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := strings.TrimSuffix(Release, "-dev")
+	if released := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(changes); released != nil {
+		newest = string(released[1])
+	}
+	pins, names := 0, regexp.MustCompile(`(?:firesweep@v?|[?]ref=v)(\d+\.\d+\.\d+)`)
+	for _, pattern := range []string{"*.md", "docs/*.md", "release/*/*", "terraform/*", "terraform/examples/*/*"} {
+		files, err := fs.Glob(root, pattern)
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, _ := fs.ReadFile(root, file) // nothing of a folder
+			for _, pin := range names.FindAllSubmatch(text, -1) {
+				if pins++; string(pin[1]) != newest {
+					t.Errorf("%s names %s; the newest release is %s", file, pin[0], newest)
+				}
+			}
+		}
+	}
+	if pins < 6 {
+		t.Errorf("%d places name a release: those of README.md, of the module's README.md and examples, and of the action's example?", pins)
 	}
 }
 

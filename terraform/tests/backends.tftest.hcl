@@ -170,7 +170,7 @@ run "alerts" {
         "needs-attention"      = google_monitoring_alert_policy.attention["0"]
         "worker-keeps-failing" = google_monitoring_alert_policy.worker[0]
         } : (
-        a.documentation[0].links[0].url == "https://github.com/firesweep/firesweep/blob/main/docs/operations.md#${kind}"
+        a.documentation[0].links[0].url == "https://github.com/firesweep/firesweep/blob/${endswith(local.release, "-dev") ? "main" : "v${local.release}"}/docs/operations.md#${kind}"
         && strcontains(a.documentation[0].content, a.documentation[0].links[0].url)
         # Whether it can wait, and the table, as a list with absolute links, for this function.
         && strcontains(a.documentation[0].content, "**It can wait") && length(regexall("\n- .+: .+", a.documentation[0].content)) >= 2

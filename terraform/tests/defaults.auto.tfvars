@@ -30,5 +30,5 @@ notify                 = null
 placeholder_references = []
 inquiry_folders        = []
 orphans                = []
-runbook_url            = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"
+runbook_url            = null
 max_owners             = 100000

@@ -113,7 +113,7 @@ func Undone(step undo.Step) string { return undone[step] }
 var (
 	local   = regexp.MustCompile(`\bfiresweep (plan|run) `)
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
-	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
+	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|resume|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
 )
 
 var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "",

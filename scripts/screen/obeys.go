@@ -1,0 +1,7 @@
+//go:build !windows
+
+package screen
+
+import "os"
+
+func obeys(*os.File) bool { return true }
