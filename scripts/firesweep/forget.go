@@ -158,7 +158,7 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 		r.Run, err = &shownRun{rep, did}, errors.Join(err, unread)
 	}
 	if err == nil && rep.Totals().Changed > 0 {
-		err = fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", rep.Totals().Changed)
+		err = a.stillThere(ctx, job, o, r.Plan)
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -173,4 +173,22 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 			p.Say("", 2, 2, "Undo brings the user back, until its log is gone (UNDO_DAYS and a day).")
 		}
 	}, err != nil || rep.Status != report.Completed)
+}
+
+// stillThere returns an error if something of a plan that changed before it was to be deleted is there still: the rest went with what
+// another rule deletes.
+func (a *app) stillThere(ctx context.Context, job manifest.Entry, o engine.PlanOptions, before planned) error {
+	defer a.progress(ctx, doing("looking for what changed"))()
+	now := a.planHere(ctx, job, o)
+	if !now.well() {
+		return errors.New("some of these changed before they were to be deleted, and whether they are there still is not known: do it again")
+	}
+	left := now.Report.Totals().Planned
+	for reason, n := range now.Report.Kept {
+		left += max(0, n-before.Report.Kept[reason])
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", left)
 }

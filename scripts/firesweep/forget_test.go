@@ -149,6 +149,17 @@ func TestForgetWhatChangesMeanwhile(t *testing.T) {
 	wantParts(t, r.Error, "1 of these changed before they were to be deleted, and may be there still: do it again")
 }
 
+// TestForgetWhatGoesMeanwhile: what is gone before it was to be deleted, as another rule's document took it along, is no failure.
+func TestForgetWhatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.forgetful(t)
+	o.running.BeforeApply = func() { o.Delete(t, "posts/a") }
+	r := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana"))
+	want(t, "changed", 1, r.Run.Totals().Changed)
+	want(t, "error", "", r.Error)
+}
+
 // TestForgetOnAnotherBucket: one that nobody named must be that of the rules' last runs, or the user's files would stay.
 func TestForgetOnAnotherBucket(t *testing.T) {
 	t.Parallel()

@@ -332,7 +332,7 @@ func concerns(r undo.Record, what string) bool {
 			return true
 		}
 		for _, v := range r.Write.Before {
-			if restore.Is(v, what) {
+			if undo.Is(v, what) {
 				return true
 			}
 		}

@@ -302,23 +302,36 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 	deleted := func(path string) undo.Record {
 		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}}
 	}
-	packed, err := runlog.Pack([]undo.Record{
-		{Item: "reports/c"}, deleted("reports/c"), {Stayed: "reports/c"}, {Stayed: "reports/b"}, deleted("reports/b"),
+	records := []undo.Record{
+		{Item: "reports/c"}, deleted("reports/c"), {Stayed: "reports/c"}, {Item: "reports/b"}, {Stayed: "reports/b"}, deleted("reports/b"),
 		{Item: "account ken"}, {Account: &undo.Account{UID: "ken"}}, {Stayed: "account ken"},
-		{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}}}, {Stayed: "object ken.png"},
-	})
+		{Item: "users/hana", Reason: "users/hana is deleted"}, {Account: &undo.Account{UID: "hana"}}, {Stayed: "account hana"},
+		{Item: "ken"}, {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}, Generation: 7}},
+		{Stayed: "ken.png", Generation: 7},
+	}
+	for i := range listed + 1 {
+		path := fmt.Sprintf("reports/r%02d", i)
+		records = append(records, undo.Record{Item: path}, deleted(path))
+	}
+	records = append(records, undo.Record{Stayed: fmt.Sprintf("reports/r%02d", listed)})
+	packed, err := runlog.Pack(records)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": 10, "at": documents.ServerTimestamp,
+		"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp,
 	})
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	want(t, "items, writes", [4]int{2, 2, 0, 0}, [4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
-	text := o.well(t, "show", "--contents", report.RunID)
-	wantParts(t, text, "deleted reports/a", "deleted reports/b")
-	if strings.Contains(text, "reports/c") || strings.Contains(text, "ken") {
-		t.Errorf("it names what stayed:\n%s", text)
+	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
+		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
+	text := o.well(t, "show", report.RunID) + o.well(t, "show", "--contents", report.RunID)
+	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b", "and 6 things more")
+	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", "--all", "--contents", report.RunID)
+	wantParts(t, text, "reports/r00", "deleted reports/r00")
+	for _, stayed := range []string{"reports/c", "ken", "hana", "reports/r30"} {
+		if strings.Contains(text, stayed) {
+			t.Errorf("it names %s, which stayed:\n%s", stayed, text)
+		}
 	}
 }
 

@@ -23,15 +23,6 @@ type Log struct {
 	ThingsTotal int     `json:"-"`
 }
 
-// add adds to a list that keeps the first most, 0 all, and counts all.
-func add[T any](list *[]T, total *int, most int, v T) (kept bool) {
-	*total++
-	if kept = most == 0 || len(*list) < most; kept {
-		*list = append(*list, v)
-	}
-	return kept
-}
-
 // Item is an item that a run judged.
 type Item struct {
 	Target string `json:"target"`
@@ -69,99 +60,123 @@ type Wanted struct {
 
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
-	r := reader{Wanted: w, items: map[string]string{}, writes: map[string][]undo.Write{}, at: map[string]int{},
-		wanted: map[string]bool{}, told: map[string]int{}, stayed: map[string]int{}, log: Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}}
-	for _, target := range w.Targets {
-		r.wanted[target] = true
-	}
-	err := p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
+	r := reader{Wanted: w, reasons: map[string]string{}, led: map[string][]int{}, byTarget: map[string]*thing{}}
+	err := p.Contents(ctx, runID, func(done, total int, call string, records []undo.Record) error {
 		if w.Progress != nil {
 			w.Progress(done, total)
 		}
 		for _, record := range records { // the items first, because an item's own deletion may precede it
-			if _, seen := r.items[record.Item]; record.Item != "" && !seen { // one that takes several commits is in several entries
-				r.items[record.Item] = record.Reason
+			if _, seen := r.reasons[record.Item]; record.Item != "" && !seen { // one that takes several commits is in several entries
+				r.reasons[record.Item] = record.Reason
 				if w.Only == nil {
-					add(&r.log.Items, &r.log.ItemsTotal, w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
+					r.items = append(r.items, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
 				}
 			}
 		}
-		for _, record := range records {
-			switch {
-			case record.Stayed != "":
-				r.stayed[r.objectOr(record.Stayed)]++
-			case w.Only == nil || w.Only(record):
+		leads := undo.Leads(records)
+		for i, record := range records {
+			r.stayed.Read(call, record)
+			if w.Only == nil || w.Only(record) {
 				r.add(record)
 			}
+			for _, item := range leads[i].Items {
+				r.led[item] = append(r.led[item], r.read)
+			}
+			r.read++
 		}
 		return nil
 	})
-	for path, i := range r.at {
-		stayed := r.stayed[path]
-		made := slices.DeleteFunc(r.writes[path], func(w undo.Write) bool {
-			stays := stayed > 0 && undo.Record{Write: &w}.Deletes()
-			if stays {
-				stayed--
-			}
-			return stays
-		})
-		if len(made) > 0 { // or else it is left out
-			c := undo.Net(made)[0]
-			r.log.Things[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
-		}
-	}
-	r.leaveOut()
-	for i, t := range r.log.Things {
-		r.log.Things[i].Reason = r.items[t.Target]
-	}
-	return r.log, err
+	return r.made(), err
 }
 
 // reader reads a log.
 type reader struct {
 	Wanted
-	log    Log
-	items  map[string]string       // their reasons
-	writes map[string][]undo.Write // of the documents that are seen; none of those that are not listed
-	at     map[string]int          // where a document is listed among the things
-	wanted map[string]bool
-	told   map[string]int // records, by target
-	stayed map[string]int // of these, deletions that were not made
+	read     int // records
+	stayed   undo.Stayed
+	reasons  map[string]string // of items
+	items    []Item
+	led      map[string][]int // to which records each item led
+	writes   []wrote
+	things   []*thing
+	byTarget map[string]*thing
 }
 
-// objectOr returns what [undo.Record.Stayed] names as a thing's target.
-func (r *reader) objectOr(stayed string) string {
-	if name, isObject := strings.CutPrefix(stayed, undo.StayedObject); isObject {
-		return "gs://" + r.Bucket + "/" + name
+// wrote is a write, as a record tells of it.
+type wrote struct {
+	Write
+	told int
+}
+
+// thing is a thing, as records tell of it.
+type thing struct {
+	Thing
+	told   []int
+	writes []undo.Write // of a document, for each of told; none if it is not listed
+	listed bool
+}
+
+// made returns what was done: without deletions that stayed, and as much as is wanted.
+func (r *reader) made() Log {
+	l := Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}
+	for _, item := range r.items {
+		if !r.stay(r.led[item.Target]) {
+			l.Items = append(l.Items, item)
+		}
 	}
-	return stayed
+	for _, w := range r.writes {
+		if !r.stayed.Has(w.told) {
+			l.Writes = append(l.Writes, w.Write)
+		}
+	}
+	for _, t := range r.things {
+		if r.stay(t.told) {
+			continue
+		}
+		if l.ThingsTotal++; t.listed {
+			l.Things = append(l.Things, r.come(*t))
+		}
+	}
+	l.ItemsTotal, l.WritesTotal = len(l.Items), len(l.Writes)
+	if r.Most > 0 {
+		l.Items, l.Writes = l.Items[:min(r.Most, l.ItemsTotal)], l.Writes[:min(r.Most, l.WritesTotal)]
+	}
+	return l
 }
 
-// leaveOut leaves out what stayed: that was to be deleted, and nothing else was done to it.
-func (r *reader) leaveOut() {
-	stays := func(target string) bool { return r.stayed[target] > 0 && r.stayed[target] >= r.told[target] }
-	without(&r.log.Items, &r.log.ItemsTotal, func(i Item) bool { return stays(i.Target) })
-	without(&r.log.Writes, &r.log.WritesTotal, func(w Write) bool { return stays(w.Path) || stays("account "+w.Path) })
-	without(&r.log.Things, &r.log.ThingsTotal, func(t Thing) bool { return stays(t.Target) })
+// stay reports whether records tell of nothing but deletions that stayed.
+func (r *reader) stay(told []int) bool {
+	return len(told) > 0 && !slices.ContainsFunc(told, func(i int) bool { return !r.stayed.Has(i) })
 }
 
-func without[T any](list *[]T, total *int, stays func(T) bool) {
-	all := len(*list)
-	*list = slices.DeleteFunc(*list, stays)
-	*total -= all - len(*list)
+// come returns what a thing has come to.
+func (r *reader) come(t thing) Thing {
+	var made []undo.Write
+	for i, w := range t.writes {
+		if !r.stayed.Has(t.told[i]) {
+			made = append(made, w)
+		}
+	}
+	if len(made) > 0 {
+		c := undo.Net(made)[0]
+		t.What, t.Sent, t.Fields = c.What(), c.Sent, c.Fields()
+	}
+	t.Reason = r.reasons[t.Target]
+	return t.Thing
 }
 
 // add adds what a record says was written.
 func (r *reader) add(record undo.Record) {
 	switch {
 	case record.Write != nil:
-		r.told[record.Write.Path]++
 		w := Write{Op: string(record.Write.Op), Path: record.Write.Path, Sent: record.Write.Sent}
 		if record.Write.Op == documents.Update {
 			w.Fields = record.Write.Wrote()
 		}
 		r.write(w)
-		r.document(*record.Write)
+		if t := r.thing(Thing{Target: w.Path}); t.listed {
+			t.writes = append(t.writes, *record.Write)
+		}
 	case record.Object != nil:
 		w := Write{Op: "delete object", Path: "gs://" + r.Bucket + "/" + record.Object.Name}
 		if record.Object.Folder {
@@ -171,34 +186,29 @@ func (r *reader) add(record undo.Record) {
 			w.Generation = strconv.FormatInt(record.Object.Generation, 10)
 		}
 		r.write(w)
-		r.told[w.Path]++
 		r.thing(Thing{Target: w.Path, What: "deleted"})
 	case record.Account != nil:
 		r.write(Write{Op: "delete account", Path: record.Account.UID})
-		r.told["account "+record.Account.UID]++
 		r.thing(Thing{Target: "account " + record.Account.UID, What: "deleted", Known: record.Account.Data})
 	}
 }
 
 func (r *reader) write(w Write) {
-	if _, isItem := r.items[w.Path]; !isItem || !strings.HasPrefix(w.Op, string(documents.Delete)) {
-		add(&r.log.Writes, &r.log.WritesTotal, r.Most, w)
+	if _, isItem := r.reasons[w.Path]; !isItem || !strings.HasPrefix(w.Op, string(documents.Delete)) {
+		r.writes = append(r.writes, wrote{w, r.read})
 	}
 }
 
-func (r *reader) thing(t Thing) bool {
-	return (len(r.wanted) == 0 || r.wanted[t.Target]) && add(&r.log.Things, &r.log.ThingsTotal, r.Most, t)
-}
-
-// document adds a write to what the writes of its document come to.
-func (r *reader) document(w undo.Write) {
-	if _, seen := r.writes[w.Path]; !seen {
-		r.writes[w.Path] = nil
-		if at := len(r.log.Things); r.thing(Thing{Target: w.Path}) {
-			r.at[w.Path] = at
-		}
+// thing returns the thing that the record read now tells of.
+func (r *reader) thing(as Thing) *thing {
+	if len(r.Targets) > 0 && !slices.Contains(r.Targets, as.Target) {
+		return &thing{}
 	}
-	if _, listed := r.at[w.Path]; listed {
-		r.writes[w.Path] = append(r.writes[w.Path], w)
+	t := r.byTarget[as.Target]
+	if t == nil {
+		t = &thing{Thing: as, listed: r.Most == 0 || len(r.things) < r.Most}
+		r.byTarget[as.Target], r.things = t, append(r.things, t)
 	}
+	t.told = append(t.told, r.read)
+	return t
 }

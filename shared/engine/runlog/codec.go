@@ -125,13 +125,12 @@ func fieldsOf(r undo.Record) undo.Fields {
 		o := r.Object
 		return undo.Fields{
 			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner), markedKey: truth(o.Marked),
-			generationKey: {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Generation}},
-			untilKey:      {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Until}},
+			generationKey: number(o.Generation), untilKey: number(o.Until),
 		}
 	case r.Account != nil:
 		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
 	case r.Stayed != "":
-		return undo.Fields{stayedKey: text(r.Stayed)}
+		return undo.Fields{stayedKey: text(r.Stayed), generationKey: number(r.Generation)}
 	}
 	return undo.Fields{itemKey: text(r.Item), actionKey: text(r.Action), reasonKey: text(r.Reason)}
 }
@@ -165,8 +164,8 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		a := undo.Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
 		return undo.Record{Account: &a}, a.UID != ""
 	case f[stayedKey] != nil:
-		stayed := f[stayedKey].GetStringValue()
-		return undo.Record{Stayed: stayed}, stayed != ""
+		stayed := undo.Record{Stayed: f[stayedKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue()}
+		return stayed, stayed.Stayed != ""
 	}
 	item := undo.Record{Item: f[itemKey].GetStringValue(), Action: f[actionKey].GetStringValue(), Reason: f[reasonKey].GetStringValue()}
 	return item, item.Item != ""
@@ -182,6 +181,10 @@ func texts(all []string) *firestorepb.Value {
 		values.Values[i] = text(v)
 	}
 	return &firestorepb.Value{ValueType: &firestorepb.Value_ArrayValue{ArrayValue: values}}
+}
+
+func number(v int64) *firestorepb.Value {
+	return &firestorepb.Value{ValueType: &firestorepb.Value_IntegerValue{IntegerValue: v}}
 }
 
 func truth(v bool) *firestorepb.Value {

@@ -27,9 +27,10 @@ type Record struct {
 	Write          *Write
 	Object         *Object
 	Account        *Account
-	// Stayed is a document's path, "object" and a name, or "account" and a uid: one deletion of it that an earlier entry of the same
+	// Stayed is a document's path, an object's name, or "account" and a uid: one deletion of it that an earlier record of the same
 	// call tells of was not made, for it had changed or time was up.
-	Stayed string
+	Stayed     string
+	Generation int64 // of an object that stayed
 }
 
 // Deletes reports whether a record tells of a deletion, of which [Record.Stayed] may say that it was not made.
@@ -37,8 +38,18 @@ func (r Record) Deletes() bool {
 	return r.Object != nil || r.Account != nil || r.Write != nil && r.Write.Op == documents.Delete && r.Write.Found
 }
 
-// StayedObject precedes the name of an object in [Record.Stayed].
-const StayedObject = "object "
+// target returns what a record is of, as [Record.Stayed] names it.
+func (r Record) target() string {
+	switch {
+	case r.Write != nil:
+		return r.Write.Path
+	case r.Object != nil:
+		return r.Object.Name
+	case r.Account != nil:
+		return accountPrefix + r.Account.UID
+	}
+	return r.Stayed
+}
 
 // ClocksApart is more than the clocks of Firestore, Cloud Storage and Authentication differ by.
 const ClocksApart = 10 * time.Second

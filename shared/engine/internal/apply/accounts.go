@@ -112,10 +112,10 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 			*result(due[n]) = err
 		}
 	}
-	var stayed []string // noted last: nothing is to pass between the look and the deletion
+	var stayed []undo.Record // noted last: nothing is to pass between the look and the deletion
 	for _, uid := range uids {
 		if saved[uid] && (!slices.Contains(due, uid) || errors.Is(*result(uid), cleanup.ErrOutOfTime)) {
-			stayed = append(stayed, decide.AccountTarget(uid))
+			stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(uid)})
 		}
 	}
 	a.saveStayed(ctx, stayed)
@@ -219,7 +219,7 @@ func (a *Applier) remember(ctx context.Context, rule *cleanup.AccountRule, uids 
 
 // settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost. It
 // returns those that Authentication refused to delete.
-func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) (stayed []string) {
+func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) (stayed []undo.Record) {
 	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool {
 		return *result(uid) == nil || errors.Is(*result(uid), cleanup.ErrOutOfTime)
 	})
@@ -236,7 +236,7 @@ func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func
 	for _, uid := range doubtful {
 		if err == nil && there[uid] {
 			if accounts.Refused(*result(uid)) {
-				stayed = append(stayed, decide.AccountTarget(uid))
+				stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(uid)})
 			}
 			continue
 		}
@@ -293,7 +293,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 	if err := a.saveAccounts(ctx, items, found); err != nil {
 		return fmt.Errorf("save accounts to the undo log: %w", err)
 	}
-	var stayed []string
+	var stayed []undo.Record
 	if len(all) > 0 && all[0].fromTodo {
 		var then, still []cleanup.FollowUp
 		for _, f := range all {
@@ -303,7 +303,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 		all = slices.DeleteFunc(all, func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
 		for _, one := range found {
 			if stays(one) {
-				stayed = append(stayed, decide.AccountTarget(one.UID))
+				stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(one.UID)})
 			}
 		}
 	}

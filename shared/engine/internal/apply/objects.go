@@ -240,7 +240,7 @@ func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 		return nil, err
 	case o.by.fromTodo && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
 		a.KeepRestored(ctx, o.by.FollowUp)
-		a.saveStayed(ctx, []string{undo.StayedObject + o.Name})
+		a.saveStayed(ctx, []undo.Record{{Stayed: o.Name, Generation: o.Generation}})
 		return nil, nil
 	}
 	return []led{{latest, o.by}}, nil

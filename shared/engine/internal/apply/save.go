@@ -178,7 +178,7 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 // leaves it out. It leaves out what may have been deleted, as no answer came, and documents that are not among those saved: each note
 // is about one record.
 func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results []error, saved map[string]bool) {
-	var stayed []string
+	var stayed []undo.Record
 	for i, err := range results {
 		var held *objects.HeldError
 		refused := documents.Denied(err) || documents.Refused(err) || objects.Denied(err) || errors.Is(err, errUnsent)
@@ -188,23 +188,19 @@ func (a *Applier) noteStayed(ctx context.Context, batch []decide.Action, results
 		switch effect := batch[i].Effect.(type) {
 		case decide.DeleteDocument:
 			if saved[effect.Path] { // or else a commit of this call may have deleted it
-				stayed = append(stayed, effect.Path)
+				stayed = append(stayed, undo.Record{Stayed: effect.Path})
 			}
 		case cleanup.DeleteObject:
-			stayed = append(stayed, undo.StayedObject+effect.Name)
+			stayed = append(stayed, undo.Record{Stayed: effect.Name, Generation: effect.Generation})
 		}
 	}
 	a.saveStayed(ctx, stayed)
 }
 
-// saveStayed is [Applier.noteStayed] of targets.
-func (a *Applier) saveStayed(ctx context.Context, stayed []string) {
-	records := make([]undo.Record, len(stayed))
-	for i, target := range stayed {
-		records[i].Stayed = target
-	}
-	if err := a.saveForUndo(ctx, records); err != nil { // an undo looks at it, and says that somebody has changed it
-		a.Logger.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d items stayed: %s", a.Job.Name, len(records), err))
+// saveStayed saves the notes of [Applier.noteStayed].
+func (a *Applier) saveStayed(ctx context.Context, stayed []undo.Record) {
+	if err := a.saveForUndo(ctx, stayed); err != nil { // an undo looks at it, and says that somebody has changed it
+		a.Logger.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d items stayed: %s", a.Job.Name, len(stayed), err))
 	}
 }
 

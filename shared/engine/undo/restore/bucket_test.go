@@ -174,6 +174,49 @@ func TestUniformAccessWarnsOfNothing(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { t.Error(text) }})
 }
 
+// TestVersionsThatTheBucketDeletes: of a folder of which a bucket with versioning keeps nothing, a warning says that it may have held
+// something, if a rule of the bucket's can have deleted that.
+func TestVersionsThatTheBucketDeletes(t *testing.T) {
+	for _, tt := range []struct {
+		lifecycle string
+		soft      time.Duration
+		warns     bool
+	}{
+		{"[]", 0, false},
+		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 0}}]`, 0, true},
+		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, 0, true},
+		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, time.Hour, false},
+		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 7}}]`, 0, false},
+		{`[{"action": {"type": "Delete"}, "condition": {"numNewerVersions": 3}}]`, 0, false},
+		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": true}}]`, 0, false},
+		{`[{"action": {"type": "SetStorageClass", "storageClass": "COLDLINE"}, "condition": {"age": 0}}]`, 0, false},
+	} {
+		w := newWorld(t)
+		w.SetSoftDelete(t, tt.soft)
+		w.SetVersioning(t)
+		w.Set(t, "users/u9", map[string]any{})
+		w.Set(t, "friends/u9", map[string]any{})
+		report := w.run(t)
+		hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				answer, err := base.RoundTrip(r)
+				if err != nil || !strings.HasSuffix(r.URL.Path, "/b/"+w.Bucket) {
+					return answer, err
+				}
+				body, err := io.ReadAll(answer.Body)
+				answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(`{"lifecycle": {"rule": `+tt.lifecycle+`}, `+string(body[1:]))), -1
+				return answer, err
+			})
+		}}
+		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
+		var warned []string
+		w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+		if tt.warns != (len(warned) == 1 && strings.Contains(warned[0], "/users/u9/, and of other folders, are lost if there were any")) {
+			t.Errorf("%s, soft delete %s: it warns %q", tt.lifecycle, tt.soft, warned)
+		}
+	}
+}
+
 // TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does not come
 // back, nor does one of a folder. Clocks may differ by some seconds; of two versions within these, the last comes back.
 func TestGoneBeforeTheRun(t *testing.T) {

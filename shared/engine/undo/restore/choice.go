@@ -1,11 +1,8 @@
 package restore
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -15,30 +12,9 @@ import (
 // that are named after them or after the value.
 type Where struct{ Field, Value string }
 
-// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a number, a truth value, or a
-// reference by its path or id.
-func Is(v *firestorepb.Value, text string) bool {
-	switch v := v.GetValueType().(type) {
-	case *firestorepb.Value_StringValue:
-		return v.StringValue == text
-	case *firestorepb.Value_IntegerValue:
-		return fmt.Sprint(v.IntegerValue) == text
-	case *firestorepb.Value_DoubleValue:
-		return fmt.Sprint(v.DoubleValue) == text
-	case *firestorepb.Value_BooleanValue:
-		return fmt.Sprint(v.BooleanValue) == text
-	case *firestorepb.Value_ReferenceValue:
-		_, path, _ := strings.Cut(v.ReferenceValue, "/documents/")
-		return path == text || strings.HasSuffix(path, "/"+text)
-	case *firestorepb.Value_ArrayValue:
-		return slices.ContainsFunc(v.ArrayValue.GetValues(), func(v *firestorepb.Value) bool { return Is(v, text) })
-	}
-	return false
-}
-
 // match notes what [Where] means in a record.
 func (u *undoing) match(r undo.Record) {
-	if u.Where == nil || r.Write == nil || !Is(r.Write.Before[u.Where.Field], u.Where.Value) {
+	if u.Where == nil || r.Write == nil || !undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
 		return
 	}
 	u.matched[r.Write.Path] = true
@@ -66,10 +42,8 @@ func (u *undoing) targetOf(r undo.Record) string {
 		return u.objectTarget(r.Object.Name)
 	case r.Account != nil:
 		return decide.AccountTarget(r.Account.UID)
-	case r.Stayed != "" && strings.HasPrefix(r.Stayed, undo.StayedObject) && u.Bucket != nil:
-		return u.objectTarget(strings.TrimPrefix(r.Stayed, undo.StayedObject))
 	}
-	return r.Stayed
+	return ""
 }
 
 // chosen reports whether a target is among those to take back.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -42,9 +41,6 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 	return flow.Each(ctx, 1, log, read, func(done runlog.Done, records []undo.Record) error { return f(done, u.within(records)) })
 }
 
-// byCall is a target in what one call of the run wrote: another may have deleted what this one left.
-type byCall struct{ call, target string }
-
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
 // so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned. While
 // a run is under way, its log grows: this is called when none is any more.
@@ -52,11 +48,10 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
 		return pins, err
 	}
-	u.writes, u.stayed, u.copyOf, u.whole = map[string]int{}, map[byCall]int{}, map[string]string{}, map[string]bool{}
+	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	pins.of = map[string][]string{}
-	named := map[string]bool{}    // of Only
-	deletions := map[byCall]int{} // of documents
+	named := map[string]bool{} // of Only
 	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
@@ -64,15 +59,11 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 			for _, target := range u.Only {
 				named[target] = named[target] || u.names(r, target)
 			}
-			of := byCall{d.By, u.targetOf(r)}
-			if r.Stayed != "" {
-				u.stayed[of]++
+			if u.stayed.Read(d.By, r) {
+				u.writes[r.Stayed]--
 			}
 			if r.Write != nil {
-				u.writes[of.target]++
-				if r.Deletes() {
-					deletions[of]++
-				}
+				u.writes[r.Write.Path]++
 				if r.Write.CopyOf != "" {
 					u.copyOf[r.Write.Path] = r.Write.CopyOf
 				}
@@ -80,9 +71,6 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		}
 		return nil
 	})
-	for of, n := range deletions {
-		u.writes[of.target] -= min(n, u.stayed[of])
-	}
 	for _, target := range u.Only {
 		if err == nil && !named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
@@ -117,8 +105,8 @@ func (u *undoing) takeBack(ctx context.Context) error {
 }
 
 func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
-	open, stayed := map[string][]undo.Write{}, maps.Clone(u.stayed)
-	done := turn * len(u.log)
+	open := map[string][]undo.Write{}
+	done, read := turn*len(u.log), 0
 	return u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, turns*len(u.log))
@@ -128,10 +116,10 @@ func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 		var objects []undo.Object
 		var accounts []undo.Account
 		for _, r := range records {
-			of := byCall{d.By, u.targetOf(r)}
+			stayed := u.stayed.Has(read)
+			read++
 			switch {
-			case stayed[of] > 0 && r.Deletes(): // there is nothing to take back; what else the call did to it is
-				stayed[of]--
+			case stayed: // there is nothing to take back; what else the call did to it is
 			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -77,6 +79,7 @@ func gone(attrs *storage.ObjectAttrs) time.Time {
 // is none of these.
 func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
 	last, until := map[string]*storage.ObjectAttrs{}, at
+	before := map[string]bool{} // what somebody else had deleted
 	if o.Until != 0 {
 		until = time.UnixMicro(o.Until)
 	}
@@ -93,10 +96,11 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 			if err != nil {
 				return fmt.Errorf("list deleted objects of %s: %w", o.Name, err)
 			}
-			if attrs.Created.After(until) || gone(attrs).Before(at.Add(-undo.ClocksApart)) { // or is live
-				continue
-			}
-			if other := last[attrs.Name]; other == nil || other.Generation < attrs.Generation { // or was overwritten right before
+			switch other := last[attrs.Name]; {
+			case gone(attrs).IsZero(), attrs.Created.After(until):
+			case gone(attrs).Before(at.Add(-undo.ClocksApart)):
+				before[attrs.Name] = true
+			case other == nil || other.Generation < attrs.Generation: // or was overwritten right before
 				last[attrs.Name] = attrs
 			}
 		}
@@ -105,7 +109,18 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 	case len(last) == 0 && !o.Folder:
 		return u.missing(ctx, o, at)
 	case len(last) == 0:
-		return u.emptyFolder(o, at)
+		if err := u.emptyFolder(o, at); err != nil {
+			return err
+		}
+	}
+	for _, target := range u.Only { // in the folder, perhaps
+		name, below := strings.CutPrefix(target, u.objectTarget(o.Name))
+		if name = o.Name + name; !o.Folder || !below || name == o.Name || last[name] != nil || before[name] {
+			continue
+		}
+		if err := u.missing(ctx, undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: name}}, at); err != nil {
+			return err
+		}
 	}
 	g, ctx := errgroup.WithContext(ctx) // of a folder, which may hold many
 	g.SetLimit(objectsAtOnce)
@@ -131,7 +146,8 @@ func (u *undoing) emptyFolder(o undo.Object, at time.Time) error {
 	}
 	if err == nil {
 		soft := attrs.SoftDeletePolicy
-		if attrs.VersioningEnabled || soft != nil && !soft.EffectiveTime.After(at) && u.Clock().Before(at.Add(soft.RetentionDuration)) {
+		if attrs.VersioningEnabled && !slices.ContainsFunc(attrs.Lifecycle.Rules, func(r storage.LifecycleRule) bool { return u.deletes(r, at) }) ||
+			soft != nil && !soft.EffectiveTime.After(at) && u.Clock().Before(at.Add(soft.RetentionDuration)) {
 			return nil // it was empty
 		}
 	}
@@ -140,6 +156,13 @@ func (u *undoing) emptyFolder(o undo.Object, at time.Time) error {
 			"files of %s, and of other folders, are lost if there were any", u.Bucket.BucketName(), at.UTC().Format(time.DateOnly), target))
 	})
 	return nil
+}
+
+// deletes reports whether a rule of the bucket's can have deleted by now what became noncurrent at that moment, and of which there are no
+// newer versions.
+func (u *undoing) deletes(r storage.LifecycleRule, at time.Time) bool {
+	return r.Action.Type == storage.DeleteAction && r.Condition.Liveness != storage.Live && r.Condition.NumNewerVersions == 0 &&
+		!u.Clock().Before(at.AddDate(0, 0, int(r.Condition.DaysSinceNoncurrentTime)))
 }
 
 // missing is the error for an object that is not among the deleted ones.

@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -62,85 +59,24 @@ func (u *undoing) everywhere(ctx context.Context, p pinning, f func(context.Cont
 // pinsOf adds what the undo of an entry may have to pin: its items, and with each what was deleted for it. Of single targets
 // these themselves are pinned, for an object, say, that comes back without its document may be an item too.
 func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
-	var items []string
-	contents, texts := map[string]undo.Fields{}, map[string]string{} // of items, as far as they are documents
 	for _, r := range records {
 		for _, target := range u.Only {
 			if u.names(r, target) {
 				p.add(target, "")
 			}
 		}
-		if r.Item != "" {
-			items = append(items, r.Item)
-			p.add(r.Item, "")
-		}
-		if r.Write != nil && slices.Contains(items, r.Write.Path) {
-			contents[r.Write.Path], texts[r.Write.Path] = r.Write.Before, textOf(r.Write.Before)
-		}
+		p.add(r.Item, "")
 	}
-	for _, r := range records {
-		target := u.targetOf(r)
-		if r.Item != "" || r.Stayed != "" || slices.Contains(items, target) {
-			continue
+	for i, led := range undo.Leads(records) {
+		target, with := u.targetOf(records[i]), "" // whichever it went with
+		if led.Sure {
+			with = led.Items[0]
 		}
-		its := slices.DeleteFunc(slices.Clone(items), func(item string) bool {
-			return len(items) > 1 && !belongs(target, item) && (r.Write == nil || !names(r.Write.Before, item)) &&
-				(r.Object == nil || !mentions(texts[item], r.Object.Name)) &&
-				(r.Object != nil || !leadsTo(contents[item], target))
-		})
-		if len(its) == 0 {
-			if len(items) > 0 && r.Deletes() { // whichever it went with
-				p.add(target, "")
-			}
-			its = items
-		} else if r.Deletes() {
-			p.add(target, its[0])
+		if len(led.Items) > 0 && records[i].Deletes() {
+			p.add(target, with)
 		}
-		p.of[target] = append(p.of[target], its...)
+		p.of[target] = append(p.of[target], led.Items...)
 	}
-}
-
-// textOf returns the texts in a document's contents.
-func textOf(fields undo.Fields) string {
-	text, _ := proto.Marshal(&firestorepb.MapValue{Fields: fields}) // which has them as they are
-	return string(text)
-}
-
-// component turns what [url.QueryEscape] returns into what JavaScript's encodeURIComponent does, with which Firebase's SDK makes URLs.
-var component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
-
-// mentions reports whether a text holds an object's name, as it is or as URLs have it.
-func mentions(text, name string) bool {
-	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
-		strings.Contains(text, (&url.URL{Path: name}).EscapedPath()) || strings.Contains(text, component.Replace(url.QueryEscape(name)))
-}
-
-// names reports whether one of a document's fields, or of the maps in it, holds an item's id or path, or refers to it.
-func names(fields undo.Fields, item string) bool {
-	for _, v := range fields {
-		if Is(v, item) || Is(v, item[strings.LastIndexByte(item, '/')+1:]) || names(v.GetMapValue().GetFields(), item) {
-			return true
-		}
-	}
-	return false
-}
-
-// leadsTo reports whether one of an item's fields names a target, as an account or a document does that goes with it, or a document
-// above that.
-func leadsTo(fields undo.Fields, target string) bool {
-	parts := strings.Split(strings.TrimPrefix(target, decide.AccountTarget("")), "/")
-	for n := len(parts); n > 0; n -= 2 {
-		if names(fields, strings.Join(parts[:n], "/")) {
-			return true
-		}
-	}
-	return false
-}
-
-// belongs reports whether a target is below an item, or named after it.
-func belongs(target, item string) bool {
-	id := item[strings.LastIndexByte(item, '/')+1:]
-	return strings.HasPrefix(target, item+"/") || target == decide.AccountTarget(id) || slices.Contains(strings.Split(target, "/"), id)
 }
 
 // pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says

@@ -135,7 +135,7 @@ type undoing struct {
 	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
-	stayed     map[byCall]int        // how many deletions a call of the run wrote down and then did not make
+	stayed     undo.Stayed           // deletions that the run wrote down and then did not make
 	copyOf     map[string]string     // of which document each copy is that the run left
 	whole      map[string]bool       // whether documents are back, with what is below them
 	matched    map[string]bool       // documents that Where means

@@ -409,21 +409,37 @@ func wantPinned(t *testing.T, w world, want ...string) {
 func TestWhatGoesAlongIsPinned(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	deleted := func(path, field, value string) undo.Record {
-		before := undo.Fields{field: {ValueType: &firestorepb.Value_StringValue{StringValue: value}}}
-		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: before}}
+	rule := users
+	rule.Reach.Deletes = []string{"users", "users/*/prefs"}
+	rule.Change = func(s cleanup.Subject, d cleanup.Decision, r cleanup.Run) cleanup.Change {
+		c := users.Change(s, d, r)
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: documents.Ref{Collection: s.Ref().Path() + "/prefs", ID: "p"}})
+		return c
 	}
+	w.Job.Rules = []cleanup.AnyRule{rule, plain}
+	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		return errors.Join(p.Sweep(ctx, documents.Query{Collection: "users", Select: []string{"name"}}, "", rule),
+			p.Sweep(ctx, documents.Query{Collection: "drafts", Select: []string{"name"}}, "", plain))
+	}
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
+	deleted := func(path, field, value string) undo.Record {
+		text := &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: value}}
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: undo.Fields{field: text}}}
+	}
+	b1 := deleted("users/b1", "chatId", "c7")
+	b1.Write.Before["friend"] = deleted("", "", "b2").Write.Before[""] // whose own go with b2 all the same
 	packed, err := runlog.Pack([]undo.Record{
-		{Item: "users/b1"}, {Item: "users/b2"}, deleted("users/b1", "chatId", "c7"), deleted("drafts/c7", "text", "hi"),
-		deleted("users/b2", "chatId", "c8"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"),
+		{Item: "users/b1"}, {Item: "users/b2"}, b1, deleted("drafts/c7", "text", "hi"), deleted("users/b2", "chatId", "c8"),
+		deleted("users/b2/prefs/p", "text", "hi"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": 7, "at": documents.ServerTimestamp,
+		"data": packed[0], "parts": 1, "records": 8, "at": documents.ServerTimestamp,
 	})
 	w.Set(t, "friends/b1", map[string]any{})
+	w.Set(t, "friends/b2", map[string]any{})
 	all := []string{"users/b1", "users/b2", "drafts/c7", "drafts/c8", "drafts/c9"}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	w.run(t)
@@ -433,11 +449,22 @@ func TestWhatGoesAlongIsPinned(t *testing.T) {
 			t.Errorf("%s was deleted again", path)
 		}
 	}
-	if _, err := w.restorer.Release(t.Context(), report.RunID, "users/b1"); err != nil {
-		t.Fatal(err)
+	enginetest.Want(t, "prefs of b2", 1, len(w.Documents(t, "users/b2/prefs")))
+	for _, released := range []struct {
+		id            string
+		users, drafts []string // which are left then
+	}{
+		{"b2", []string{"b1", "u0", "u1", "u2"}, []string{"c7", "c9", "u0", "u1", "u2"}},
+		{"b1", []string{"u0", "u1", "u2"}, []string{"c9", "u0", "u1", "u2"}},
+	} {
+		if _, err := w.restorer.Release(t.Context(), report.RunID, "users/"+released.id); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t)
+		enginetest.Want(t, "users after the release of "+released.id, released.users, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+		enginetest.Want(t, "drafts after the release of "+released.id, released.drafts, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
 	}
-	w.run(t)
-	enginetest.Want(t, "drafts after the release of b1", []string{"c8", "c9", "u0", "u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
+	enginetest.Want(t, "prefs of b2, released", 0, len(w.Documents(t, "users/b2/prefs")))
 }
 
 // TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
@@ -590,6 +617,11 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
 		t.Errorf("%q", orphan)
 	}
+	w.Put(t, "users/u0/b.png", nil, nil)
+	file := "gs://" + w.Bucket + "/users/u0/"
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{file + "a.png", file + "b.png"}})
+	enginetest.Want(t, fmt.Sprint("files of a folder, ", why), map[undo.Step][]string{
+		undo.Lost: {"gs://bucket/users/u0/a.png"}, undo.Conflict: {"gs://bucket/users/u0/b.png"}}, steps)
 	w.Put(t, "orphan", nil, []byte("o"))
 	if _, why := w.undo(t, report.RunID, restore.Options{Apply: true}); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
 		t.Errorf("%q", why)
@@ -841,7 +873,7 @@ func TestStayedIsOneDeletion(t *testing.T) {
 		{{Item: "users/z"}, write(documents.Delete, "users/z", number(1), nil)}, {{Stayed: "users/z"}}, // a commit changed it
 		{{Item: "users/y"}, write(documents.Update, "friends/z", number(1), number(2))}, {write(documents.Delete, "friends/z", number(1), nil)},
 		{{Stayed: "friends/z"}},
-		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/users/z/a.png"}, file}, {{Stayed: "object users/z/a.png"}},
+		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/users/z/a.png"}, file}, {{Stayed: "users/z/a.png", Generation: generation}},
 		{{Item: "users/z"}, account}, {{Item: "account z"}, account}, {{Stayed: "account z"}},
 	} {
 		packed, err := runlog.Pack(records)
@@ -858,6 +890,34 @@ func TestStayedIsOneDeletion(t *testing.T) {
 	enginetest.Want(t, fmt.Sprint(why), map[undo.Step][]string{
 		undo.Recreate: {"account z", "drafts/z", "gs://bucket/users/z/a.png"}, undo.Revert: {"friends/z"},
 	}, steps)
+}
+
+// TestGoneBeforeItIsFoundAnew: a file comes back that went after the first record of its deletion, and long before the one that stayed.
+func TestGoneBeforeItIsFoundAnew(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	const name = "users/z/a.png"
+	generation := w.Put(t, name, nil, []byte("z")).Generation
+	if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: name}, Generation: generation}}
+	for i, records := range [][]undo.Record{
+		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/" + name}, file}, {{Stayed: name, Generation: generation}},
+	} {
+		packed, err := runlog.Pack(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, fmt.Sprintf("%s/aa.%06d-00", runlog.DoneOf(report.RunID), i), map[string]any{
+			"data": packed[0], "parts": 1, "records": len(records), "at": time.Now().Add(time.Duration(i-1)*time.Minute - 30*time.Second),
+		})
+	}
+	hooks := restore.Hooks{Dial: loggedLater(time.Minute)}
+	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/" + name}})
+	enginetest.Want(t, fmt.Sprint(why), map[undo.Step][]string{undo.Recreate: {"gs://bucket/" + name}}, steps)
 }
 
 // soon waits for what another part of a run does.
