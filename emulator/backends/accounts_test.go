@@ -72,7 +72,8 @@ func TestAccountLife(t *testing.T) {
 	if _, err := client.CreateUser(ctx, new(auth.UserToCreate).PhoneNumber("+15550100")); !auth.IsPhoneNumberAlreadyExists(err) {
 		t.Errorf("the same number again: %v", err)
 	}
-	if _, err := client.UpdateUser(ctx, "u1", new(auth.UserToUpdate).PhoneNumber("+15550100")); !auth.IsPhoneNumberAlreadyExists(err) {
+	_, err := client.UpdateUser(ctx, "u1", new(auth.UserToUpdate).PhoneNumber("+15550100"))
+	if !auth.IsPhoneNumberAlreadyExists(err) {
 		t.Errorf("another's number: %v", err)
 	}
 	if _, err := client.UpdateUser(ctx, "u3", new(auth.UserToUpdate).PhoneNumber("+15550100")); err != nil {

@@ -118,10 +118,10 @@ func TestCheckForPeople(t *testing.T) {
 		"kept 1: holds/{id} exists", "kept 1: published is true")
 	wantNarrow(t, text, screen.DefaultWidth)
 	wantNone(t, text, "cleanupExports", "The other jobs")
-	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "--no-plan", "cleanupPrefs")), "less than a cent a month while nothing is due, "+
-		"besides $0.10 for its schedule; about $0.32 (nam5, eur3), $0.16 in a cheap region for 100,000 documents that go, and about $0.14 "+
-		"(nam5, eur3), $0.07 in a cheap region for as many that go along; about $1.80 (nam5, eur3), $0.90 in a cheap region a month for each "+
-		"100,000 documents of prefs, which every run reads (prices of")
+	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "--no-plan", "cleanupPrefs")),
+		"less than a cent a month while nothing is due, besides $0.10 for its schedule; about $0.32 (nam5, eur3), $0.16 in a cheap "+
+			"region for 100,000 documents that go, and about $0.14 (nam5, eur3), $0.07 in a cheap region for as many that go along; "+
+			"about $1.80 (nam5, eur3), $0.90 in a cheap region a month for each 100,000 documents of prefs, which every run reads (")
 
 	o.now = o.now.Add(123456 * time.Microsecond) // finer than Authentication's times
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",

@@ -195,7 +195,8 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		if ctx.Err() != nil {
 			if rep != nil { // it ended in order
-				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(job, r, f.local) }, false); unsaid != nil {
+				shown := func(*printer) { a.printRan(job, r, f.local) }
+				if unsaid := a.show(map[string]any{"runs": append(all, r)}, shown, false); unsaid != nil {
 					return unsaid
 				}
 			}

@@ -152,8 +152,8 @@ func tebibyte(days float64, price func(prices.List) float64) string {
 
 const million = 1_000_000
 
-// undone is what taking back a million things uses, with the log: its entries hold so many, and each is listed and read twice. What
-// comes back is pinned, 500 with one write.
+// undone is what taking back a million things uses, with the log: its entries hold so many, and each is listed and read twice.
+// What comes back is pinned, 500 with one write.
 func undone(together int64, u usage.Usage) usage.Usage {
 	return u.Plus(usage.Usage{FirestoreReads: 3 * million / together, FirestoreWrites: million / 500})
 }

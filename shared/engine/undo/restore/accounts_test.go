@@ -105,8 +105,8 @@ func TestTwinsDoNotComeBack(t *testing.T) {
 }
 
 // TestSignedUpMeanwhile: whoever signs up after an undo has looked and before it imports keeps the account, and the one that was
-// deleted does not come back beside it. Phone numbers Authentication does not compare, so that the undo says it, also if the answer
-// was lost.
+// deleted does not come back beside it. Phone numbers Authentication does not compare, so that the undo says it, also if the
+// answer was lost.
 func TestSignedUpMeanwhile(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lost %t", lost), func(t *testing.T) {
