@@ -147,8 +147,8 @@ func (p *accounts) create(given account) (any, *apiError) {
 	if p.byID[uid] != nil {
 		return nil, invalid("DUPLICATE_LOCAL_ID")
 	}
-	if p.emailTaken(textOf(given, "email"), uid) {
-		return nil, invalid("EMAIL_EXISTS")
+	if failure := p.exists(given, uid); failure != nil {
+		return nil, failure
 	}
 	user := maps.Clone(given)
 	user["localId"] = uid
@@ -162,10 +162,22 @@ func textOf(a account, field string) string {
 	return text
 }
 
-// emailTaken reports whether a user other than uid has the address.
-func (p *accounts) emailTaken(email, uid string) bool {
+// exists refuses what is given for a user if another has its address or its number.
+func (p *accounts) exists(given account, uid string) *apiError {
+	switch {
+	case p.anotherHas("email", given, uid):
+		return invalid("EMAIL_EXISTS")
+	case p.anotherHas("phoneNumber", given, uid):
+		return invalid("PHONE_NUMBER_EXISTS")
+	}
+	return nil
+}
+
+// anotherHas reports whether a user other than uid has the given address or number.
+func (p *accounts) anotherHas(field string, given account, uid string) bool {
+	value := textOf(given, field)
 	for id, user := range p.byID {
-		if email != "" && id != uid && strings.EqualFold(textOf(user, "email"), email) {
+		if value != "" && id != uid && strings.EqualFold(textOf(user, field), value) {
 			return true
 		}
 	}
@@ -214,8 +226,8 @@ func (p *accounts) update(given account) (any, *apiError) {
 	if user == nil {
 		return nil, invalid("USER_NOT_FOUND")
 	}
-	if p.emailTaken(textOf(given, "email"), uid) {
-		return nil, invalid("EMAIL_EXISTS")
+	if failure := p.exists(given, uid); failure != nil {
+		return nil, failure
 	}
 	for key, value := range given {
 		if !slices.Contains(notRecorded, key) {

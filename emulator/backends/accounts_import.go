@@ -78,7 +78,7 @@ func (p *accounts) taken(uid string, given account) string {
 			}
 		}
 	}
-	if p.emailTaken(textOf(given, "email"), uid) {
+	if p.anotherHas("email", given, uid) {
 		return "email exists in other account in database"
 	}
 	return ""

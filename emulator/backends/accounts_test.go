@@ -68,6 +68,17 @@ func TestAccountLife(t *testing.T) {
 	if _, err := client.CreateUser(ctx, new(auth.UserToCreate).UID("u2").Email("a@EXAMPLE.com")); !auth.IsEmailAlreadyExists(err) {
 		t.Errorf("the same address again: %v", err)
 	}
+	createUser(t, client, new(auth.UserToCreate).UID("u3").PhoneNumber("+15550100"))
+	if _, err := client.CreateUser(ctx, new(auth.UserToCreate).PhoneNumber("+15550100")); !auth.IsPhoneNumberAlreadyExists(err) {
+		t.Errorf("the same number again: %v", err)
+	}
+	_, err := client.UpdateUser(ctx, "u1", new(auth.UserToUpdate).PhoneNumber("+15550100"))
+	if !auth.IsPhoneNumberAlreadyExists(err) {
+		t.Errorf("another's number: %v", err)
+	}
+	if _, err := client.UpdateUser(ctx, "u3", new(auth.UserToUpdate).PhoneNumber("+15550100")); err != nil {
+		t.Errorf("its own number: %v", err)
+	}
 	if byEmail, err := client.GetUserByEmail(ctx, "a@example.com"); err != nil || byEmail.UID != "u1" {
 		t.Errorf("by address: %v, %v", byEmail, err)
 	}

@@ -107,6 +107,8 @@ func TestCheckForPeople(t *testing.T) {
 		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","collection":"drafts",
 			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
 			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}],"action":"delete draft"},
+		{"name":"cleanupPrefs","schedule":"0 4 * * *","collection":"prefs","age":{"by":"updateTime","days":400},
+			"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]},
 		{"name":"cleanupExports","schedule":"0 3 1 * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"months":2}}]}`)
 	text := o.well(t, "check", "--rules", rules, "cleanupStaleDrafts")
 	head, plan, _ := strings.Cut(text, "  On data made from the rule")
@@ -126,9 +128,11 @@ func TestCheckForPeople(t *testing.T) {
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
   costs     less than a cent a month while nothing is due, besides
-            $0.10 for its schedule; about $0.09 (nam5, eur3), $0.05 in a cheap
-            region for 100,000 documents that go, and as much for what goes
-            along (prices of 23 November 2026)
+            $0.10 for its schedule; about $0.27 (nam5, eur3), $0.13 in a cheap
+            region for 100,000 documents that go, and about $0.08 (nam5, eur3),
+            $0.04 in a cheap region for as many that go along; about $3.60
+            (nam5, eur3), $1.80 in a cheap region a month for each 100,000 that
+            are old enough and stay (prices of 23 November 2026)
   clients   decide what goes if your security rules let them write
             state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner
@@ -139,6 +143,10 @@ func TestCheckForPeople(t *testing.T) {
 		"kept 1: holds/{id} exists", "kept 1: published is true")
 	wantNarrow(t, text, screen.DefaultWidth)
 	wantNone(t, text, "cleanupExports", "The other jobs")
+	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "--no-plan", "cleanupPrefs")),
+		"less than a cent a month while nothing is due, besides $0.10 for its schedule; about $0.32 (nam5, eur3), $0.16 in a cheap "+
+			"region for 100,000 documents that go, and about $0.14 (nam5, eur3), $0.07 in a cheap region for as many that go along; "+
+			"about $1.80 (nam5, eur3), $0.90 in a cheap region a month for each 100,000 documents of prefs, which every run reads (")
 
 	o.now = o.now.Add(123456 * time.Microsecond) // finer than Authentication's times
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",

@@ -285,13 +285,8 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 func (one *proposed) pay(e manifest.Entry, scans bool) {
 	items, of := int64(one.Due.Items), int64(one.Due.Of)
 	run := atRest
-	switch {
-	case e.Objects != "":
-		run.StorageClassA, run.FirestoreReads = 1+of/1000, run.FirestoreReads+of/30
-	case e.Accounts != "":
-		run.FirestoreReads += items * int64(len(e.Unless))
-	case scans:
-		run.FirestoreReads += of * int64(1+len(e.Gone))
+	if scans {
+		run = run.Plus(toJudge(*e.Rule, of-items))
 	}
 	one.month, one.now = prices.Times(run, float64(schedule.Monthly(e))), run.Plus(toDelete(*e.Rule, items))
 	for _, l := range prices.Lists {

@@ -30,6 +30,7 @@ type planned struct {
 
 	// Price is what a run would bill that carries out the plan, in US dollars, by the class of the database's location.
 	Price map[string]float64 `json:"price,omitempty"`
+	used  usage.Usage        // by that run
 
 	// Index says that an index is missing: the address at which Firestore makes it, or as much of its message as says so.
 	Index string `json:"index,omitempty"`
@@ -196,9 +197,9 @@ func plannedOf(job manifest.Entry, rep *report.Report, err error, warnings []str
 		for _, f := range rep.Failures {
 			p.Index = cmp.Or(p.Index, missingIndex(f.Error))
 		}
-		p.Price = map[string]float64{}
+		p.used, p.Price = expected(job, rep), map[string]float64{}
 		for _, l := range prices.Lists {
-			p.Price[l.Name] = l.Of(expected(rep))
+			p.Price[l.Name] = l.Of(p.used)
 		}
 	}
 	return p
@@ -310,7 +311,7 @@ func (p *printer) planned(planned planned, writes bool) {
 	p.Line("")
 	p.Plan(r, writes)
 	if len(r.Plan) > 0 {
-		p.Say("", 2, 2, "a run would bill %s", prices.About(expected(r)))
+		p.Say("", 2, 2, "a run would bill %s", prices.About(planned.used))
 	}
 	p.Kept(r)
 	p.failures(r)

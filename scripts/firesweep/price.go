@@ -8,74 +8,127 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it
-// writes and deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the
-// others count as those of their kind.
-func expected(r *report.Report) usage.Usage {
-	type sum struct{ known, writes, deletes, tasks int }
+// expected is what a run would use that carries out a job's plan: what planning read, what a run writes anyway, and what it does.
+// Where not all actions were worked out, the others count as those of their kind.
+func expected(job manifest.Entry, r *report.Report) usage.Usage {
+	type sum struct {
+		foreseen int64
+		usage.Usage
+	}
 	kinds := map[string]sum{}
 	for _, a := range r.Plan {
 		if a.Writes == nil {
 			continue
 		}
 		s := kinds[a.Action]
-		s.known++
+		s.foreseen++
 		for _, w := range a.Writes {
 			switch verb, target, _ := strings.Cut(w, " "); {
-			case verb == "nothing:", strings.HasPrefix(target, "gs://"), strings.HasPrefix(target, "account "):
+			case verb == "nothing:", strings.HasPrefix(target, "account "):
+			case strings.HasPrefix(target, "gs://"):
+				s.StorageDeletes++
 			case verb == "delete":
-				s.deletes++
+				s.FirestoreDeletes++
 			case verb == "hand":
-				s.tasks++
+				s.Tasks++
 			default:
-				s.writes++
+				s.FirestoreWrites++
 			}
 		}
 		kinds[a.Action] = s
 	}
-	all := r.Usage
+	var of rule.Rule // none of a job in Go
+	if job.Rule != nil {
+		of = *job.Rule
+	}
+	all := r.Usage.Plus(usage.Usage{FirestoreWrites: atRest.FirestoreWrites})
+	if of.ByReference() {
+		all.FirestoreReads += r.Usage.FirestoreReads // once more before the first goes
+	}
 	for kind, s := range kinds {
-		each := func(n int) int64 { return int64(n) * int64(r.Actions[kind].Planned) / int64(s.known) }
-		all.FirestoreReads += each(s.writes + s.deletes)
-		all.FirestoreWrites += each(s.writes) + each(s.writes+s.deletes)/loggedTogether
-		all.FirestoreDeletes += each(s.deletes)
-		all.Tasks += each(s.tasks)
+		n := int64(r.Actions[kind].Planned)
+		all = all.Plus(applied(of, n, s.foreseen, prices.Times(s.Usage, float64(n)/float64(s.foreseen))))
 	}
 	return all
 }
 
-// loggedTogether is how many changes a commit's two entries in the logs hold, as a rule.
-const loggedTogether = 25
-
 // atRest is what a run of a rule uses that finds nothing to do: the lease, what is pinned, the logs, one query, and counts.
 var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
 
-// toDelete is what deleting so many things by a rule uses, with the logs.
+// applied is what applying so many actions uses that write and delete that: with the log for undoing them, and what is read once
+// more. A preview has read what belongs to those that it has foreseen.
+func applied(r rule.Rule, n, foreseen int64, u usage.Usage) usage.Usage {
+	together := int64(25) // share a commit, as a rule, and what it leaves in the log
+	if slices.ContainsFunc(r.With, cascade.Deep) {
+		together = 1
+	}
+	switch {
+	case r.Accounts != "":
+		together = 100
+		u.FirestoreReads += n * looks(r) / 30
+	case u.StorageDeletes > 0 && u.FirestoreWrites+u.FirestoreDeletes == 0: // files, of thirty owners at once
+		together = 30
+		u.FirestoreReads += n / 30
+	case r.Plain(): // what has been read is not read again
+		together = 500
+	default:
+		u.FirestoreReads += (u.FirestoreWrites + u.FirestoreDeletes + n*looks(r)) * max(0, n-foreseen) / max(1, n)
+	}
+	u.FirestoreWrites += 1 + (n+together-1)/together // the actions are reserved before
+	return u
+}
+
+// looks is how many reads tell whether one thing is kept by what is related to it.
+func looks(r rule.Rule) (n int64) {
+	for _, related := range r.Related() {
+		if related.Account == "" {
+			n += int64(max(1, related.Newest))
+		}
+	}
+	return n
+}
+
+// toJudge is what a run of a rule uses for so many things that it finds: all, if they stay.
+func toJudge(r rule.Rule, n int64) (u usage.Usage) {
+	switch {
+	case r.ByReference():
+	case r.Objects != "", r.Accounts != "":
+		u.FirestoreReads = n * looks(r) / 30
+	default:
+		u.FirestoreReads = n * (1 + looks(r))
+	}
+	if r.Objects != "" {
+		u.StorageClassA = (n + 999) / 1000
+	}
+	return u
+}
+
+// toDelete is what deleting so many things by a rule uses, or changing them, from the plan on.
 func toDelete(r rule.Rule, n int64) usage.Usage {
-	u, together := usage.Usage{FirestoreReads: n, FirestoreDeletes: n}, int64(loggedTogether)
+	var u usage.Usage
 	switch {
 	case r.Objects != "":
-		u, together = usage.Usage{FirestoreReads: n / 30}, 500 // thirty owners are looked up with one read
+		u.StorageDeletes = n
 	case r.Accounts != "":
-		u, together = usage.Usage{}, 200
-	case r.Plain():
-		together = 500
-	case r.Set != nil:
-		u = usage.Usage{FirestoreReads: n, FirestoreWrites: n}
+	case r.Deletes():
+		u.FirestoreDeletes = n
+	default:
+		u.FirestoreWrites = n
 	}
 	if r.Archive != "" {
 		u.FirestoreWrites += n
 	}
+	u = toJudge(r, n).Plus(applied(r, n, 0, u))
 	if w := r.Warn; w != nil { // the mark and the message, and two reads in each of the runs until it goes
 		u.FirestoreReads, u.FirestoreWrites = u.FirestoreReads+(1+2*int64(w.Days))*n, u.FirestoreWrites+2*n
 	}
-	u.FirestoreWrites += 2 * n / together
 	return u
 }
 
@@ -84,23 +137,36 @@ func costs(job manifest.Entry) string {
 	if job.ForgetOnly() {
 		return ""
 	}
-	monthly := schedule.Monthly(job)
-	what, more := "documents", ""
-	switch r := job.Rule; {
+	const many = 100_000
+	r := *job.Rule
+	monthly := func(u usage.Usage) string { return prices.About(prices.Times(u, float64(schedule.Monthly(job)))) }
+	goes, what, more := toDelete(r, many), "documents", ""
+	r.Warn = nil
+	if len(r.With) > 0 {
+		along := usage.Usage{FirestoreReads: many, FirestoreDeletes: many}
+		if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+			along.FirestoreReads *= 2
+		}
+		if r.Archive != "" {
+			along.FirestoreWrites = many
+		}
+		more = ", and " + prices.About(along) + " for as many that go along"
+	}
+	switch {
 	case r.Objects != "":
-		each := usage.Usage{StorageClassA: 1000 * int64(monthly)}
-		what, more = "files", "; "+prices.About(each)+" a month for each million files there are"
+		what, more = "files", "; "+monthly(toJudge(r, 1_000_000))+" a month for each million files there are"
 		if r.ByReference() {
-			more += ", and " + prices.About(usage.Usage{FirestoreReads: 100_000 * int64(monthly)}) + " for 100,000 documents that may name them"
+			more += ", and " + monthly(usage.Usage{FirestoreReads: many}) + " for 100,000 documents that may name them"
 		}
 	case r.Accounts != "":
 		what = "accounts"
-	case len(r.With) > 0:
-		more = ", and as much for what goes along"
+	case r.Scans():
+		more += "; " + monthly(toJudge(r, many)) + " a month for each 100,000 documents of " + r.Source() + ", which every run reads"
+	case readsOf(r) != "":
+		more += "; " + monthly(toJudge(r, many)) + " a month for each 100,000 that are old enough and stay"
 	}
 	return fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go%s (prices of %s)",
-		prices.About(prices.Times(atRest, float64(monthly))), prices.Dollars(prices.SchedulerJob),
-		prices.About(toDelete(*job.Rule, 100_000)), what, more, prices.Date)
+		monthly(atRest), prices.Dollars(prices.SchedulerJob), prices.About(goes), what, more, prices.Date)
 }
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.

@@ -188,14 +188,15 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		if (f.local || f.here) && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
 			stop = a.progress(ctx, doing(job.Name+" is under way"))
 		}
-		rep, err := a.runOne(ctx, f, job.Name, c)
+		rep, err := a.runOne(ctx, f, job, c)
 		stop()
 		if r.Report, r.FellAway = rep, f.approved[job.Name].fellAway(rep); err != nil {
 			r.Error = err.Error()
 		}
 		if ctx.Err() != nil {
 			if rep != nil { // it ended in order
-				if unsaid := a.show(map[string]any{"runs": append(all, r)}, func(*printer) { a.printRan(r, f.local) }, false); unsaid != nil {
+				shown := func(*printer) { a.printRan(job, r, f.local) }
+				if unsaid := a.show(map[string]any{"runs": append(all, r)}, shown, false); unsaid != nil {
 					return unsaid
 				}
 			}
@@ -203,25 +204,25 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		}
 		failed = failed || err != nil || rep.Status != report.Completed && rep.Status != report.Partial
 		if all = append(all, r); !a.json {
-			a.printRan(r, f.local)
+			a.printRan(job, r, f.local)
 		}
 	}
 	return a.show(map[string]any{"runs": all}, shown, failed)
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
-func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*report.Report, error) {
-	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approved[job].approval()}
+func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, c caller) (*report.Report, error) {
+	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval()}
 	if !f.lifts() {
-		return c.call(ctx, job, o)
+		return c.call(ctx, job.Name, o)
 	}
 	preview := o
 	preview.DryRun = true
-	plan, err := c.call(ctx, job, preview)
+	plan, err := c.call(ctx, job.Name, preview)
 	if err != nil {
 		return nil, fmt.Errorf("nothing was run, because the plan could not be shown: %w", err)
 	}
-	a.aside().planned(planned{Job: job, Report: plan}, false)
+	a.aside().planned(plannedOf(job, plan, nil, nil), false)
 	if plan.Status != report.Completed && plan.Status != report.Partial {
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
@@ -231,15 +232,17 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*re
 			return nil, errors.New("nothing was run: the answer was not yes")
 		}
 	}
-	return c.call(ctx, job, o)
+	return c.call(ctx, job.Name, o)
 }
 
 // printRan prints the result of a run for people. The functions on this machine know their project, and the command does not.
-func (a *app) printRan(r ran, local bool) {
+func (a *app) printRan(job manifest.Entry, r ran, local bool) {
 	p := a.printer()
 	switch {
 	case r.Report == nil || r.Report.DryRun:
-		p.planned(planned{Job: r.Job, Report: r.Report, Error: r.Error}, false)
+		plan := plannedOf(job, r.Report, nil, nil)
+		plan.Error = r.Error
+		p.planned(plan, false)
 	default:
 		p.report(r.Report)
 		p.fellAway(r.Report.Approved, r.FellAway)

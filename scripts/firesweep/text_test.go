@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -55,7 +56,7 @@ func TestShardsOfARun(t *testing.T) {
 	}
 }
 
-// TestExpected: what was worked out of some actions counts for all of their kind.
+// TestExpected: what was worked out of some actions counts for all of their kind, and what that has read is not read twice.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	r := &report.Report{
@@ -72,8 +73,9 @@ func TestExpected(t *testing.T) {
 		},
 	}
 	want(t, "usage", usage.Usage{
-		FirestoreReads: 500 + 2000 + 10, FirestoreWrites: 500 + 2000/25 + 10, FirestoreDeletes: 1500, StorageClassA: 7, Tasks: 10,
-	}, expected(r))
+		FirestoreReads: 500 + 1996 + 1 + 9, FirestoreWrites: 3 + 500 + 41 + 3 + 10 + 2, FirestoreDeletes: 1500, StorageClassA: 7,
+		StorageDeletes: 550, Tasks: 10,
+	}, expected(manifest.Entry{}, r))
 }
 
 // TestQuotaOfTheProject: the calls of a person count against the quota of the project that the command looks at.

@@ -51,9 +51,14 @@ func TestPrices(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| multi-region | nam5, eur3 | $0.06 | $0.18 | $0.02 |",
-		"| `cleanupReports` | 30 | 1000 and 3 | $0.02 | $0.0091 |",
-		"| `cleanupReports` | reports | 200000 | 0 | 100000 | 0 | $0.14 | $0.07 |",
-		"| `cleanupOrphanedMedia` | live | 10000 | 1100 | $0.02 | $0.0085 |",
+		"| `cleanupReports` | 30 | 1000 and 3 | $0.02 | $0.01 | $0.0091 |",
+		"| `cleanupReports` | reports | 200000 | 0 | 100000 | 0 | $0.14 | $0.10 | $0.07 |",
+		"| `cleanupOrphanedMedia` | live | 10000 | 0 | 0 | 1100 | $0.02 | $0.01 | $0.0085 |",
+		"| soft delete for 7 days, of a TiB of files a month | $6.21 | $8.36 | $4.78 |",
+		"| soft delete for 30 days | $26.62 | $35.84 | $20.48 |",
+		"| point-in-time recovery, of a TiB changed or deleted | $43.01 | $53.76 | $35.84 |",
+		"| undo of a million documents | $2.41 | $1.81 | $1.20 |",
+		"| undo of a million files | $10.82 | $5.82 | $5.81 |",
 	} {
 		if strings.Count(string(text), want) != 1 {
 			t.Errorf("no line %q in\n%s", want, text)

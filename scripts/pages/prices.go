@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/prices"
@@ -35,11 +36,9 @@ func pricePage(docs string) (map[string][]byte, error) {
 
 const pricesHead = `# Prices
 
-What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pages`" + `
-from what the lab has counted ([performance.md](performance.md)) and from one table in the code, ` + "`scripts/prices`" + `.
-Prices of %s; a bill in another currency has other ones. ` + "`firesweep plan`" + ` says what a run would bill,
-` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of your own
-costs.
+What the nine jobs cost in US dollars, beyond what is free: what the lab counted ([performance.md](performance.md)), by
+Google's prices of %s (` + "`scripts/prices`" + `). ` + "`firesweep plan`, `runs` and `check`" + ` say the same of yours.
+` + "`go run ./scripts/pages`" + ` writes this page.
 
 ## What Google charges
 
@@ -51,32 +50,43 @@ const fixed = `
 Deletions of files and calls of Authentication are free. A schedule costs %s a month (an account's first three are free),
 a condition of an alert %s, a second of a run some %s with one CPU and 512 MiB (a month's first 180,000 are free), a
 million tasks or requests %s. Firestore's free 50,000 reads, 20,000 writes and 20,000 deletes a day are for one database
-of a project; deletions by its TTL policies, which take the logs of runs away, count as deletes and are never free.
+of a project. Deletions by its TTL policies, which take the logs of runs away, are never free, and in no table.
 
 ## At rest
 
-A month in which there is nothing to do, in a project without data: what runs read and write at least. What there is
-adds to it: a read for a thousand documents that are counted, a class A operation for a thousand files that are listed.
+A month with nothing to do, in a project without data. What there is adds a read for a thousand documents that are
+counted, and a class A operation for a thousand files that are listed.
 
-| job | runs a month | reads and writes a run | %s | %s |
-|---|--:|--:|--:|--:|
+| job | runs a month | reads and writes a run | %s |
+|---|--:|--:|--:|--:|--:|
 `
 
 const deletions = `
-## For 100,000 deletions
+## For 100,000 deletions, or a million files that stay
 
-What the lab's cases used, for 100,000 actions of a job: the actions with all that goes along, the log for undoing them,
-and what was looked at. ` + "`go run ./emulator/lab --help`" + ` says what the cases hold.
+What the lab's cases used for so many actions of a job, with all that goes along, the log for undoing them, and what was
+looked at.
 
-| job | case | reads | writes | deletes | class A | %s | %s |
-|---|---|--:|--:|--:|--:|--:|--:|
+| job | case | reads | writes | deletes | class A | %s |
+|---|---|--:|--:|--:|--:|--:|--:|--:|
 `
 
-const objectsHead = `
-## For a million files that stay
+const keepingHead = `
+## What keeping and undoing costs
 
-| job | case | reads | class A | %s | %s |
-|---|---|--:|--:|--:|--:|
+| what | %s |
+|---|--:|--:|--:|
+`
+
+const keeping = `
+An undo reads its log three times, and looks twice at each file; its preview costs the same without writes and class A.
+A file of a colder class that goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with
+Autoclass it comes back as Standard.
+
+The log costs a write for each commit (up to 25 items with all that belongs to them), 500 documents that go alone, 30 to
+100 files or 100 accounts, and later a delete each. Documents that go alone cost one more read each beyond 34 MiB of them
+in a run with 256 MiB of ` + "`memory`" + `, or 64 MiB with 512 MiB. What is pinned stays indexed, for storage alone: an
+exemption would be for every collection ` + "`pinned`" + `, also one of yours.
 `
 
 const actions = 100_000
@@ -91,11 +101,13 @@ func pricesOf(runs []measured) []byte {
 		}
 		b.WriteByte('\n')
 	}
-	dear, cheap := prices.Lists[0], prices.Lists[len(prices.Lists)-1]
+	names := eachList(func(l prices.List) string { return l.Name })
 	second := prices.VCPUSecond + prices.GiBSecond/2
 	fmt.Fprintf(&b, fixed, prices.Dollars(prices.SchedulerJob), prices.Dollars(prices.AlertCondition), prices.Dollars(second),
-		prices.Dollars(prices.Million), dear.Name, cheap.Name)
-	both := func(u usage.Usage) string { return prices.Dollars(dear.Of(u)) + " | " + prices.Dollars(cheap.Of(u)) }
+		prices.Dollars(prices.Million), names)
+	amounts := func(u usage.Usage) string {
+		return eachList(func(l prices.List) string { return prices.Dollars(l.Of(u)) })
+	}
 	for _, job := range functions.All() {
 		var idle *measured // the last one
 		for i, r := range runs {
@@ -108,24 +120,51 @@ func pricesOf(runs []measured) []byte {
 		}
 		n, u := schedule.Monthly(job), idle.Usage
 		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites,
-			both(prices.Times(u, float64(n))))
+			amounts(prices.Times(u, float64(n))))
 	}
-	fmt.Fprintf(&b, deletions, dear.Name, cheap.Name)
+	fmt.Fprintf(&b, deletions, names)
 	for _, r := range largest(runs) {
-		if r.Done > 0 {
-			u := prices.Times(r.Usage, actions/float64(r.Done))
+		times := actions / float64(r.Done)
+		if r.Done == 0 {
+			times = million / float64(r.Items)
+		}
+		if r.Done > 0 || r.Usage.StorageClassA > 0 {
+			u := prices.Times(r.Usage, times)
 			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites,
-				u.FirestoreDeletes, u.StorageClassA, both(u))
+				u.FirestoreDeletes, u.StorageClassA, amounts(u))
 		}
 	}
-	fmt.Fprintf(&b, objectsHead, dear.Name, cheap.Name)
-	for _, r := range largest(runs) {
-		if r.Done == 0 && r.Usage.StorageClassA > 0 {
-			u := prices.Times(r.Usage, 1_000_000/float64(r.Items))
-			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.StorageClassA, both(u))
-		}
-	}
+	fmt.Fprintf(&b, keepingHead, names)
+	row := func(what, cells string) { fmt.Fprintf(&b, "| %s | %s |\n", what, cells) }
+	row("soft delete for 7 days, of a TiB of files a month", tebibyte(7, func(l prices.List) float64 { return l.Object }))
+	row("soft delete for 30 days", tebibyte(30, func(l prices.List) float64 { return l.Object }))
+	row("point-in-time recovery, of a TiB changed or deleted", tebibyte(7, func(l prices.List) float64 { return l.Document }))
+	row("undo of a million documents", amounts(undone(500, usage.Usage{FirestoreReads: million, FirestoreWrites: million})))
+	row("undo of a million files", amounts(undone(100, usage.Usage{StorageClassA: million, StorageClassB: 2 * million})))
+	b.WriteString(keeping)
 	return b.Bytes()
+}
+
+// tebibyte returns what it costs to keep what goes in a month, by the price of a GiB, for so many days each.
+func tebibyte(days float64, price func(prices.List) float64) string {
+	return eachList(func(l prices.List) string { return prices.Dollars(1024 * price(l) * days / 30) })
+}
+
+const million = 1_000_000
+
+// undone is what taking back a million things uses, with the log: its entries hold so many, and each is listed and read twice.
+// What comes back is pinned, 500 with one write.
+func undone(together int64, u usage.Usage) usage.Usage {
+	return u.Plus(usage.Usage{FirestoreReads: 3 * million / together, FirestoreWrites: million / 500})
+}
+
+// eachList returns the cells of a row that are for the classes of locations.
+func eachList(cell func(prices.List) string) string {
+	cells := make([]string, len(prices.Lists))
+	for i, l := range prices.Lists {
+		cells[i] = cell(l)
+	}
+	return strings.Join(cells, " | ")
 }
 
 // largest returns of each case the run with the most items, in the order of the cases.

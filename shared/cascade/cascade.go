@@ -126,14 +126,14 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 		},
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
-	if slices.ContainsFunc(with.With, deep) {
+	if slices.ContainsFunc(with.With, Deep) {
 		r.Group = 1 // what goes along with one item may fill a commit
 	}
 	return r
 }
 
-// deep reports whether what goes along must be looked for one item after the other.
-func deep(a rule.Relation) bool {
+// Deep reports whether what goes along must be looked for one item after the other.
+func Deep(a rule.Relation) bool {
 	return len(a.With) > 0 || a.Subcollection == rule.Everything || a.Remove
 }
 
@@ -165,7 +165,7 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 		var err error
 		switch {
 		case a.Objects != "" || a.Account != "":
-		case deep(a) || a.Document != "":
+		case Deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
 		default:
 			err = w.gatherChildren(ctx, src, a, due)

@@ -149,11 +149,8 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 	}
 	var again, numbers []accounts.Account
 	for _, a := range missing {
-		switch _, is := refused[a.UID]; {
-		case is:
+		if _, is := refused[a.UID]; is {
 			again = append(again, a)
-		case a.PhoneNumber != "":
-			numbers = append(numbers, accounts.Account{UID: a.UID, PhoneNumber: a.PhoneNumber})
 		}
 	}
 	if len(again) > 0 {
@@ -162,14 +159,17 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 			return err
 		}
 		for uid, o := range now {
-			switch o.Step {
-			case undo.Nothing: // made by a call whose answer was lost
-			case undo.Recreate:
+			if o.Step == undo.Recreate {
 				o.Step, o.Why = undo.Conflict, "Authentication refuses it: "+refused[uid]
-				fallthrough
-			default:
+			}
+			if o.Step != undo.Nothing { // or else a call made it whose answer was lost
 				outcomes[uid] = o
 			}
+		}
+	}
+	for _, a := range missing {
+		if outcomes[a.UID].Step == undo.Recreate && a.PhoneNumber != "" {
+			numbers = append(numbers, accounts.Account{UID: a.UID, PhoneNumber: a.PhoneNumber})
 		}
 	}
 	return u.sharedNumbers(ctx, numbers, outcomes)

@@ -105,45 +105,58 @@ func TestTwinsDoNotComeBack(t *testing.T) {
 }
 
 // TestSignedUpMeanwhile: whoever signs up after an undo has looked and before it imports keeps the account, and the one that was
-// deleted does not come back beside it. Phone numbers Authentication does not compare, so that the undo says it.
+// deleted does not come back beside it. Phone numbers Authentication does not compare, so that the undo says it, also if the
+// answer was lost.
 func TestSignedUpMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"u3", "u4"} {
-		w.Set(t, "users/"+id, map[string]any{"name": id})
-		w.Set(t, "friends/"+id, map[string]any{"friend": id})
-	}
-	w.Import(t,
-		new(auth.UserToImport).UID("u2").ProviderData(identity), new(auth.UserToImport).UID("u3").PhoneNumber(phone),
-		new(auth.UserToImport).UID("u4").Email("u4@example.com"),
-	)
-	report := w.run(t)
-	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
-		w.Import(t,
-			new(auth.UserToImport).UID("u0").DisplayName("new").Metadata(&auth.UserMetadata{CreationTimestamp: 5000}),
-			new(auth.UserToImport).UID("new1").Email("U1@example.com"), new(auth.UserToImport).UID("new2").ProviderData(identity),
-			new(auth.UserToImport).UID("new3").PhoneNumber(phone),
-		)
-		return send()
-	})
-	outcomes, err := w.outcomes(t, report.RunID, apply)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for uid, want := range map[string]restore.Outcome{
-		"u0": {Step: undo.Conflict, Why: "somebody has signed up with that id since"},
-		"u1": {Step: undo.Conflict, Why: "somebody has signed up with its address since: account new1"},
-		"u2": {Step: undo.Conflict, Why: "somebody has signed up with its identity since: account new2"},
-		"u3": {Step: undo.Recreate, Note: "somebody has signed up with its phone number since: account new3: delete one of the two"},
-		"u4": {Step: undo.Recreate},
-	} {
-		want.Target = "account " + uid
-		if outcomes[uid] != want {
-			t.Errorf("%+v, want %+v", outcomes[uid], want)
-		}
-	}
-	enginetest.Want(t, "accounts", []string{"new1", "new2", "new3", "u0", "u3", "u4"}, w.Accounts(t))
-	if user, err := w.Auth(t).GetUser(t.Context(), "u0"); err != nil || user.DisplayName != "new" {
-		t.Errorf("%+v, %v: the new account was replaced", user, err)
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost %t", lost), func(t *testing.T) {
+			w := newWorld(t)
+			for _, id := range []string{"u3", "u4"} {
+				w.Set(t, "users/"+id, map[string]any{"name": id})
+				w.Set(t, "friends/"+id, map[string]any{"friend": id})
+			}
+			w.Import(t,
+				new(auth.UserToImport).UID("u2").ProviderData(identity), new(auth.UserToImport).UID("u3").PhoneNumber(phone),
+				new(auth.UserToImport).UID("u4").Email("u4@example.com"),
+			)
+			report := w.run(t)
+			calls := 0
+			w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
+				if calls++; calls > 1 {
+					return send()
+				}
+				w.Import(t,
+					new(auth.UserToImport).UID("u0").DisplayName("new").Metadata(&auth.UserMetadata{CreationTimestamp: 5000}),
+					new(auth.UserToImport).UID("new1").Email("U1@example.com"), new(auth.UserToImport).UID("new2").ProviderData(identity),
+					new(auth.UserToImport).UID("new3").PhoneNumber(phone),
+				)
+				refused, err := send()
+				if lost {
+					return nil, errors.New("connection reset")
+				}
+				return refused, err
+			})
+			outcomes, err := w.outcomes(t, report.RunID, apply)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for uid, want := range map[string]restore.Outcome{
+				"u0": {Step: undo.Conflict, Why: "somebody has signed up with that id since"},
+				"u1": {Step: undo.Conflict, Why: "somebody has signed up with its address since: account new1"},
+				"u2": {Step: undo.Conflict, Why: "somebody has signed up with its identity since: account new2"},
+				"u3": {Step: undo.Recreate, Note: "somebody has signed up with its phone number since: account new3: delete one of the two"},
+				"u4": {Step: undo.Recreate},
+			} {
+				want.Target = "account " + uid
+				if outcomes[uid] != want {
+					t.Errorf("%+v, want %+v", outcomes[uid], want)
+				}
+			}
+			enginetest.Want(t, "accounts", []string{"new1", "new2", "new3", "u0", "u3", "u4"}, w.Accounts(t))
+			if user, err := w.Auth(t).GetUser(t.Context(), "u0"); err != nil || user.DisplayName != "new" {
+				t.Errorf("%+v, %v: the new account was replaced", user, err)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// TestPriceOfARun: what plan and check say that a run uses, it uses, give or take a tenth, and all say the same price.
+func TestPriceOfARun(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rule  string
+		n     int
+		price string // of the run
+	}{
+		"by their own fields": {`"collection": "drafts"`, 1000, "less than a cent"},
+		"with a relation and an archive": {`"collection": "drafts", "unless": [{"document": "holds/{id}"}], "archive": "oldDrafts"`,
+			2000, "about $0.01 (nam5, eur3), "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"functions": [{"name": "cleanupDrafts",
+				"schedule": "0 4 * * *", "age": {"field": "editedAt", "days": 90}, "maxDuePercent": 100, ` + tt.rule + `}]}`})
+			o.Set(t, "holds/none", map[string]any{"x": 1})
+			o.SetMany(t, tt.n, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("drafts/d%04d", i), map[string]any{"editedAt": now.AddDate(-1, 0, 0)}
+			})
+			wantParts(t, oneLine(o.well(t, "plan")), "a run would bill "+tt.price)
+			plan := parsed[plans](t, o.well(t, "plan", "--json")).Plans[0]
+			run := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json")).Runs[0].Report
+			want(t, "done", tt.n, run.Done())
+			wantParts(t, oneLine(o.well(t, "runs")), "2026-01 so far: 1 run, which used "+tt.price)
+
+			a, _ := o.loaded(t)
+			jobs, err := a.toRun(nil)
+			ok(t, err)
+			planned, checked := expected(jobs[0], plan.Report), atRest.Plus(toDelete(*jobs[0].Rule, int64(tt.n)))
+			near := func(what string, got, used float64) {
+				t.Helper()
+				if math.Abs(got-used) > used/10 {
+					t.Errorf("%s: %g were said, and the run used %g", what, got, used)
+				}
+			}
+			for who, said := range map[string]usage.Usage{"plan": planned, "check": checked} {
+				near(who+", reads", float64(said.FirestoreReads), float64(run.Usage.FirestoreReads))
+				near(who+", writes", float64(said.FirestoreWrites), float64(run.Usage.FirestoreWrites))
+				near(who+", deletes", float64(said.FirestoreDeletes), float64(run.Usage.FirestoreDeletes))
+			}
+			for _, l := range prices.Lists {
+				near("the price in a "+l.Name, plan.Price[l.Name], l.Of(run.Usage))
+			}
+		})
+	}
+}
