@@ -582,6 +582,25 @@ func TestWhatAGroupLiesBelow(t *testing.T) {
 	enginetest.Want(t, "left", stays, slices.Sorted(maps.Keys(left(f, t))))
 }
 
+// TestIdsThatRepeatAboveAGroup: the document above may be of any collection, so what names one of its id may mean another.
+func TestIdsThatRepeatAboveAGroup(t *testing.T) {
+	f := start(t, fields{"collectionGroup": "requests", "age": "any", "maxDuePercent": 100, "with": array{fields{"document": "{parent}", "with": array{
+		fields{"collection": "posts", "field": "authorId", "with": array{fields{"collection": "likes", "field": "post"}}},
+		fields{"collection": "lists", "field": "of[]", "remove": true}, fields{"subcollection": "members"}}}}})
+	team := f.Firestore(t).Doc("teams/anna")
+	for path, data := range map[string]fields{
+		"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {},
+		"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": f.Firestore(t).Doc("users/anna")}, "posts/team": {"authorId": team},
+		"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", team}},
+	} {
+		f.Set(t, path, data)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	all := left(f, t)
+	enginetest.Want(t, "left", []string{"likes/text", "lists/l", "posts/text", "posts/user", "users/anna"}, slices.Sorted(maps.Keys(all)))
+	enginetest.Want(t, "list", fields{"of": array{"anna"}}, all["lists/l"])
+}
+
 // TestACollectionNamedAsEverything fails the document that it is below, and no other.
 func TestACollectionNamedAsEverything(t *testing.T) {
 	f := start(t, fields{"collection": "rooms", "age": "any", "with": array{fields{"subcollection": "**"}}})
