@@ -219,6 +219,11 @@ func noteOn(r rule.Rule) string {
 			notes = append(notes, fmt.Sprintf(`where[%d]: == null finds no missing field; both: {"is": "not set"}`, i))
 		}
 	}
+	byFields := func(g rule.Relation) bool { return r.OfDocuments() && len(r.Fields(g)) > 0 }
+	if r.Limit > 0 && r.Limit <= config.DefaultMaxPerOwner && slices.ContainsFunc(r.Gone, byFields) {
+		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that does at most %d, so what names an id that is nobody's, "+
+			"such as system, goes in portions", config.DefaultMaxPerOwner, r.Limit))
+	}
 	if r.ByReference() {
 		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: one that they do not name goes, such as a thumbnail that the "+
 			"application finds by its name", r.Objects))

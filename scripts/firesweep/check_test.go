@@ -176,6 +176,25 @@ func TestCheckForPeople(t *testing.T) {
 	want(t, "when", "day 1 of each month 03:00 UTC", c.When)
 }
 
+// TestCheckOfASmallLimit: a limit below that on one missing id is said, where a field names what must be gone.
+func TestCheckOfASmallLimit(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	for rule, said := range map[string]string{
+		`"gone":[{"document":"users/{by}"}],"limit":1000`:   "MAX_PER_OWNER (1000) stops no run that does at most 1000",
+		`"gone":[{"document":"users/{by}"}],"limit":1001`:   "",
+		`"gone":[{"document":"users/{by}"}]`:                "",
+		`"gone":[{"document":"users/{id}"}],"limit":5`:      "",
+		`"unless":[{"document":"users/{by}"}],"limit":1000`: "",
+	} {
+		c := parsed[checks](t, o.well(t, "check", "--no-plan", "--json", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupMessages",
+			"schedule":"0 5 * * *","collection":"messages","age":"any",`+rule+`}]}`))).Checks[0]
+		if (said == "") != (c.Note == "") || !strings.Contains(c.Note, said) {
+			t.Errorf("%s: %s", rule, c.Note)
+		}
+	}
+}
+
 // TestCheckOfTheProject: a collection of unless that is misspelt, or empty, is said before anything is deployed.
 func TestCheckOfTheProject(t *testing.T) {
 	t.Parallel()

@@ -40,15 +40,14 @@ func (w With) reach(items string) cleanup.Reach {
 		r.Writes = []string{archive}
 	}
 	for _, a := range w.With {
-		w.reachAlong(&r, a, items, archive)
+		w.reachAlong(&r, a, w.At(), archive)
 	}
 	return r
 }
 
-// reachAlong adds what goes along with documents of a collection, which are copied to another if there is an archive.
+// reachAlong adds what goes along with documents of a place, which are copied to a collection if there is an archive.
 func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) {
 	folder := strings.TrimSuffix(a.Objects, rule.Everything)
-	var along string
 	switch {
 	case a.Account != "":
 		r.Account = true
@@ -59,13 +58,9 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) 
 	case a.Objects != "":
 		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata})
 		return
-	case a.Subcollection != "": // ** is a pattern, too
-		along = at + "/*/" + a.Subcollection
-	case a.Document != "":
-		along = documentsOf(a.Document, at)
-	default:
-		along = a.Collection
 	}
+	at = a.At(at)
+	along := rule.Pattern(at)
 	if a.Remove {
 		r.Writes = append(r.Writes, along)
 		return
@@ -76,19 +71,8 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) 
 		r.Writes = append(r.Writes, archive)
 	}
 	for _, below := range a.With {
-		w.reachAlong(r, below, along, archive)
+		w.reachAlong(r, below, at, archive)
 	}
-}
-
-// documentsOf returns the collection of a document's path with holes, as a pattern. The path is that of what goes along with
-// documents of a collection.
-func documentsOf(document, at string) string {
-	parent := path.Dir(at)
-	if parent == "**" {
-		parent = "**/*/*" // whatever document it lies below
-	}
-	filled := strings.Replace(document, "{parent}", parent, 1)
-	return rule.Rule{Collection: path.Dir(filled)}.Items()
 }
 
 // Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if
@@ -237,7 +221,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
-		whole, err := t.add(ctx, a, filled, i.Ref(), "")
+		whole, err := t.add(ctx, a, filled, i.Ref(), w.At(), "")
 		if err != nil {
 			return err
 		}
@@ -254,8 +238,10 @@ type tree struct {
 	children []child
 }
 
-// add adds what goes along with a document, and reports whether that is all. above is where the document's copy is.
-func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, above string) (whole bool, err error) {
+// add adds what goes along with a document of a place, and reports whether that is all. above is where the document's copy is.
+func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at, above string) (
+	whole bool, err error,
+) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
 		below, err := t.src.Below(ctx, ref, most)
@@ -274,14 +260,13 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 			if all.Subcollection == rule.Everything {
 				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
 			}
-			if whole, err := t.add(ctx, all, of, parent.Ref(), above); err != nil || !whole {
+			if whole, err := t.add(ctx, all, of, parent.Ref(), at, above); err != nil || !whole {
 				return false, err
 			}
 		}
 		return len(below) < most, nil
 	}
-	// What lies below another document may have an id that others have, too, so only a reference names it.
-	repeats := above == "" && t.Repeats() || above != "" && strings.Contains(ref.Collection, "/")
+	repeats := strings.Contains(at, "/") // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
@@ -293,7 +278,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner, d.Ref(), c.path); err != nil || !all {
+			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at), c.path); err != nil || !all {
 				return false, err
 			}
 		}

@@ -123,16 +123,20 @@ func (g *planning) sweep(ctx context.Context) error {
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
 	goes, planned := map[string]bool{}, g.Planned()
-	missing := map[string][]documents.Ref{}
-	g.keepers.missing = missing
+	due := map[string][]documents.Ref{}
+	g.keepers.due = due
 	consider, err := g.LoadAhead(ctx, g.rule, all)
-	if g.keepers.missing = nil; err != nil {
+	if g.keepers.due = nil; err != nil {
 		return nil, err
 	}
 	return goes, consider(ctx, func(d documents.Document) error {
-		if g.Planned() > planned {
-			for _, ref := range missing[d.Path] {
+		if n := g.Planned() - planned; n > 0 {
+			missing, isDue := due[d.Path]
+			for _, ref := range missing {
 				g.DueBecause(ref)
+			}
+			if !isDue {
+				g.cleared += n
 			}
 		}
 		goes[d.Path] = g.Planned() > planned && g.judgeItself(d, g.Run).Kind == g.Kind()
@@ -146,7 +150,7 @@ func (g *planning) clears(d documents.Document) bool { return g.judgeItself(d, g
 
 // clear considers those of all documents that hold such a mark, from a cursor on.
 func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
-	planned := g.Planned()
+	due := g.Planned() - g.cleared
 	for page, err := range g.Documents.Pages(ctx, g.Warned(), from) {
 		if err != nil {
 			return err
@@ -161,7 +165,7 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 			return err
 		}
 		checkpoint := ""
-		if g.cleared = g.Planned() - planned; page.Next != "" {
+		if g.cleared = g.Planned() - due; page.Next != "" {
 			checkpoint = ofMarks + string(page.Next)
 		}
 		if err := g.SaveCheckpoint(checkpoint); err != nil {
@@ -188,7 +192,7 @@ func (g *planning) share(ctx context.Context) {
 		all.Where, all.Any = asked.Filters, asked.Any
 	}
 	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
-		g.Share("documents of "+g.Source(), g.mine, g.Planned(), g.DuePercent())
+		g.Share("documents of "+g.Source(), g.mine, g.Planned()-g.cleared, g.DuePercent())
 		return
 	}
 	n, err := g.Documents.Count(ctx, all)
@@ -200,7 +204,7 @@ func (g *planning) share(ctx context.Context) {
 	if g.Scans() {
 		n = n * g.mine / max(1, g.seen) // which is taken to be the same among the documents that were not read
 	}
-	due := g.Planned()
+	due := g.Planned() - g.cleared
 	if g.later { // the share that is due is taken to be the same among the documents that were not read
 		asked := g.query
 		asked.Select = nil

@@ -130,10 +130,16 @@ func (f *forgetting) leaveToNarrower() {
 			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
 				of.elsewhere = append(of.elsewhere, p)
 				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
-				p.takes(slices.DeleteFunc(slices.Clone(of.With), func(w rule.Relation) bool { return w.Subcollection == "" && !p.Repeats() }))
+				p.takes(slices.DeleteFunc(slices.Clone(of.With), func(w rule.Relation) bool { return namesMore(w, p.At(), of.At()) }))
 			}
 		}
 	}
+}
+
+// namesMore reports whether ids of a place, which do not repeat, would name more than the references to documents of a group do.
+func namesMore(w rule.Relation, of, group string) bool {
+	more := w.Subcollection == "" && !strings.Contains(of, "/") && strings.Contains(group, "/")
+	return more || slices.ContainsFunc(w.With, func(along rule.Relation) bool { return namesMore(along, w.At(of), w.At(group)) })
 }
 
 // leaves reports whether another part has a document: not one of its own place whose path names another user.

@@ -244,6 +244,12 @@ func TestForgetKeeps(t *testing.T) {
 			documents: map[string]fields{"notes/n": {"by": "u1"}, "notes/n/a/x": {}, "notes/held": {"by": "u1", "hold": true}, "x/y/notes/n": {"by": "u1"},
 				"x/y/notes/n/a/x": {}, "x/y/notes/held": {"by": "u1", "hold": true}, "likes/l": {"of": "n"}},
 			left: []string{"likes/l", "notes/held", "x/y/notes/held", "x/y/notes/n/a/x"}, kept: []string{"notes: hold is true"}},
+		"a collection and the group of its name, which takes along what both lie below": {
+			rules: []string{`"collection":"teams/{team}/requests","age":"any","gone":[{"account":"{by}"}]`,
+				`"collectionGroup":"requests","age":"any","gone":[{"account":"{by}"}],"with":[{"document":"{parent}/a/{id}"},
+					{"document":"{parent}","with":[{"collection":"posts","field":"authorId"}]}]`},
+			documents: map[string]fields{"teams/u12": {}, "teams/u12/requests/r": {"by": "u1"}, "teams/u12/a/r": {}, "posts/p": {"authorId": "u12"}},
+			left:      []string{"posts/p", "teams/u12"}},
 		"a place whose path names a user, and the group of its name": {
 			rules: []string{`"collection":"users/{userId}/comments","age":"any","gone":[{"account":"{userId}"}]`,
 				`"collectionGroup":"comments","age":"any","gone":[{"account":"{userId}"}]`},

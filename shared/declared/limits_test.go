@@ -447,6 +447,7 @@ func TestOneIdThatIsNobodys(t *testing.T) {
 	messages := func(gone ...any) fields { return fields{"collection": "messages", "gone": gone} }
 	notes := func(gone any) fields { return fields{"collection": "chats/{chat}/notes", "gone": array{gone}} }
 	by, below := fields{"by": "system", "to": "system"}, func(i int) string { return fmt.Sprintf("chats/gone/notes/n%d", i) }
+	apart := func(i int) string { return fmt.Sprintf("chats/c%d/notes/n%d", i, i) }
 	for name, tt := range map[string]struct {
 		rule    fields
 		n       int
@@ -472,12 +473,19 @@ func TestOneIdThatIsNobodys(t *testing.T) {
 		"by its path":            {rule: notes(fields{"document": "users/{chat}"}), n: 5, path: below, data: by},
 		"by its own id":          {rule: messages(fields{"document": "users/{id}/x/y"}, fields{"account": "{id}"}), n: 5, data: by},
 		"a field, below one": {rule: notes(fields{"document": "chats/{chat}/members/{by}"}), n: 5, path: below, data: by,
-			because: "chats/gone/members/system"},
+			because: "chats/{chat}/members/system"},
+		"a field, below several": {rule: notes(fields{"document": "chats/{chat}/members/{by}"}), n: 5, path: apart, data: by,
+			because: "chats/{chat}/members/system"},
+		"a field, below several parents": {rule: notes(fields{"document": "{parent}/members/{by}"}), n: 5, path: apart, data: by,
+			because: "{parent}/members/system"},
+		"a field, and its own id": {rule: messages(fields{"document": "users/{by}/sent/{id}"}), n: 5, data: by},
+		"a path":                  {rule: messages(fields{"document": "{by}"}), n: 5, data: fields{"by": "users/system"}, because: "users/system"},
+		"several ids":             {rule: notes(fields{"document": "chats/{chat}/members/{by}"}), n: 4, path: apart, data: by},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, with(tt.rule, fields{"age": fields{"field": "at", "days": 1}, "maxDuePercent": 100}))
 			f.Env["MAX_PER_OWNER"] = "4"
-			for _, path := range []string{"users/m0", "chats/there", "chats/there/members/m", "users/other/x/z"} {
+			for _, path := range []string{"users/m0", "chats/there", "chats/there/members/m", "users/other/x/z", "users/other/sent/z"} {
 				f.Set(t, path, fields{"x": true})
 			}
 			f.SetMany(t, tt.n, func(i int) (string, fields) {
@@ -580,6 +588,25 @@ func TestWhatAGroupLiesBelow(t *testing.T) {
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 3))
 	enginetest.Want(t, "left", stays, slices.Sorted(maps.Keys(left(f, t))))
+}
+
+// TestIdsThatRepeatAboveAGroup: the document above may be of any collection, so what names one of its id may mean another.
+func TestIdsThatRepeatAboveAGroup(t *testing.T) {
+	f := start(t, fields{"collectionGroup": "requests", "age": "any", "maxDuePercent": 100, "with": array{fields{"document": "{parent}", "with": array{
+		fields{"collection": "posts", "field": "authorId", "with": array{fields{"collection": "likes", "field": "post"}}},
+		fields{"collection": "lists", "field": "of[]", "remove": true}, fields{"subcollection": "members"}}}}})
+	team := f.Firestore(t).Doc("teams/anna")
+	for path, data := range map[string]fields{
+		"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {},
+		"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": f.Firestore(t).Doc("users/anna")}, "posts/team": {"authorId": team},
+		"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", team}},
+	} {
+		f.Set(t, path, data)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	all := left(f, t)
+	enginetest.Want(t, "left", []string{"likes/text", "lists/l", "posts/text", "posts/user", "users/anna"}, slices.Sorted(maps.Keys(all)))
+	enginetest.Want(t, "list", fields{"of": array{"anna"}}, all["lists/l"])
 }
 
 // TestACollectionNamedAsEverything fails the document that it is below, and no other.

@@ -57,6 +57,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	if err := answer(ctx, src, all); err != nil {
 		return nil, err
 	}
+	missing := make([][]documents.Ref, len(items))
 	for _, q := range all {
 		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
@@ -66,11 +67,41 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		}
 		gone := c.isGone(q.of)
 		c.keepers.answered(q, gone)
-		if gone && len(c.Fields(q.of)) > 0 {
-			c.keepers.lacks(items[q.item].Path, q)
+		if gone {
+			missing[q.item] = append(missing[q.item], c.named(q)...)
 		}
 	}
+	c.keepers.loaded(items, missing)
 	return items, nil
+}
+
+// named returns the documents that fields name. What the item's path fills before that is as the rule writes it, because an id that
+// is nobody's is looked for below many documents. An account is one of accounts.
+func (c documentsOf) named(q *question) (all []documents.Ref) {
+	if len(c.Fields(q.of)) == 0 {
+		return nil // of what the path names, such as a chat, as much may go as lies below it
+	}
+	if q.uid != "" {
+		return []documents.Ref{{Collection: "accounts", ID: q.uid}}
+	}
+	written := strings.Split(q.of.Document, "/")
+	for _, ref := range q.refs {
+		parts := strings.Split(ref.Path(), "/")
+		if len(written) > 1 {
+			parts = parts[len(parts)-len(written):] // {parent}, which stands first, is several
+		}
+		before := false
+		for i, part := range slices.Backward(written) {
+			if len(c.Fields(rule.Relation{Document: part})) > 0 {
+				before = true
+			} else if before {
+				parts[i] = part
+			}
+		}
+		last := len(parts) - 1
+		all = append(all, documents.Ref{Collection: strings.Join(parts[:last], "/"), ID: parts[last]})
+	}
+	return all
 }
 
 // isGone reports whether a relation is one whose absence makes items due.
@@ -158,9 +189,9 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 // keepers watches where related things are looked for while a run plans. A collection that was misspelt, moved or emptied keeps
 // nothing, nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type keepers struct {
-	mu      sync.Mutex
-	looks   map[look]*looked
-	missing map[string][]documents.Ref // by item: what must be gone, and is named by a field; nil, unless a page is loaded
+	mu    sync.Mutex
+	looks map[look]*looked
+	due   map[string][]documents.Ref // what fields of items name and must be gone; nil, unless a page is loaded
 }
 
 // look is where something is looked for, and by which fields of what is there.
@@ -185,7 +216,7 @@ func (k *keepers) answered(q *question, gone bool) {
 	if q.of.Collection+q.of.CollectionGroup != "" {
 		in.field = strings.TrimSuffix(strings.TrimSuffix(q.of.Field, "[]"), ".{id}")
 	}
-	if in.Place != (rule.Place{}) || q.uid != "" {
+	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.uid != "" {
 		k.lookedUp(in, q.queries, q.found.Load(), gone)
 		return
 	}
@@ -198,21 +229,19 @@ func (k *keepers) answered(q *question, gone bool) {
 	}
 }
 
-// lacks remembers what must be gone, if an item is due: what a field of it names. Of what its path names, such as a chat, as much
-// may go as lies below it.
-func (k *keepers) lacks(item string, q *question) {
+// loaded remembers which items of a page no relation keeps, and what of theirs is missing.
+func (k *keepers) loaded(items []item, missing [][]documents.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.missing == nil { // a commit, or a preview of one, loads it again
-		return
-	}
-	refs := q.refs
-	if q.uid != "" {
-		refs = []documents.Ref{{Collection: "accounts", ID: q.uid}}
-	}
-	for _, ref := range refs {
-		if !slices.Contains(k.missing[item], ref) {
-			k.missing[item] = append(k.missing[item], ref)
+	for n, i := range items {
+		if k.due == nil || i.exists != "" || i.nameless != "" { // a commit, or a preview of one, loads an item again
+			continue
+		}
+		k.due[i.Path] = nil
+		for _, ref := range missing[n] {
+			if !slices.Contains(k.due[i.Path], ref) {
+				k.due[i.Path] = append(k.due[i.Path], ref)
+			}
 		}
 	}
 }

@@ -224,6 +224,7 @@ func TestNamesWithDots(t *testing.T) {
 func TestACollectionThatTheItemNames(t *testing.T) {
 	t.Parallel()
 	gone, unless := fields{"gone": array{fields{"document": "{parent}"}}}, fields{"unless": array{fields{"document": "{target}"}}}
+	below := fields{"unless": array{fields{"document": "{parent}/holds/{id}"}}}
 	for name, tt := range map[string]struct {
 		more      fields
 		documents []string
@@ -231,6 +232,7 @@ func TestACollectionThatTheItemNames(t *testing.T) {
 	}{
 		"gone, none": {gone, nil, "rooms"}, "gone, of others": {gone, []string{"rooms/other"}, ""},
 		"unless, none": {unless, []string{"rooms/x"}, "holds"}, "unless, of others": {unless, []string{"holds/other"}, ""},
+		"below, none": {below, []string{"rooms/x"}, "holds"}, "below, of others": {below, []string{"rooms/x/holds/n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, with(fields{"collection": "rooms/{room}/notes", "age": "any", "maxDuePercent": 100}, tt.more))

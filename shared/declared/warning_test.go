@@ -155,6 +155,37 @@ func TestWarnOldSchedule(t *testing.T) {
 	enginetest.Want(t, "mails", []string{"[hana] 1Haiku (idle) goes on " + clock.AddDate(0, 0, 7).Format(time.DateOnly)}, mails(t, f))
 }
 
+// TestClearingsCountForNoLimit: what is in use again because somebody came back is not due, whatever else of it is gone.
+func TestClearingsCountForNoLimit(t *testing.T) {
+	t.Parallel()
+	age := func(optional bool) fields { return fields{"field": "editedAt", "days": 90, "optional": optional} }
+	for name, tt := range map[string]struct {
+		more    fields
+		cleared int
+	}{
+		"counted":               {fields{"age": age(false)}, 30},
+		"counted, with a limit": {fields{"age": age(false), "limit": 25}, 25},
+		"all judged":            {fields{"age": age(true)}, 30},
+		"the first judged":      {fields{"age": age(true), "maxReads": 25}, 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "drafts", "warn": fields{"days": 30, "field": "warnedAt"},
+				"gone": array{fields{"document": "users/{ownerId}"}, fields{"document": "titles/{title}"}}}, tt.more))
+			f.Env["MAX_PER_OWNER"] = "4"
+			f.Set(t, "users/hana", fields{"x": true})
+			f.Set(t, "titles/Tanka", fields{"x": true})
+			f.SetMany(t, 30, func(i int) (string, fields) {
+				data := draft(91, fields{"warnedAt": now.AddDate(0, 0, -3)})
+				if i%3 > 0 {
+					data["title"] = "Tanka"
+				}
+				return fmt.Sprintf("drafts/d%02d", i), data
+			})
+			counts(t, f.Run(t, ""), map[string]int{clears: tt.cleared})
+		})
+	}
+}
+
 // TestWarnBelow: marks in collections of the same name elsewhere are the business of somebody else, and a message may lie below
 // what the rule's path binds.
 func TestWarnBelow(t *testing.T) {

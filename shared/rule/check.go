@@ -358,7 +358,7 @@ func (c *checker) archivedApart(key, of string, with []Relation) {
 		above, _ := cutLast(w.Document)
 		c.Expect(!strings.Contains(above, "[]}") && !strings.Contains(above, ".*}"), fmt.Sprintf("%s[%d].document", key, i),
 			"copies of several documents of one id would share a place in the archive")
-		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.at(of), w.With)
+		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.At(of), w.With)
 	}
 }
 

@@ -20,12 +20,12 @@ func (c *checker) related(key, role string, all []Relation) {
 				"a condition has a field and its operators, and nothing else")
 			continue
 		}
-		c.relation(key, role, &all[i], c.kind, false)
+		c.relation(key, role, &all[i], c.kind, c.rule.At(), false)
 	}
 }
 
-// relation checks a relation to items of a kind. It may be one that goes along with what goes along.
-func (c *checker) relation(key, role string, r *Relation, kind string, nested bool) {
+// relation checks a relation to items of a kind and place. It may be one that goes along with what goes along.
+func (c *checker) relation(key, role string, r *Relation, kind, of string, nested bool) {
 	r.Key = key
 	var keys, given []string
 	for _, k := range relations {
@@ -77,9 +77,9 @@ func (c *checker) relation(key, role string, r *Relation, kind string, nested bo
 		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
 	}
 	for n := range r.With {
-		at, below := fmt.Sprintf("%s.with[%d]", key, n), r.Subcollection != "" || strings.Contains(r.Place().Collection, "/")
-		c.relation(at, role, &r.With[n], criteria.OfDocuments, true)
-		c.Expect(!below || !slices.Equal(criteria.Holes(r.With[n].Document), []string{idHole}), at+".document",
+		at, own := fmt.Sprintf("%s.with[%d]", key, n), r.At(of)
+		c.relation(at, role, &r.With[n], criteria.OfDocuments, own, true)
+		c.Expect(!strings.Contains(own, "/") || !slices.Equal(criteria.Holes(r.With[n].Document), []string{idHole}), at+".document",
 			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
 	}
 	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document, so nothing can go along with it")
@@ -141,6 +141,8 @@ func (c *checker) document(key, role, path string, nested bool) {
 		}
 	}
 	c.path(key, path, "")
+	c.Expect(!strings.Contains(path, "/{"+parentHole+"}") || role == withRole && c.rule.CollectionGroup == "", key,
+		"{parent} can only stand first here: write out what it stands for, such as chats/{chat}")
 	if role != withRole {
 		return
 	}

@@ -198,6 +198,12 @@ func TestWhatIsRefused(t *testing.T) {
 
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11]}]}]}`:     "where of holds: 33 combinations of values",
 		`{` + good + `,"unless":[{"newest":1,"where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]}]}]}`: "where of drafts: 105 filters and orders",
+
+		`{"collectionGroup":"b","age":"any","with":[{"document":"{parent}","with":[{"document":"p/{id}"}]}]}`:                                                        "with[0].with[0].document: ids repeat below other documents",
+		`{"collection":"a/{b}/c/{d}/e","age":"any","with":[{"document":"{parent}","with":[{"document":"p/{id}"}]}]}`:                                                 "with[0].with[0].document: ids repeat below other documents",
+		`{"collectionGroup":"members","age":"any","with":[{"document":"user_chats/{id}/{parent}"}]}`:                                                                 "with[0].document: {parent} can only stand first",
+		`{"collection":"chats/{chat}/users","age":"any","unless":[{"document":"user_holds/{id}/{parent}"}]}`:                                                         "unless[0].document: {parent} can only stand first",
+		`{` + good + `,"archive":"old","with":[{"subcollection":"users","with":[{"document":"user_drafts/{id}/{parent}"},{"document":"inbox/{userId}/{parent}"}]}]}`: "with[0].with[1]: copies of two collections drafts would share a place",
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, problems := parse(rule)
@@ -217,6 +223,9 @@ func TestWhatIsTaken(t *testing.T) {
 		`{` + good + `,"where":[{"field":"updatedAt","is":"set"}]}`,
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{\"b\":1}, {}"}}`,
 		`{"collectionGroup":"users","age":"any","unless":[{"document":"users/{user}/holds/{id}"}]}`,
+		`{"collection":"a/{b}/c","age":"any","archive":"old/{b}/c","with":[{"document":"{parent}","with":[{"document":"p/{id}"}]},{"document":"u/{id}/{parent}/d/x"}]}`,
+		`{"collection":"a/{b}/c","age":"any","with":[{"document":"u/{id}/{parent}"}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
+		`{"collectionGroup":"c","age":"any","with":[{"document":"{parent}","with":[{"subcollection":"p"}]}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10]}]}]}`,
 		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"objects":"p/**","field":"cover"}]}`,
 	} {

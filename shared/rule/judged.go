@@ -26,7 +26,7 @@ func (r Rule) Judged() map[string][]string {
 			for _, hole := range r.fieldHoles(one.Document + one.Account) {
 				add(of, hole)
 			}
-			at := cmp.Or(one.at(of), one.Document, of) // {parent} of a group is anywhere; a field of the item names objects
+			at := cmp.Or(one.At(of), of) // a field of the item names objects
 			add(at, one.Field)
 			for _, c := range one.Where {
 				add(at, c.Field)

@@ -4,13 +4,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// anywhere begins the place of a collection group: all collections whose path ends with what follows.
-const anywhere = "…/"
-
-// everywhere ends the place of all collections below a document.
-const everywhere = "/…"
+const (
+	anywhere   = "…/"                  // begins the place of a collection group: all collections whose path ends with what follows
+	everywhere = "/…"                  // ends the place of all collections below a document
+	somewhere  = anywhere + "{parent}" // is the place of what documents of a collection group lie below
+)
 
 // Reads returns the places of the documents that the rule judges, deletes or looks for: collections, whose path may have holes.
 func (r Rule) Reads() (places []string) {
@@ -33,31 +35,36 @@ func (r Rule) At() string {
 	return r.Collection
 }
 
-// at returns the place of a relation to the documents of a place; empty if they are no documents.
-func (r Relation) at(of string) (own string) {
+// Pattern returns a place as a pattern of [engine.Reach].
+func Pattern(place string) string {
+	place = "/" + criteria.Hole.ReplaceAllLiteralString(place, "*") + "/"
+	return strings.Trim(strings.ReplaceAll(place, "/…/", "/"+Everything+"/"), "/")
+}
+
+// At returns the place of a relation to the documents of a place; empty if they are no documents.
+func (r Relation) At(of string) (own string) {
 	switch {
-	case r.Document == "{"+parentHole+"}":
-		own, _ = cutLast(of)
-		own, _ = cutLast(own)
+	case r.Document != "":
+		above, _ := cutLast(of)
+		if above+"/" == anywhere {
+			above = somewhere + "/{id}"
+		}
+		own, _ = cutLast(strings.ReplaceAll(r.Document, "{"+parentHole+"}", above))
 		return own
-	case strings.HasPrefix(r.Document, "{"+parentHole+"}/"):
-		return anywhere + path.Base(r.Place().Collection)
 	case r.Subcollection == Everything:
 		return of + "/{id}" + everywhere
-	case r.Subcollection != "" && of == "": // below {parent} of a group
-		return anywhere + "{id}/" + r.Subcollection
 	case r.Subcollection != "":
 		return of + "/{id}/" + r.Subcollection
 	case r.CollectionGroup != "":
 		return anywhere + r.CollectionGroup
 	}
-	return r.Place().Collection
+	return r.Collection
 }
 
 // reads returns the places of a relation to the documents of a place.
 func (r Relation) reads(at string) (places []string) {
-	own := r.at(at)
-	if own != "" {
+	own := r.At(at)
+	if own != "" && own != somewhere {
 		places = append(places, own)
 	}
 	for _, w := range r.With {
@@ -78,7 +85,7 @@ func archives(at, of string, with []Relation) (places []string) {
 	for _, w := range with {
 		if name := w.archived(of); name != "" {
 			below := at + "/{id}/" + name
-			places = append(append(places, below), archives(below, w.at(of), w.With)...)
+			places = append(append(places, below), archives(below, w.At(of), w.With)...)
 		}
 	}
 	return places
@@ -89,7 +96,7 @@ func (r Relation) archived(of string) string {
 	if r.Remove || r.Objects != "" || r.Account != "" {
 		return ""
 	}
-	return path.Base(r.at(of))
+	return path.Base(r.At(of))
 }
 
 // Same reports whether two places may be the same collection: a hole stands for any id.

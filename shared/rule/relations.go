@@ -247,23 +247,16 @@ func (r Rule) Place() (in Place) {
 }
 
 // Place returns where the related documents are; the zero value if they are no documents.
-func (r Relation) Place() Place {
-	switch {
-	case r.Document == "{parent}":
-		return Place{}
-	case r.Document != "":
-		collection, _ := cutLast(r.Document)
-		in := Place{Collection: collection}
-		if strings.Contains(collection, "{") {
-			_, in.Group = cutLast(collection)
-		}
-		return in
-	case r.Subcollection != "":
-		return Place{r.Subcollection, r.Subcollection}
-	case r.CollectionGroup != "":
-		return Place{r.CollectionGroup, r.CollectionGroup}
+func (r Relation) Place() (in Place) {
+	in.Group = r.Subcollection + r.CollectionGroup
+	in.Collection = in.Group + r.Collection
+	if r.Document != "" {
+		in.Collection, _ = cutLast(r.Document)
 	}
-	return Place{Collection: r.Collection}
+	if strings.Contains(in.Collection, "{") {
+		_, in.Group = cutLast(in.Collection)
+	}
+	return in
 }
 
 // cutLast returns the text before the last slash, and the text after it.

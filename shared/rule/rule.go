@@ -129,18 +129,13 @@ func (r Rule) Name() string { return r.Source()[strings.LastIndexByte(r.Source()
 func (r Rule) IsGroup() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "{") }
 
 // Repeats reports whether another document may have the id of one of the rule's, because it lies below another.
-func (r Rule) Repeats() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "/") }
+func (r Rule) Repeats() bool { return strings.Contains(r.At(), "/") }
 
 // OfDocuments reports whether the rule is about documents.
 func (r Rule) OfDocuments() bool { return r.Collection != "" || r.CollectionGroup != "" }
 
 // Items returns the collection of the rule's items as a pattern of [engine.Reach].
-func (r Rule) Items() string {
-	if r.CollectionGroup != "" {
-		return "**/" + r.CollectionGroup
-	}
-	return criteria.Hole.ReplaceAllLiteralString(r.Collection, "*")
-}
+func (r Rule) Items() string { return Pattern(r.At()) }
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
 func (r Rule) Deletes() bool { return len(r.Set) == 0 && r.Remove == "" }
