@@ -4,6 +4,7 @@ package functions
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
@@ -113,7 +115,8 @@ func newFunction(e manifest.Entry, job cleanup.Job, getenv func(string) string) 
 		return nil, err
 	}
 	f := engine.NewFunction(job, timeout, e.Uses())
-	f.Entry = e.Digest()
+	text, _ := json.Marshal(e) // it was read from JSON
+	f.Entry = digest.Of(string(text))
 	f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 	f.Getenv = getenv
 	return f, nil

@@ -260,11 +260,7 @@ func (s *server) backtest(ctx context.Context, q struct{ Preview report.Report }
 	if err != nil {
 		return nil, err
 	}
-	job := functions.Registered()[e.Name]
-	if why := backtest.WhyNot(job); why != "" {
-		return nil, fmt.Errorf("%s has no backtest: %s", e.Name, why)
-	}
-	f := functions.New(job)
+	f := functions.New(functions.Registered()[e.Name])
 	defer f.Close()
 	f.Getenv, f.Log = s.Getenv, io.Discard // the page says what comes of it
 	return f.Backtest(ctx, engine.PlanOptions{}, &q.Preview)

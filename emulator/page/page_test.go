@@ -150,8 +150,6 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 			http.StatusUnprocessableEntity, "the undo log has nothing of it"},
 		{http.MethodPost, "application/json", "runs", `{"job":"none"}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "backtest", `{"preview":{"job":"none"}}`, http.StatusUnprocessableEntity, `no function "none"`},
-		{http.MethodPost, "application/json", "backtest", `{"preview":{"job":"cleanupOrphanedMedia"}}`, http.StatusUnprocessableEntity,
-			"cleanupOrphanedMedia has no backtest: it goes through files"},
 		{http.MethodPost, "application/json", "counts", `{"job":""}`, http.StatusUnprocessableEntity, "no function"},
 		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`,
 			http.StatusUnprocessableEntity, "reports"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,20 +44,22 @@ func (a *app) backtestCommand() *cobra.Command {
 		Short: "Show what jobs would have deleted a week ago that is in use today",
 		Long: `Show what jobs would have done a week ago, and what became of it: what somebody
 changed since, so that it would be kept today, is what they would have missed.
-All jobs that delete documents, or only those that are named. It writes nothing.
+All jobs but those that go through files, or only those that are named. It
+writes nothing.
 
 Firestore keeps what was there for seven days where point-in-time recovery is
-on, and else for an hour: --at -50m shows that hour. Beyond that it takes the
-plan that the job's last whole preview of the day before logged. It reads as
-much as a plan does, and each document that was due once more. It needs
-roles/datastore.viewer, and roles/logging.viewer for what a preview logged.`,
+on, and else for an hour: --at -50m shows that hour. Beyond that, and for jobs
+that look at accounts, it takes the plan that the job's last whole preview of
+the day before logged. It reads as much as a plan does, and each item that was
+due once more. It needs roles/datastore.viewer, for accounts
+roles/firebaseauth.viewer, and roles/logging.viewer for what a preview logged.`,
 		Example: `  firesweep backtest --project my-project
   firesweep backtest --days 3 cleanupReports
   firesweep backtest --at -50m --json`,
 	}
 	c.Flags().IntVar(&f.days, "days", keptDays, "how many `DAYS` ago")
 	c.Flags().StringVar(&f.at, "at", "", "a `TIME` instead: 2026-01-31T15:00:00Z or -50m")
-	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job; 0: any")
+	c.Flags().Int64Var(&f.maxReads, "max-reads", 1_000_000, "read at most `N` documents a job")
 	c.Flags().BoolVar(&f.all, "all", false, "list all that would be kept")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.backtest(c.Context(), f, names) }
 	return c
@@ -77,8 +78,8 @@ const (
 func (f backtestFlags) then(now time.Time) (time.Time, error) {
 	at, err := moment("at", cmp.Or(f.at, fmt.Sprintf("-%dh", 24*f.days-1)), now)
 	switch {
-	case err == nil && !at.Before(now) || f.days < 1 || f.maxReads < 0 || f.at != "" && f.days != keptDays:
-		return at, wrongUse("it must be --days 1 or more, or instead --at a time before now, and --max-reads not negative")
+	case err == nil && !at.Before(now) || f.days < 1 || f.maxReads < 1 || f.at != "" && f.days != keptDays:
+		return at, wrongUse("it must be --days 1 or more, or instead --at a time before now, and --max-reads 1 or more")
 	case err != nil || now.Sub(at) <= time.Hour:
 		return at.Truncate(time.Microsecond), err
 	}
@@ -108,8 +109,12 @@ func (a *app) backtest(ctx context.Context, f backtestFlags, names []string) err
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		noun := "document"
+		if a.Jobs[job.Name].AccountRule != nil {
+			noun = "account"
+		}
 		if all = append(all, b); !a.json {
-			a.printer().backtested(b, f.all)
+			a.printer().backtested(b, noun, f.all)
 		}
 	}
 	return a.show(map[string]any{"backtests": all}, shown, failed)
@@ -125,10 +130,7 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	if n := a.readsOfLastRun(ctx, job); n > 0 {
 		will = grouped("some %d documents, as its last run did", n)
 	}
-	if will += ", and each one that was due once more"; f.maxReads > 0 {
-		will += grouped("; %d at most (--max-reads)", f.maxReads)
-	}
-	fmt.Fprintf(a.errs, "%s: reads %s\n", job.Name, will)
+	fmt.Fprint(a.errs, grouped("%s: reads %s, and each one that was due once more; %d at most (--max-reads)\n", job.Name, will, f.maxReads))
 	progress := planning{text: job.Name}
 	defer a.progress(ctx, progress.now)()
 	function, err := a.function(job, io.Discard)
@@ -139,17 +141,19 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	if b.Result, err = function.Backtest(ctx, o, nil); !errors.Is(err, backtest.ErrNoHistory) {
 		return err
 	}
-	if preview, none := a.lastPreview(ctx, job.Name, cfg.Database, b.At); none != nil {
-		err = fmt.Errorf("%w, and %w", err, none)
-	} else {
+	preview, none := a.lastPreview(ctx, job.Name, cfg.Database, b.At)
+	if none == nil {
 		b.At = preview.Now
-		b.Result, err = function.Backtest(ctx, o, preview)
+		b.Result, none = function.Backtest(ctx, o, preview)
 	}
-	if errors.Is(err, backtest.ErrNoHistory) {
-		err = fmt.Errorf("%w. It keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
-			"To turn it on: %s", err, enablePITR(cfg.Project, cfg.Database))
+	if none != nil && !a.Jobs[job.Name].Accounts {
+		none = fmt.Errorf("%w. Firestore keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
+			"To turn it on: %s", none, enablePITR(cfg.Project, cfg.Database))
 	}
-	return err
+	if none != nil {
+		return fmt.Errorf("%w, and %w", err, none)
+	}
+	return nil
 }
 
 // lastPreview returns what the log has of a job's last preview before a time, if that was in the day before: of the last that
@@ -160,22 +164,16 @@ func (a *app) lastPreview(ctx context.Context, job, database string, before time
 		return nil, err
 	}
 	filter := fmt.Sprintf("jsonPayload.report.job=%q AND jsonPayload.report.database=%q AND jsonPayload.report.dryRun=true AND "+
-		"timestamp<=%q", job, database, before.Format(time.RFC3339Nano))
+		"NOT (jsonPayload.report.approved:*) AND timestamp<=%q", job, database, before.Format(time.RFC3339Nano))
 	entries, err := l.read(ctx, filter, before.Add(-previewed), true, maxPreviews)
 	if err != nil {
 		return nil, err
 	}
-	var previews []*report.Report
-	for _, e := range entries {
-		if e.Report != nil && e.Report.Approved == nil { // one of a plan file planned nothing else
-			previews = append(previews, e.Report)
-		}
-	}
-	if len(previews) == 0 {
+	if len(entries) == 0 {
 		return nil, fmt.Errorf("the log has no preview of the day before (firesweep runs --log %s lists those that it has)", job)
 	}
-	whole := slices.IndexFunc(previews, func(r *report.Report) bool { return r.Status == report.Completed })
-	return previews[max(0, whole)], nil
+	whole := slices.IndexFunc(entries, func(e entry) bool { return e.Report.Status == report.Completed })
+	return entries[max(0, whole)].Report, nil
 }
 
 // grouped formats numbers with a comma after each three digits.
@@ -184,7 +182,7 @@ func grouped(format string, args ...any) string {
 }
 
 // backtested prints a backtest for people.
-func (p *printer) backtested(b backtested, all bool) {
+func (p *printer) backtested(b backtested, noun string, all bool) {
 	p.Line(p.Style(screen.Bold, b.Job))
 	switch {
 	case b.Skipped != "":
@@ -201,17 +199,17 @@ func (p *printer) backtested(b backtested, all bool) {
 		if b.Cut != "" {
 			p.Say(screen.Yellow, 2, 2, "not the whole plan: %s", b.Cut)
 		}
-		p.Say("", 2, 2, "%s", grouped("Of %d documents that %s would have cleaned up on %s, %d would be kept today, touched since: %.2f %%.",
-			b.Planned, b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(b.Planned)))
+		p.Say("", 2, 2, "%s", grouped("Of %d %s that %s would have cleaned up on %s, %d would be kept today, touched since: %.2f %%.",
+			b.Planned, noun+"s", b.Job, b.At.Format("2 January 2006"), len(b.Kept), 100*float64(len(b.Kept))/float64(b.Planned)))
 		p.Say("", 2, 2, "%s", grouped("Written since, and due all the same: %d. Gone since, so nobody can tell whether they were missed: %d.",
 			b.Written, b.Gone))
 		var rows []screen.Row
 		for _, item := range b.Kept {
-			rows = append(rows, screen.Row{Cells: []string{item.Target, strings.Join(item.Fields, " ")}, Notes: []string{item.Kept}})
+			rows = append(rows, screen.Row{Cells: []string{item.Target, item.Used.Format("2006-01-02 15:04")}, Notes: []string{item.Kept}})
 		}
 		if len(rows) > 0 {
 			p.Line("")
-			p.first(all, "document", []screen.Column{{Name: "TARGET", Path: true}, {Name: "CHANGED FIELDS"}}, rows)
+			p.first(all, noun, []screen.Column{{Name: "TARGET", Path: true}, {Name: "LAST USED"}}, rows)
 		}
 	}
 	p.Line("")

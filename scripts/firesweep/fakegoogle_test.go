@@ -286,7 +286,7 @@ type filter func(entry map[string]any) bool
 
 var (
 	filterTokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[<>]?=|:\*?|\w+`)
-	inGo         = map[string]string{"AND": "&&", "OR": "||", "=": "==", ":": "%", ":*": "% set", "type": "type_"} // a keyword of Go
+	inGo         = map[string]string{"AND": "&&", "OR": "||", "NOT": "!", "=": "==", ":": "%", ":*": "% set", "type": "type_"} // a keyword of Go
 )
 
 // parseFilter parses a filter.
@@ -301,6 +301,10 @@ func parseFilter(text string) (filter, error) {
 func holds(x ast.Expr, e map[string]any) (bool, error) {
 	if p, is := x.(*ast.ParenExpr); is {
 		return holds(p.X, e)
+	}
+	if not, is := x.(*ast.UnaryExpr); is && not.Op == token.NOT {
+		is, err := holds(not.X, e)
+		return !is, err
 	}
 	b, is := x.(*ast.BinaryExpr)
 	if !is {

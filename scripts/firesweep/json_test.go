@@ -33,12 +33,12 @@ func TestJSON(t *testing.T) {
 			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
 			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
-		{report.Planned{}, "action more reason target version writes"},
+		{report.Planned{}, "action more reason rule target version writes"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{planned{}, "error index job price report warnings"},
 		{jobPlan{}, "bucket database entry items job made project version"},
-		{backtested{}, "at cut error gone job kept kept.fields kept.kept planned preview reads skipped written"},
+		{backtested{}, "at cut error gone job kept kept.kept kept.used planned preview reads skipped written"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
 		{loggedJob{}, "job other other.fields other.message other.report other.severity other.time runs"},
 		{shownRun{}, "did"},

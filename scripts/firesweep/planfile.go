@@ -17,8 +17,8 @@ import (
 
 // A plan file says what jobs would do, item by item, for a person to approve. docs/command.md documents it.
 type planFile struct {
-	Plans    []jobPlan `json:"plans"`
-	Checksum string    `json:"checksum"` // of all else
+	Plans    map[string]*jobPlan `json:"plans"`    // by job
+	Checksum string              `json:"checksum"` // of all else
 }
 
 // jobPlan is a job's part of it. Its items have no reasons, because these quote what is in the documents.
@@ -52,18 +52,18 @@ func (f planFile) text() []byte {
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
 func writePlan(to string, all []planned) error {
-	f := planFile{Plans: []jobPlan{}}
+	f := planFile{Plans: map[string]*jobPlan{}}
 	for _, p := range all {
 		r := p.Report
 		if r == nil || r.Status != report.Completed || len(r.Plan) > report.MaxApproved {
 			return fmt.Errorf("no plan was written to %s: a run carries out plans that are complete, of at most %d items, and that of %s "+
 				"is not: leave that job out", to, report.MaxApproved, p.Job)
 		}
-		of := jobPlan{report.Approval{Binding: r.Binding, Made: r.Read}, []report.Planned{}}
+		of := &jobPlan{report.Approval{Binding: r.Binding, Made: r.Read}, []report.Planned{}}
 		for _, item := range r.Plan {
 			of.Items = append(of.Items, report.Planned{Target: item.Target, Action: item.Action, Version: item.Version})
 		}
-		f.Plans = append(f.Plans, of)
+		f.Plans[p.Job] = of
 	}
 	if err := os.WriteFile(to, f.text(), 0o600); err != nil {
 		return fmt.Errorf("--out: %w", err) // which names the file
@@ -98,11 +98,7 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.approved = map[string]*jobPlan{}
-	for i, p := range file.Plans {
-		f.approved[p.Job] = &file.Plans[i]
-	}
-	if len(names) == 0 {
+	if f.approved = file.Plans; len(names) == 0 {
 		names = slices.Sorted(maps.Keys(f.approved))
 	}
 	jobs, err := a.jobsNamed(names) // if the file has none, all: none of them has a plan

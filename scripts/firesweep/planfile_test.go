@@ -87,8 +87,8 @@ func TestPlanFileOfAnotherBucket(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plan.json")
 	o.well(t, "plan", "--out", file)
 	rewrite(t, file, func(f *planFile) {
-		want(t, "bucket", o.Bucket, f.Plans[0].Bucket)
-		f.Plans[0].Bucket = "other"
+		want(t, "bucket", o.Bucket, f.Plans["cleanupExports"].Bucket)
+		f.Plans["cleanupExports"].Bucket = "other"
 	})
 	o.refuses(t, exitWrongUse, "the plan is for {Project:"+o.ID+" Database:(default) Bucket:other ", "run", "--here", "--apply", "--plan", file)
 }
@@ -116,11 +116,11 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		"two": {func(file string) {
 			write(t, file, read(t, file)+read(t, file))
 		}, "invalid character '{' after top-level value", nil},
-		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = []jobPlan{} }) }, "has no plan of ", nil},
-		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans[0].Project = "other" }) },
+		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = map[string]*jobPlan{} }) }, "has no plan of ", nil},
+		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans["cleanupReports"].Project = "other" }) },
 			`{Project:other Database:(default)`, nil},
 		"a job that is not in it": {func(string) {}, "has no plan of cleanupBannedUsers", []string{"cleanupBannedUsers"}},
-		"too old": {func(string) { o.now = plan.Plans[0].Made.Add(7*24*time.Hour + time.Second) },
+		"too old": {func(string) { o.now = plan.Plans["cleanupReports"].Made.Add(7*24*time.Hour + time.Second) },
 			"is too old, it was good until", nil},
 	} {
 		file := write(t, filepath.Join(t.TempDir(), "plan.json"), read(t, good))

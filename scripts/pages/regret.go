@@ -18,9 +18,6 @@ var rows = regexp.MustCompile(`(?m)(^\| +\d.*\n)+`)
 // the rule's age, in a year of a simulated application.
 func regretPage(docs string) (map[string][]byte, error) {
 	page, err := os.ReadFile(filepath.Join(docs, "regret.md"))
-	if n := len(rows.FindAll(page, -1)); err == nil && n != len(kinds) {
-		err = fmt.Errorf("regret.md has %d tables, and there are %d kinds", n, len(kinds))
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +41,11 @@ func regretPage(docs string) (map[string][]byte, error) {
 	return map[string][]byte{"regret.md": page, "regret.svg": []byte(p.SVG())}, nil
 }
 
-// An item is the days since the simulation began on which somebody touched it, in order. On the last its owner deleted it,
-// unless that is [never].
-type item []float64
-
-var never = math.Inf(1)
+// An item is something that somebody made in the year.
+type item struct {
+	longest  float64 // days until somebody came back to it
+	finished bool    // its owner deleted it in the end
+}
 
 // A kind is a kind of data, and how people come back to it. The numbers are assumed: half of the gaps are shorter than the
 // median, and with a sigma of 1.5 one of seven is more than four times as long.
@@ -60,14 +57,6 @@ type kind struct {
 	finished      float64 // how many delete it themselves in the end
 }
 
-// The first year fills the application, and the second is measured. Whoever comes back later than two years after that is not
-// seen.
-const (
-	began = 365.
-	ended = 730.
-	seen  = ended + 730
-)
-
 // ages are the ages that are compared, in days.
 var ages = []int{7, 30, 60, 90, 180, 365}
 
@@ -78,57 +67,43 @@ var kinds = []kind{
 	{name: "guests", again: 0.33, season: 0.2, median: 35, sigma: 1.1},
 }
 
-// lived is how many items of a kind are simulated.
-const lived = 40_000
+// lived is how many items of a kind people make in a year.
+const lived = 20_000
 
-// live makes the items of a kind, the same ones each time.
+// live makes a year's items of a kind, the same ones each time.
 func (k kind) live(seed uint64) []item {
 	r := rand.New(rand.NewPCG(1, seed))
 	items := make([]item, lived)
 	for i := range items {
-		at := ended * r.Float64()
-		items[i] = item{at}
 		for r.Float64() < k.again {
-			if k.season > 0 && r.Float64() < k.season {
-				at += max(0.01, 330+40*r.NormFloat64())
-			} else {
-				at += max(0.01, k.median*math.Exp(k.sigma*r.NormFloat64()))
+			gap := k.median * math.Exp(k.sigma*r.NormFloat64())
+			if r.Float64() < k.season {
+				gap = 330 + 40*r.NormFloat64()
 			}
-			items[i] = append(items[i], at)
+			items[i].longest = max(items[i].longest, gap)
 		}
-		if r.Float64() >= k.finished {
-			items[i] = append(items[i], never)
-		}
+		items[i].finished = r.Float64() < k.finished
 	}
 	return items
 }
 
-// outcome is what a rule of an age does in the measured year, run once a day.
+// outcome is what a rule of an age does with a year's items.
 type outcome struct {
 	deleted   int
 	regretted int     // somebody came back to it
 	waiting   float64 // items that nobody needs any more and that wait for their age, on an average day
 }
 
-// judge tries an age on items.
+// judge tries an age on a year's items. It deletes each after the first time that nobody came back for so long.
 func judge(items []item, age int) (o outcome) {
 	for _, i := range items {
-		for n, next := range i[1:] {
-			at := i[n]
-			due := math.Ceil(at + float64(age)) // the run of the night after
-			if next <= due {
-				continue
-			}
-			if next == never {
-				o.waiting += max(0, min(due, ended)-max(at, began)) / (ended - began)
-			}
-			if due >= began && due < ended {
-				o.deleted++
-				if next < seen {
-					o.regretted++
-				}
-			}
-			break // what is deleted has no later life
+		switch {
+		case i.longest > float64(age):
+			o.deleted++
+			o.regretted++
+		case !i.finished:
+			o.deleted++
+			o.waiting += float64(age) / 365
 		}
 	}
 	return o

@@ -31,8 +31,9 @@ type Job struct {
 	Rules []AnyRule
 	// Reach says which objects and accounts Plan itself may propose to delete.
 	Reach Reach
-	// Accounts says that Plan reads accounts, so planning needs the right to.
-	Accounts bool
+	// Accounts says that Plan reads accounts, so planning needs the right to. AccountRule judges those that it goes through.
+	Accounts    bool
+	AccountRule *AccountRule
 	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
 	// job whose lines are prescribed word for word, because the engine alone knows whether a run is a preview, which logs neither,
 	// and how it ended. canceled says that the caller went away before everything was done, which a run out of time was not.

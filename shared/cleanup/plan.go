@@ -44,8 +44,8 @@ type Plan interface {
 	ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error
 	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods.
 	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Ahead, error)
-	// ConsiderAccounts judges accounts and proposes those that are due, as far as the rule's limit allows.
-	ConsiderAccounts(ctx context.Context, rule *AccountRule, found []accounts.Account) (Considered, error)
+	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
+	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
 	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
 	// as gone.
 	NoTenants(ctx context.Context) error

@@ -26,7 +26,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			return err
 		}
 	}
-	r, token, keepers := c.accountRule(), p.Checkpoint, keepers{}
+	token, keepers := p.Checkpoint, keepers{}
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -34,7 +34,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		if err != nil {
 			return err
 		}
-		found, err := p.ConsiderAccounts(ctx, r, page.Accounts)
+		found, err := p.ConsiderAccounts(ctx, page.Accounts)
 		if err == nil {
 			err = keepers.considered(ctx, p, found)
 		}

@@ -17,8 +17,8 @@ func Job(name string, r rule.Rule) cleanup.Job {
 		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
-		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: cleanup.Reach{Account: true},
-			Rules: accountsOf{r}.along()}
+		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, AccountRule: accountsOf{r}.accountRule(),
+			Reach: cleanup.Reach{Account: true}, Rules: accountsOf{r}.along()}
 	}
 	c := ofDocuments(r)
 	return cleanup.Job{Name: name, Plan: c.plan, Rules: []cleanup.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}

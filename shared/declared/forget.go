@@ -36,7 +36,7 @@ func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 	f.dropCovered()
 	slices.SortStableFunc(f.parts, func(a, b *part) int { return a.turn() - b.turn() })
 	f.account = f.accountRule(rules)
-	job := cleanup.Job{Name: name, Plan: f.plan, Accounts: true, Reach: cleanup.Reach{Account: true}}
+	job := cleanup.Job{Name: name, Plan: f.plan, Accounts: true, AccountRule: f.account, Reach: cleanup.Reach{Account: true}}
 	for _, p := range f.parts {
 		p.keepers, p.forgets = &keepers{}, uid
 		p.sweep = p.ruleOf(p.name, p.judgeMine)

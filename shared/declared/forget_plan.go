@@ -55,7 +55,7 @@ func (f *forgetting) plan(ctx context.Context, p *cleanup.Planner) error {
 	if goesAlong {
 		return nil
 	}
-	considered, err := p.ConsiderAccounts(ctx, f.account, account)
+	considered, err := p.ConsiderAccounts(ctx, account)
 	if err != nil {
 		return err
 	}

@@ -283,8 +283,7 @@ func TestAForgedPlan(t *testing.T) {
 		"another rule":     {func(a *report.Approval) { a.Entry = "" }, `Entry: Version`},
 		"another version":  {func(a *report.Approval) { a.Version = "0.0.9" }, `Version:0.0.9`},
 		"just too old":     {func(a *report.Approval) { a.Made = start.Add(-7*24*time.Hour - 1) }, "make a new one"},
-		"no time":          {func(a *report.Approval) { a.Made = time.Time{} }, "lacks made or items"},
-		"no items":         {func(a *report.Approval) { a.Items = nil }, "lacks made or items"},
+		"no time":          {func(a *report.Approval) { a.Made = time.Time{} }, "make a new one"},
 		"too many items": {func(a *report.Approval) {
 			for i := range report.MaxApproved {
 				a.Items[fmt.Sprintf("%024d", i)] = fmt.Sprintf("%016d", 0)
@@ -311,8 +310,12 @@ func TestAForgedPlan(t *testing.T) {
 	} {
 		approve(a, p)
 	}
-	rep := f.Run(t, body(t, a))
-	enginetest.Want(t, "actions", 0, len(rep.Actions))
+	none := good
+	none.Items = nil
+	for _, a := range []report.Approval{a, none} {
+		rep := f.Run(t, body(t, a))
+		enginetest.Want(t, "actions", 0, len(rep.Actions))
+	}
 	enginetest.Want(t, "left", 3, len(left(t, f))+len(f.Documents(t, "others")))
 }
 

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,9 +60,11 @@ func TestBacktest(t *testing.T) {
 	enginetest.Want(t, "written", 1, b.Written)
 	enginetest.Want(t, "missed", []backtest.Kept{
 		{Planned: report.Planned{Target: "boxes/pinned", Action: "delete box", Reason: "it is old"}, Kept: "pinned, until it is released with firesweep release"},
-		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use",
-			Fields: []string{"n", "opened", "state"}},
-	}, b.Kept)
+		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use"},
+	}, undated(b.Kept))
+	if used := b.Kept[1].Used; !used.After(at) || used.After(readTime(t, f)) {
+		t.Errorf("used at %s, which is not after %s", used, at)
+	}
 	enginetest.Want(t, "all that there is", before, everything(t, f))
 }
 
@@ -84,7 +87,11 @@ func TestBacktestOfTwoRulesForOneCollection(t *testing.T) {
 	for id, state := range map[string]string{"empty": "empty", "filled": "empty", "old": "old", "used": "old"} {
 		f.Set(t, "boxes/"+id, map[string]any{"state": state})
 	}
-	at := readTime(t, f)
+	preview, err := f.Plan(t.Context(), engine.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := preview.Read
 	f.Set(t, "boxes/filled", map[string]any{"state": "new"})
 	f.Set(t, "boxes/used", map[string]any{"state": "new"})
 	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
@@ -92,10 +99,33 @@ func TestBacktestOfTwoRulesForOneCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Want(t, "planned", 4, b.Planned)
-	enginetest.Want(t, "missed", []backtest.Kept{
-		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use", Fields: []string{"state"}},
-		{Planned: report.Planned{Target: "boxes/filled", Action: "delete empty box", Reason: "it is empty"}, Kept: "full", Fields: []string{"state"}},
-	}, b.Kept)
+	missed := []backtest.Kept{
+		{Planned: report.Planned{Target: "boxes/used", Action: "delete box", Reason: "it is old"}, Kept: "in use"},
+		{Planned: report.Planned{Target: "boxes/filled", Action: "delete empty box", Reason: "it is empty"}, Kept: "full"},
+	}
+	enginetest.Want(t, "missed", missed, undated(b.Kept))
+
+	text, err := json.Marshal(preview)
+	if err == nil {
+		preview = &report.Report{} // as it was logged
+		err = json.Unmarshal(text, preview)
+	}
+	if err == nil {
+		b, err = f.Backtest(t.Context(), engine.PlanOptions{}, preview)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Want(t, "missed of the preview", missed, undated(b.Kept))
+}
+
+// undated are items without the time when they were used last.
+func undated(all []backtest.Kept) []backtest.Kept {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Used = time.Time{}
+	}
+	return all
 }
 
 // everything is all that a test's project holds.
@@ -108,7 +138,7 @@ func everything(t *testing.T, f *enginetest.Function) map[string]any {
 	return all
 }
 
-// TestBacktestReadsNoMore than a plan, one document for each item, what names changed fields, and its own few.
+// TestBacktestReadsNoMore than a plan, one document for each item, and its own few.
 func TestBacktestReadsNoMore(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
@@ -119,11 +149,16 @@ func TestBacktestReadsNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var pinned []any
+	for i := range 30 {
+		pinned = append(pinned, fmt.Sprintf("things/t%03d", i))
+	}
+	f.Set(t, "cleanupJobs/pins/pinned/p", map[string]any{"targets": pinned, "of": "x", "at": at, "by": ""})
 	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Want(t, "planned", 60, b.Planned)
+	enginetest.Want(t, "planned, kept", []int{60, 30}, []int{b.Planned, len(b.Kept)})
 	if most := plan.Usage.FirestoreReads + 60 + 3; b.Reads > most {
 		t.Errorf("%d reads, want at most %d", b.Reads, most)
 	}
@@ -154,8 +189,8 @@ func TestJobsWithoutABacktest(t *testing.T) {
 		want bool
 	}{
 		"documents": {boxJob(), true},
+		"accounts":  {cleanup.Job{Accounts: true}, true},
 		"files":     {cleanup.Job{Reach: cleanup.Reach{Objects: []cleanup.Files{{Folder: "a/"}}}}, false},
-		"accounts":  {cleanup.Job{Accounts: true}, false},
 		"a worker":  {cleanup.Job{Task: &cleanup.Task{}}, false},
 	} {
 		if got := backtest.WhyNot(tt.job); (got == "") != tt.want {

@@ -152,13 +152,13 @@ func accountsJob(then cleanup.AnyRule) cleanup.Job {
 		},
 	}
 	return cleanup.Job{
-		Name: "testJob", Rules: []cleanup.AnyRule{then}, Accounts: true, Reach: cleanup.Reach{Account: true},
+		Name: "testJob", Rules: []cleanup.AnyRule{then}, Accounts: true, AccountRule: rule, Reach: cleanup.Reach{Account: true},
 		Plan: func(ctx context.Context, p *cleanup.Planner) error {
 			for page, err := range p.Accounts.Pages(ctx, "") {
 				if err != nil {
 					return err
 				}
-				if _, err := p.ConsiderAccounts(ctx, rule, page.Accounts); err != nil {
+				if _, err := p.ConsiderAccounts(ctx, page.Accounts); err != nil {
 					return err
 				}
 			}

@@ -108,7 +108,11 @@ func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.
 	if preview != nil {
 		o.Now = preview.Now
 	}
-	r, closeAll, err := f.reading(ctx, o, []config.Backend{config.Firestore})
+	uses := []config.Backend{config.Firestore}
+	if f.Job.Accounts {
+		uses = append(uses, config.Auth)
+	}
+	r, closeAll, err := f.reading(ctx, o, uses)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,12 @@ func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.
 	r.share(1)
 	ctx = usage.NewContext(ctx, r.meter)
 	b := backtest.Backtest{Today: r.decider, Spent: r.canceled, Since: o.Now}
-	if preview == nil {
+	switch {
+	case preview != nil:
+		b.Preview, b.Since = preview.RunID, preview.StartedAt
+	case f.Job.Accounts:
+		return nil, fmt.Errorf("%w, nor Authentication what accounts there were", backtest.ErrNoHistory)
+	default:
 		then := documents.AsOf(ctx, o.Now)
 		if _, _, err := r.decider.Documents.Get(then, r.statePath()); err != nil {
 			if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
@@ -130,8 +139,6 @@ func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.
 		if failed := preview.Failures; len(failed) > 0 && !r.canceled() {
 			return nil, fmt.Errorf("plan as of %s: %s: %s", o.Now.Format(time.RFC3339), failed[0].Target, failed[0].Error)
 		}
-	} else {
-		b.Preview, b.Since = preview.RunID, preview.StartedAt
 	}
 	err = b.Compare(ctx, preview)
 	b.Reads = r.meter.Usage().FirestoreReads

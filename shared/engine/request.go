@@ -106,8 +106,12 @@ func (req *request) parseBody(body []byte) error {
 				return err
 			}
 		case name == "plan":
-			if req.plan, err = report.ParseApproval(value); err != nil {
-				return err
+			text, _ := json.Marshal(value)  // it was read from JSON
+			req.plan = new(report.Approval) // null is a plan for no function: without one, nothing is restricted
+			d := json.NewDecoder(bytes.NewReader(text))
+			d.DisallowUnknownFields()
+			if err := d.Decode(req.plan); err != nil {
+				return fmt.Errorf(`field "plan" is not an approved plan: %w`, err)
 			}
 		case !isBool:
 			return fmt.Errorf("field %q must be true or false", name)

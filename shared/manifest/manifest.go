@@ -227,12 +227,3 @@ func (p *parsing) read(s source) {
 	}
 	p.all = append(p.all, l.Functions...)
 }
-
-// Digest stands for all that the list says of the function.
-func (e Entry) Digest() string {
-	text, err := json.Marshal(e)
-	if err != nil { // it was read from JSON
-		panic(err)
-	}
-	return digest(text)
-}

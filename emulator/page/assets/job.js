@@ -47,7 +47,7 @@ export function page(job, about, reload) {
       const found = h("div");
       const since = button("Used since?", "", () => ask("backtest", { preview: report }).then((result) => {
         fill(found, used(result));
-        announce(`${result.kept.length} of ${plural(result.planned, "document")} would be kept by now.`);
+        announce(`${result.kept.length} of ${plural(result.planned, "item")} would be kept by now.`);
       }, (err) => failed(found, "There is no backtest.", err)));
       fill(planned, showPlan(job.name, report, await advise(job.name, report), whole),
         job.backtest && report.plan ? [h("p", { class: "actions" }, since), found] : null);

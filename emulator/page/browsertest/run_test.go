@@ -214,8 +214,8 @@ func TestBacktestIsShown(t *testing.T) {
 	}
 	w.tabTo(labelled("Used since?"))
 	w.enter()
-	w.until(`[...document.querySelectorAll("main h4")].some((e) => e.textContent === "Of 5 documents of this plan, 1 would be kept by now")`)
-	w.until(`document.getElementById("live").textContent === "1 of 5 documents would be kept by now."`)
+	w.until(`[...document.querySelectorAll("main h4")].some((e) => e.textContent === "Of 5 items of this plan, 1 would be kept by now")`)
+	w.until(`document.getElementById("live").textContent === "1 of 5 items would be kept by now."`)
 	if !value[bool](w, `[...document.querySelectorAll("main .kept .target")].map((e) => e.textContent).join() === `+
 		strconv.Quote("reports/"+hostile)) {
 		t.Error("the page does not name the report that is in use")

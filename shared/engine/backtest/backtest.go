@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -32,8 +32,6 @@ func WhyNot(job cleanup.Job) string {
 		return "it does what another job hands to it"
 	case len(job.Reach.Objects) > 0:
 		return "it goes through files, and Cloud Storage cannot be read as it was"
-	case job.Accounts || job.Reach.Account:
-		return "it goes through accounts, and Authentication cannot be read as it was"
 	}
 	return ""
 }
@@ -41,8 +39,8 @@ func WhyNot(job cleanup.Job) string {
 // Result says what became of what a job would have done. docs/command.md documents it as JSON.
 type Result struct {
 	Planned int    `json:"planned"`           // items
-	Gone    int    `json:"gone"`              // of them: the document is not there any more, so nobody can tell
-	Written int    `json:"written"`           // of them: written since, and due all the same
+	Gone    int    `json:"gone"`              // of them: not there any more, so nobody can tell
+	Written int    `json:"written"`           // of them: written or used since, and due all the same
 	Kept    []Kept `json:"kept"`              // of them: would be kept today
 	Reads   int64  `json:"reads"`             // documents
 	Preview string `json:"preview,omitempty"` // the run whose plan it was; empty: the job was planned as of then
@@ -52,12 +50,9 @@ type Result struct {
 // Kept is something that would have gone, and would be kept today.
 type Kept struct {
 	report.Planned
-	Kept   string   `json:"kept"`             // why it would be kept
-	Fields []string `json:"fields,omitempty"` // those that changed, of the first such items, in order
+	Kept string    `json:"kept"`          // why it would be kept
+	Used time.Time `json:"used,omitzero"` // when it was last written; an account: used
 }
-
-// maxFieldsOf is of how many items the changed fields are named. It takes a read each.
-const maxFieldsOf = 20
 
 // Backtest is a backtest that is being made.
 type Backtest struct {
@@ -67,26 +62,27 @@ type Backtest struct {
 	Spent func() bool     // nothing more may be read
 }
 
-// Compare has the rules judge what a plan holds as it is today. The error names an item that no rule, or more than one, may have
-// planned, or is [ErrNoHistory] or [ErrMaxReads].
+// Compare has the rules judge what a plan holds as it is today. The error names an item whose rule is not there any more, or is [ErrNoHistory] or [ErrMaxReads].
 func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
-	due := map[documents.Ref]report.Planned{}
+	due, people := map[documents.Ref]report.Planned{}, map[string]report.Planned{}
 	for _, p := range r.Plan {
-		if p.Action == decide.FinishKind { // no rule judged it
+		uid, isAccount := strings.CutPrefix(p.Target, decide.AccountTarget(""))
+		switch {
+		case p.Action == decide.FinishKind: // no rule judged it
+			continue
+		case isAccount && b.Today.Job.AccountRule != nil:
+			people[uid] = p
 			continue
 		}
 		ref, err := documents.RefOf(p.Target)
-		rules := slices.DeleteFunc(slices.Clone(b.Today.Job.Rules), func(rule cleanup.AnyRule) bool {
-			return !decide.Has(rule.Reaches(), ref) || p.Rule != "" && p.Rule != rule.Named()
-		})
-		if err != nil || len(rules) != 1 {
-			return fmt.Errorf("it was planned to %s, and %d rules of %s judge such a document: one must",
-				report.Phrase(p.Action, p.Target), len(rules), r.Job)
+		its := func(rule cleanup.AnyRule) bool { return rule.Named() == p.Rule && decide.Has(rule.Reaches(), ref) }
+		if err != nil || !slices.ContainsFunc(b.Today.Job.Rules, its) {
+			return fmt.Errorf("it was planned to %s by the rule %q, and %s has none that judges such a document now",
+				report.Phrase(p.Action, p.Target), p.Rule, r.Job)
 		}
-		p.Rule = rules[0].Named()
 		due[ref] = p
 	}
-	if b.Planned, b.Kept = len(due), []Kept{}; b.Spent() {
+	if b.Planned, b.Kept = len(due)+len(people), []Kept{}; b.Spent() {
 		return ErrMaxReads
 	}
 	if planned := r.Totals().Planned; r.Status != report.Completed || len(r.Plan) < planned {
@@ -110,6 +106,35 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 			}
 		}
 	}
+	for uids := range slices.Chunk(slices.Sorted(maps.Keys(people)), together) {
+		if b.Spent() {
+			return ErrMaxReads
+		}
+		if err := b.judgeAccounts(ctx, uids, people); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together is how many accounts are judged at once: one call looks up that many.
+const together = 100
+
+// judgeAccounts judges some accounts.
+func (b *Backtest) judgeAccounts(ctx context.Context, uids []string, due map[string]report.Planned) error {
+	found, err := b.Today.People.Get(ctx, uids)
+	if err != nil {
+		return err
+	}
+	decisions, _, err := b.Today.Accounts(ctx, b.Today.Job.AccountRule, found)
+	if err != nil {
+		return err
+	}
+	b.Gone += len(uids) - len(found)
+	for i, a := range found {
+		used, _ := a.LastActive()
+		b.became(due[a.UID], decisions[i], used)
+	}
 	return nil
 }
 
@@ -129,35 +154,29 @@ func (b *Backtest) judge(ctx context.Context, rule cleanup.AnyRule, refs []docum
 		if err != nil {
 			return fmt.Errorf("%s: %w", ref.Path(), err)
 		}
-		kept := Kept{Planned: report.Planned{Target: was.Target, Action: was.Action, Reason: was.Reason}}
-		switch pinned := b.Today.KeptBy(ref.Path()); {
-		case group[i].Gone && now.Kind != was.Action && was.Version != decide.VersionAt(time.Time{}): // a preview does not tell whether there was one
+		if group[i].Gone && now.Kind != was.Action && was.Version != decide.VersionAt(time.Time{}) { // a preview does not tell whether there was one
 			b.Gone++
 			continue
-		case pinned != nil:
-			kept.Kept = pinned.Reason
-		case now.Kind == "":
-			kept.Kept = cmp.Or(now.Reason, "it would not be found to be due")
-		case now.Kind != was.Action:
-			kept.Kept = "something else would be done: " + now.Kind
-		default:
-			if is.UpdateTime.After(b.Since) {
-				b.Written++
-			}
-			continue
 		}
-		if b.Preview == "" && len(b.Kept) < maxFieldsOf {
-			before, _, err := b.Today.Documents.Get(documents.AsOf(ctx, b.Since), ref.Path())
-			if err != nil {
-				return err
-			}
-			all := map[string]any{}
-			maps.Copy(all, before.Data)
-			maps.Copy(all, is.Data)
-			maps.DeleteFunc(all, func(field string, _ any) bool { return reflect.DeepEqual(before.Data[field], is.Data[field]) })
-			kept.Fields = slices.Sorted(maps.Keys(all))
-		}
-		b.Kept = append(b.Kept, kept)
+		b.became(was, now, is.UpdateTime)
 	}
 	return nil
+}
+
+// became counts an item by what is decided about it now and when it was used last.
+func (b *Backtest) became(was report.Planned, now cleanup.Decision, used time.Time) {
+	why := ""
+	switch pinned := b.Today.KeptBy(was.Target); {
+	case pinned != nil:
+		why = pinned.Reason
+	case now.Kind == "":
+		why = cmp.Or(now.Reason, "it would not be found to be due")
+	case now.Kind != was.Action:
+		why = "something else would be done: " + now.Kind
+	case used.After(b.Since):
+		b.Written++
+	}
+	if why != "" {
+		b.Kept = append(b.Kept, Kept{report.Planned{Target: was.Target, Action: was.Action, Reason: was.Reason}, why, used})
+	}
 }

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,20 +37,6 @@ type Approval struct {
 	Binding
 	Made  time.Time         `json:"made"`  // before anything was read for it, by Firestore's clock
 	Items map[string]string `json:"items"` // versions by item, as [Planned.Key] has both
-}
-
-// ParseApproval reads the plan of a request's body, as JSON was decoded, strictly.
-func ParseApproval(value any) (a *Approval, err error) {
-	text, _ := json.Marshal(value) // it was read from JSON
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&a); err == nil && (a == nil || a.Made.IsZero() || a.Items == nil) {
-		err = errors.New("it lacks made or items")
-	}
-	if err != nil {
-		return nil, fmt.Errorf(`field "plan" is not an approved plan: %w`, err)
-	}
-	return a, nil
 }
 
 const (

@@ -108,14 +108,9 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, item *Asked, c 
 
 // Planned is the action as a plan lists it.
 func (a Action) Planned() report.Planned {
-	p := report.Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version}
-	switch effect := a.Effect.(type) {
-	case Ruled:
-		p.Rule = effect.Rule.Named()
-	case DeleteDocument:
-		p.Rule = effect.Rule.Named()
+	return report.Planned{
+		Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version, Rule: a.Rule,
 	}
-	return p
 }
 
 // VersionAt is the version of a document that was written then; of one that does not exist, that is the zero time.

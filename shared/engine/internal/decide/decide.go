@@ -46,6 +46,7 @@ type Action struct {
 	Target string // what it is done to, e.g. "reports/abc"
 	Reason string // why, for the person who reads the plan
 	Effect Effect // how
+	Rule   string // that found it due; empty: none
 
 	Version string // tells whether the target is still what it was, and nothing of what is in it
 

@@ -140,7 +140,9 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		if p.ask.Versions {
 			effect.Version = &d.UpdateTime
 		}
-		actions[i] = decide.Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime)}
+		actions[i] = decide.Action{
+			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Rule: rule.Named(), Version: decide.VersionAt(d.UpdateTime),
+		}
 		p.proposed++
 		if rule.DeletesAlone() {
 			actions[i].Effect = decide.DeleteDocument{
@@ -216,10 +218,9 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 func (p *Planner) NoTenants(ctx context.Context) error { return p.ask.Decider.NoTenants(ctx) }
 
 // ConsiderAccounts implements [cleanup.Plan].
-func (p *Planner) ConsiderAccounts(
-	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
-) (c cleanup.Considered, err error) {
+func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
+	rule := p.ask.Decider.Job.AccountRule
 	decisions, lookups, err := p.ask.Decider.Accounts(ctx, rule, found)
 	if err != nil {
 		return c, err
