@@ -54,10 +54,12 @@ func TestDeclaredOnce(t *testing.T) {
 
 func TestAhead(t *testing.T) {
 	t.Parallel()
-	for days, want := range map[int]time.Duration{0: 48 * time.Hour, 1: 48 * time.Hour, 30: 30*24*time.Hour + time.Hour} {
-		e := manifest.Entry{Rule: &rule.Rule{Objects: "exports/**", Age: rule.Ages{{Days: &days}}}}
-		if got := sampledata.Ahead(e); got != want {
-			t.Errorf("%d days: %s, want %s", days, got, want)
+	for days, want := range map[int]time.Duration{0: 48 * time.Hour, 1: 48 * time.Hour, 30: 34 * 24 * time.Hour} {
+		for by, r := range map[string]rule.Rule{criteria.TimeCreated: {Objects: "exports/**"}, criteria.UpdateTime: {Collection: "a"}} {
+			r.Age = rule.Ages{{By: by, Days: &days}}
+			if got := sampledata.Ahead(manifest.Entry{Rule: &r}); got != max(want, time.Duration(days+4)*24*time.Hour) {
+				t.Errorf("%d days by %s: %s, want %s", days, by, got, want)
+			}
 		}
 	}
 	if got := sampledata.Ahead(manifest.Entry{Rule: &rule.Rule{Collection: "a",

@@ -343,7 +343,7 @@ func TestWrongUse(t *testing.T) {
 		{"backtest --days -1", "--days 1 or more"},
 		{"backtest --at +1h", "--at a time before now"},
 		{"backtest --at soon", `--at is "soon"`},
-		{"backtest --max-reads -1", "--max-reads not negative"},
+		{"backtest --max-reads -1", "--max-reads 1 or more"},
 		{"backtest --days 2 --at -1h", "or instead --at"},
 		{"backtest cleanupOrphanedMedia", "cleanupOrphanedMedia has no backtest: it g"},
 		{"undo", "name one run"},

@@ -93,7 +93,7 @@ func TestJSON(t *testing.T) {
 // namesOf adds the names in JSON of what a type holds, those in a part of it after the part's own, but for parts of types that are
 // looked at alone.
 func namesOf(of reflect.Type, before string, alone map[reflect.Type]bool, to *[]string) {
-	switch of.Kind() {
+	switch of.Kind() { //nolint:exhaustive // the others hold nothing
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		namesOf(of.Elem(), before, alone, to)
 	case reflect.Struct:
