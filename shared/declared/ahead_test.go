@@ -261,7 +261,7 @@ func TestLeftHalfDone(t *testing.T) {
 		why      string
 	}{
 		"changed":   {"drafts/d", fields{"updatedAt": now}, false, changed, "changed since it was judged"},
-		"no time":   {"drafts/d", fields{"updatedAt": "soon"}, false, changed, "changed since it was judged"},
+		"no time":   {"drafts/d", fields{"updatedAt": "soon"}, false, changed, "changed since it was judged, updatedAt is not a timestamp"},
 		"a new one": {"drafts/d/notes/n999", fields{"n": 1}, true, kept, "drafts/d/notes/n999: " + newer},
 	} {
 		t.Run(name, func(t *testing.T) {
