@@ -6,9 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -92,4 +95,43 @@ func TestAPreviewLooksOnce(t *testing.T) {
 	enginetest.Want(t, "looks at things", int32(3), looks.Load())
 	enginetest.Want(t, "of the second", []string{"nothing: things/old001-0001 is pinned, until it is released with firesweep release"}, plan[1].Writes)
 	enginetest.Want(t, "of the third", 4, len(plan[2].Writes))
+}
+
+// TestAPreviewThatRunsOutOfTime while it works out what would be written plans what it has found due by then.
+func TestAPreviewThatRunsOutOfTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		job    cleanup.Job
+		status report.Status
+		action string
+	}{
+		"items":    {ruleJob("crates", crates, boxes), report.Partial, "delete crate"},
+		"accounts": {accountsJob(crates), report.Completed, "delete account"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := ruleFunction(t, tt.job)
+			for _, id := range []string{"c1", "c2", "c3"} {
+				f.Import(t, (&auth.UserToImport{}).UID(id))
+				setCrate(t, f, id, 2)
+			}
+			f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"others/x"}}) // so it looks ahead
+			var over atomic.Bool
+			f.Clock = func() time.Time {
+				if over.Load() {
+					return start.Add(f.Timeout)
+				}
+				return start
+			}
+			onLooks(f, func(collection string) {
+				if collection == "boxes" {
+					over.Store(true)
+				}
+			})
+			got := f.Run(t, `{"dryRun":true}`)
+			enginetest.Want(t, "status", tt.status, got.Status)
+			enginetest.Want(t, "actions", map[string]report.Counts{tt.action: {Planned: 3}}, got.Actions)
+			for _, planned := range got.Plan {
+				enginetest.Want(t, "there is more of "+planned.Target, true, planned.More)
+			}
+		})
+	}
 }

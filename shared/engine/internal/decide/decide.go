@@ -196,7 +196,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 	case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
-			o.Invalid = judged.Reason
+			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)
 		}
 	default:
 		o.Decision = judged

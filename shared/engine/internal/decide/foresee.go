@@ -3,11 +3,13 @@ package decide
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -154,12 +156,16 @@ type Imagined struct {
 	updated map[documents.Ref][]string            // which fields were
 	writes  int
 	held    int // bytes of written
+
+	reading  sync.Mutex          // held while one query reads whole documents
+	listings map[string]*listing // of these queries
 }
 
 // Imagine returns the database as it is. Whatever inTime returns ends a query.
 func (d *Decider) Imagine(inTime func() error) *Imagined {
 	s := &Imagined{
 		Source: d.Source(), inTime: inTime, written: map[documents.Ref]*documents.Document{}, updated: map[documents.Ref][]string{},
+		listings: map[string]*listing{},
 	}
 	s.first = s.within
 	return s
@@ -174,58 +180,123 @@ func (s *Imagined) Accounts(ctx context.Context, uids []string) (map[string]bool
 	return s.Source.Accounts(ctx, uids)
 }
 
-// within reads the first documents that a query would find, if there is time. Of whole ones it returns no more than have half of the
-// bytes that may still be read, with [documents.ErrTooMuch]: what belongs to each may be read next. It looks for their names first, as
-// those that are lost precede them, and no cursor stands behind a map.
-func (s *Imagined) within(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
-	lost, whole, most := 0, q.Select == nil, int(s.bytes.Load())
-	if most <= 0 {
+// within reads the first documents that a query would find, if there is time.
+func (s *Imagined) within(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+	if s.bytes.Load() <= 0 {
 		return nil, ErrMore
 	}
+	if q.Select == nil {
+		return s.whole(ctx, q, from, limit)
+	}
+	lost := 0 // they precede the others
 	for ref := range s.written {
 		if s.lost(q, ref) {
 			lost++
 		}
 	}
-	if whole {
-		q.Select = documents.NameOnly
-	}
 	if err := s.inTime(); err != nil {
 		return nil, err
 	}
 	found, err := s.decider.Documents.First(ctx, q, from, limit+lost)
+	found = slices.DeleteFunc(found, func(d documents.Document) bool { return s.lost(q, d.Ref()) })
+	return found[:min(limit, len(found))], err
+}
+
+// whole is within for whole documents. It returns no more than have half of the bytes that may still be read, with
+// [documents.ErrTooMuch]: what belongs to each may be read next.
+func (s *Imagined) whole(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	l, err := s.listed(ctx, q, from, limit)
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(d documents.Document) bool { return s.lost(q, d.Ref()) })
-	if found = found[:min(limit, len(found))]; !whole {
-		return found, nil
-	}
-	n, size := 4, 0 // documents of up to 1 MiB
+	most, size, n := int(s.bytes.Load())/2, 0, 4 // documents of up to 1 MiB
 	defer func() { s.bytes.Add(int64(-size)) }()
-	for ; len(found) > 0; n = min(2*n, 1+(most/2-size)*len(all)/max(1, size)) {
-		if len(all) > 0 && size >= most/2 {
+	at, read, bytes := 0, 0, 0 // in the listing; documents, and theirs, with those that are lost
+	for len(all) < limit && (at < len(l.refs) || !l.all) {
+		if len(all) > 0 && size >= most || at == len(l.refs) && len(q.From) > 0 {
 			return all, documents.ErrTooMuch
 		}
-		if err := s.inTime(); err != nil {
-			return nil, err
-		}
-		var paths []string
-		for _, d := range found[:min(n, len(found))] {
-			paths = append(paths, d.Path)
-		}
-		found = found[len(paths):]
-		there, err := s.decider.Documents.GetAll(ctx, paths)
+		n = min(n, limit-len(all))
+		again := l.refs[at:min(at+n, len(l.refs))]
+		found, err := s.page(ctx, q, l, again, n)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range paths {
-			if d, ok := there[name]; ok {
-				all, size = append(all, d), size+documents.Size(name, d.Data)
+		for _, d := range found {
+			one := documents.Size(d.Path, d.Data)
+			read, bytes = read+1, bytes+one
+			if s.lost(q, d.Ref()) {
+				continue
+			}
+			all, size = append(all, d), size+one
+			if len(again) == 0 {
+				l.refs, at = append(l.refs, d.Ref()), at+1
 			}
 		}
+		at += len(again)
+		n = min(2*n, 1+(most-size)*max(1, read)/max(1, bytes))
 	}
 	return all, nil
+}
+
+// listing is how far a query for whole documents was read: no later round reads again what is lost by then.
+type listing struct {
+	refs []documents.Ref  // of those that it would find, in order
+	next documents.Cursor // behind them
+	all  bool             // nothing is
+}
+
+// listed returns the listing of a query. If no cursor stands behind what it finds, such as a map, it has the names of all.
+func (s *Imagined) listed(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (*listing, error) {
+	key, err := json.Marshal([]any{q, from})
+	if err != nil {
+		return nil, err
+	}
+	l := s.listings[string(key)]
+	if l == nil {
+		l = &listing{next: from}
+		s.listings[string(key)] = l
+	}
+	l.refs = slices.DeleteFunc(l.refs, func(ref documents.Ref) bool { return s.lost(q, ref) })
+	if len(q.From) == 0 || len(l.refs) > 0 || l.all {
+		return l, nil
+	}
+	q.Select = documents.NameOnly
+	found, err := s.within(ctx, q, from, limit)
+	for _, d := range found {
+		l.refs = append(l.refs, d.Ref())
+	}
+	l.all = len(found) < limit
+	return l, err
+}
+
+// page reads documents that are listed already or, if there are none of these, the next that a query finds, at most n.
+func (s *Imagined) page(
+	ctx context.Context, q documents.Query, l *listing, again []documents.Ref, n int,
+) (found []documents.Document, err error) {
+	if err := s.inTime(); err != nil {
+		return nil, err
+	}
+	if len(again) == 0 {
+		found, err = s.decider.Documents.First(ctx, q, l.next, n)
+		if l.all = len(found) < n; len(found) > 0 {
+			l.next, err = q.After(found[len(found)-1])
+		}
+		return found, err
+	}
+	paths := make([]string, len(again))
+	for i, ref := range again {
+		paths[i] = ref.Path()
+	}
+	there, err := s.decider.Documents.GetAll(ctx, paths)
+	for _, name := range paths {
+		if d, ok := there[name]; ok {
+			found = append(found, d)
+		}
+	}
+	return found, err
 }
 
 // lost reports whether a query would not find a document that it finds: it was deleted, or what the query asks for was updated.

@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// Bounds of what a preview works out. Each action costs the reads that its commit would, and what is read whole twice as many.
+// Bounds of what a preview works out. Each action costs the reads that its commit would.
 const (
 	maxForeseen       = 100  // actions of a run
 	maxForeseenWrites = 30   // of one action
@@ -98,15 +98,18 @@ func (f *foresight) item(ctx context.Context, item decide.Ruled, kind string, de
 		several = several || at > depth || o.Change.Again != ""
 		return f.see(ctx, o, at)
 	})
-	if errors.Is(err, decide.ErrMore) {
+	if errors.Is(err, decide.ErrMore) || errors.Is(err, cleanup.ErrOutOfTime) { // the item is due all the same
 		f.more, err = true, nil
 	}
 	if err != nil || depth > 0 || !several || !d.MayKeep() {
 		return err
 	}
 	var kept *decide.KeptError
-	if err = d.Ahead(ctx, first, f.CheckTime); errors.As(err, &kept) {
+	switch err = d.Ahead(ctx, first, f.CheckTime); {
+	case errors.As(err, &kept):
 		f.writes, f.more, err = []string{"nothing: " + kept.Error()}, false, nil
+	case errors.Is(err, cleanup.ErrOutOfTime):
+		f.more, err = true, nil
 	}
 	return err
 }
