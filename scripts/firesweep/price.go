@@ -95,7 +95,7 @@ func looks(r rule.Rule) (n int64) {
 	return n
 }
 
-// toJudge is what a run of a rule uses for so many things that it finds: all, if they stay.
+// toJudge is what a run of a rule uses for so many things that it finds, of accounts those that are old enough: all, if they stay.
 func toJudge(r rule.Rule, n int64) (u usage.Usage) {
 	switch {
 	case r.ByReference():
@@ -142,7 +142,7 @@ func costs(job manifest.Entry) string {
 	monthly := func(u usage.Usage) string { return prices.About(prices.Times(u, float64(schedule.Monthly(job)))) }
 	goes, what, more := toDelete(r, many), "documents", ""
 	r.Warn = nil
-	if len(r.With) > 0 {
+	if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return w.Objects == "" && w.Account == "" }) { // or else it is free
 		along := usage.Usage{FirestoreReads: many, FirestoreDeletes: many}
 		if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
 			along.FirestoreReads *= 2
@@ -188,7 +188,7 @@ func readsOf(r rule.Rule) string {
 	}
 	switch {
 	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
+		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
 			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"

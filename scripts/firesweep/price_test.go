@@ -5,7 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -56,4 +59,12 @@ func TestPriceOfARun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInitOfAccounts: a proposed rule about accounts looks up each month only those that are old enough, not all that stay.
+func TestInitOfAccounts(t *testing.T) {
+	r := rule.Rule{Accounts: rule.Anonymous, Unless: []rule.Relation{{Document: "users/{uid}"}}}
+	one := proposed{Due: look.Due{Items: 10, Of: 1_000_000}, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
+	one.pay(manifest.Entry{Rule: &r, Schedule: "0 4 * * 1"}, true)
+	want(t, "each month", prices.Times(atRest, 4), one.month)
 }

@@ -80,7 +80,7 @@ const keepingHead = `
 
 const keeping = `
 An undo reads its log three times, and looks twice at each file; its preview costs the same without writes and class A.
-A file of a colder class that goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with
+Of files that went with a document, the name or folder is listed twice instead (class A), in the preview too. A file of a colder class that goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with
 Autoclass it comes back as Standard.
 
 The log costs a write for each commit (up to 25 items with all that belongs to them), 500 documents that go alone, 30 to
