@@ -145,15 +145,16 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	if none == nil {
 		b.At = preview.Now
 		b.Result, none = function.Backtest(ctx, o, preview)
+		if none == nil || !errors.Is(none, backtest.ErrNoHistory) {
+			return none
+		}
 	}
-	if none != nil && !a.Jobs[job.Name].Accounts {
-		none = fmt.Errorf("%w. Firestore keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
-			"To turn it on: %s", none, enablePITR(cfg.Project, cfg.Database))
+	err = fmt.Errorf("%w, and %w", err, none)
+	if !a.Jobs[job.Name].Accounts {
+		err = fmt.Errorf("%w. Firestore keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
+			"To turn it on: %s", err, enablePITR(cfg.Project, cfg.Database))
 	}
-	if none != nil {
-		return fmt.Errorf("%w, and %w", err, none)
-	}
-	return nil
+	return err
 }
 
 // lastPreview returns what the log has of a job's last preview before a time, if that was in the day before: of the last that
@@ -205,7 +206,11 @@ func (p *printer) backtested(b backtested, noun string, all bool) {
 			b.Written, b.Gone))
 		var rows []screen.Row
 		for _, item := range b.Kept {
-			rows = append(rows, screen.Row{Cells: []string{item.Target, item.Used.Format("2006-01-02 15:04")}, Notes: []string{item.Kept}})
+			used := ""
+			if !item.Used.IsZero() {
+				used = item.Used.Format("2006-01-02 15:04")
+			}
+			rows = append(rows, screen.Row{Cells: []string{item.Target, used}, Notes: []string{item.Kept}})
 		}
 		if len(rows) > 0 {
 			p.Line("")
