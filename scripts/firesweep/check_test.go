@@ -128,7 +128,7 @@ func TestCheckForPeople(t *testing.T) {
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
   costs     less than a cent a month while nothing is due, besides
-            $0.10 for its schedule; about $0.27 (nam5, eur3), $0.13 in a cheap
+            $0.10 for its schedule; about $0.28 (nam5, eur3), $0.14 in a cheap
             region for 100,000 documents that go; about $3.60 (nam5, eur3),
             $1.80 in a cheap region a month for each 100,000 that are old enough
             and stay (prices of 23 November 2026)

@@ -23,6 +23,7 @@ func TestPriceOfARun(t *testing.T) {
 		"by their own fields": {`"collection": "drafts"`, 1000, "less than a cent"},
 		"with a relation and an archive": {`"collection": "drafts", "unless": [{"document": "holds/{id}"}], "archive": "oldDrafts"`,
 			2000, "about $0.01 (nam5, eur3), "},
+		"with folders": {`"collection": "drafts", "with": [{"objects": "drafts/{id}/**"}]`, 1000, "about $0.01 (nam5, eur3), "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,6 +54,7 @@ func TestPriceOfARun(t *testing.T) {
 				near(who+", reads", float64(said.FirestoreReads), float64(run.Usage.FirestoreReads))
 				near(who+", writes", float64(said.FirestoreWrites), float64(run.Usage.FirestoreWrites))
 				near(who+", deletes", float64(said.FirestoreDeletes), float64(run.Usage.FirestoreDeletes))
+				near(who+", class A", float64(said.StorageClassA), float64(run.Usage.StorageClassA))
 			}
 			for _, l := range prices.Lists {
 				near("the price in a "+l.Name, plan.Price[l.Name], l.Of(run.Usage))
