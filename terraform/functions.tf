@@ -17,6 +17,10 @@ locals {
     )
   }
 
+  # Of Firesweep, and of the lock files that it takes.
+  release      = regex("const Release = \"([^\"]+)\"", file("${path.module}/../shared/version/version.go"))[0]
+  lock_version = "${local.release}${regex("const Lock = Release \\+ \"([^\"]+)\"", file("${path.module}/../shared/version/version.go"))[0]}"
+
   manifest   = jsondecode(file("${path.module}/../functions/manifest.json"))
   rules_file = coalesce(var.rules_file, "${path.module}/../functions/rules.json")
   lock       = jsondecode(file("${trimsuffix(local.rules_file, ".json")}.lock.json"))

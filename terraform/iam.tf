@@ -29,17 +29,12 @@ locals {
 
   # Custom roles, where no predefined role is narrow enough. manifest.json names them without "roles/".
   custom_roles = {
-    firesweepAccountCleaner = {
-      title       = "Firesweep: account cleaner"
-      description = "Lists, looks at and deletes accounts of Firebase Authentication, and sees whether the project allows tenants"
-      # What the two below have: one grant for who needs both.
-      permissions = ["firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"]
-    }
     firesweepAccountDeleter = {
       title       = "Firesweep: account deleter"
-      description = "Deletes accounts of Firebase Authentication, and looks at them before"
-      # All that accounts:batchDelete needs, and accounts:lookup, which tells an account that was made again, and is for the undo log.
-      permissions = ["firebaseauth.users.delete", "firebaseauth.users.get"]
+      description = "Deletes accounts of Firebase Authentication, looks at them before, and sees whether the project allows tenants"
+      # All that accounts:batchDelete needs, and what the reader below has: one grant for who needs both. A third role for these would
+      # come and go with them, and Google blocks the id of a deleted role for weeks.
+      permissions = ["firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"]
     }
     firesweepAccountReader = {
       title       = "Firesweep: account reader"

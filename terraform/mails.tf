@@ -4,7 +4,6 @@ locals {
   # channels can show, and links become absolute.
   runbook_page = file("${path.module}/../docs/operations.md")
   # Of this version, as the page is. Only a release has a tag.
-  release     = regex("(?m)^const Release = \"(.+)\"$", file("${path.module}/../shared/version/version.go"))[0]
   runbook_tag = endswith(local.release, "-dev") ? "main" : "v${local.release}"
   runbook_url = coalesce(var.runbook_url, "https://github.com/firesweep/firesweep/blob/${local.runbook_tag}/docs/operations.md")
   runbook_sections = {

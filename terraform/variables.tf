@@ -100,18 +100,18 @@ variable "rules_file" {
   type        = string
   default     = null
 
-  # The version is shared/version's, and the digests are those of shared/manifest. No local may stand here, because it would depend
-  # on this variable.
+  # The version is shared/version's, and the digests are those of shared/manifest. No local may stand here that depends on this
+  # variable.
   validation {
     condition = try(alltrue([
       for list in [coalesce(var.rules_file, "${path.module}/../functions/rules.json")] : alltrue([
         for lock in [jsondecode(file("${trimsuffix(list, ".json")}.lock.json"))] :
-        lock.version == regex("const Release = \"([^\"]+)\"", file("${path.module}/../shared/version/version.go"))[0]
+        lock.version == local.lock_version
         && lock.rules == sha256(replace(file(list), "\r\n", "\n"))
         && lock.manifest == sha256(replace(file("${path.module}/../functions/manifest.json"), "\r\n", "\n"))
       ])
     ]), false)
-    error_message = "${trimsuffix(coalesce(var.rules_file, "${path.module}/../functions/rules.json"), ".json")}.lock.json is missing, or is not of these rules as they are now and of this version of Firesweep. With the command of this version, run: firesweep check --write --rules ${coalesce(var.rules_file, "${path.module}/../functions/rules.json")}"
+    error_message = "${trimsuffix(coalesce(var.rules_file, "${path.module}/../functions/rules.json"), ".json")}.lock.json is missing, or is not of these rules as they are now and of this version of Firesweep. With the command of version ${local.release}, run: firesweep check --write --rules ${coalesce(var.rules_file, "${path.module}/../functions/rules.json")}"
   }
 }
 

@@ -231,17 +231,21 @@ func noteOn(r rule.Rule) string {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
 			r.Objects))
 	}
-	if r.Plain() && len(r.Where) == 0 && len(r.Age) == 1 && r.Age[0].Field != "" && r.Age[0].As == nil {
-		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, without reads, plan and undo, in every collection %s: "+
-			"gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, r.Name(), offset(r.Age[0])))
+	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil {
+		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and "+
+			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl%s", r.Name(),
+			r.Age[0].Field, r.Name(), offset(r.Age[0])))
 	}
 	return strings.Join(notes, ". ")
 }
 
-// offset returns the flag that makes a TTL policy wait for an age; "" if that is past.
+// offset returns the flag that makes a TTL policy wait for an age, as long as its months can be; "" if that is past.
 func offset(a criteria.Age) string {
-	end := time.Unix(0, 0) // the months before it are long
-	hours := end.Sub(a.Cutoff(end)) / time.Hour
+	var longest time.Duration
+	for end := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); end.Year() < 2004; end = end.AddDate(0, 0, 1) {
+		longest = max(longest, end.Sub(a.Cutoff(end)))
+	}
+	hours := longest / time.Hour
 	switch {
 	case hours == 0:
 		return ""

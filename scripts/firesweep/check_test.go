@@ -77,7 +77,8 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const group = `collectionGroup: also top-level users; only below others: "collection": "parents/{parent}/users"`
-	const policy = "A TTL policy goes by age alone, too, without reads, plan and undo, in every collection notes: gcloud firestore fields ttls update "
+	const policy = "A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and undo, in every " +
+		"collection notes, wherever it is: gcloud firestore fields ttls update "
 	for rule, note := range map[string]string{
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true},{"document":"chats/{chat}"}]`: group +
@@ -90,6 +91,11 @@ func TestNotes(t *testing.T) {
 		`"collection":"notes","age":{"field":"at","days":0}`:                                                policy + "at --collection-group=notes --enable-ttl",
 		`"collection":"notes","age":{"field":"at","days":90},"with":[{"subcollection":"x"}]`:                "",
 		`"collection":"notes","age":{"field":"at","as":"seconds","days":90}`:                                "",
+		`"collection":"notes","age":{"field":"at","days":90},"unless":[{"field":"legalHold","==":true}]`:    "",
+		`"collection":"notes","age":{"field":"at","days":90,"optional":true}`:                               "",
+		`"collection":"notes","age":{"by":"updateTime","days":90}`:                                          "",
+		`"collection":"notes","age":{"field":"at","months":4}`:                                              policy + "at --collection-group=notes --enable-ttl --expiration-offset=123d",
+		`"collection":"notes","age":{"field":"at","months":12}`:                                             policy + "at --collection-group=notes --enable-ttl --expiration-offset=366d",
 		`"collection":"notes","age":{"field":"at","days":90},"where":[{"field":"done","==":true}]`:          "",
 		`"collection":"notes","age":[{"field":"at","days":90},{"field":"seenAt","days":9,"optional":true}]`: "",
 	} {

@@ -104,7 +104,7 @@ second time there is nothing to do.`,
 // does what another's left to do. Who it is does not matter for what its runs can have done.
 func (a *application) forgets(name, uid string) (e manifest.Entry, names []string, err error) {
 	e = manifest.Entry{Name: name, Trigger: manifest.Schedule, TimeoutSeconds: 540, Roles: map[config.Backend][]string{
-		config.Firestore: {"roles/datastore.user"}, config.Auth: {"firesweepAccountCleaner"}}}
+		config.Firestore: {"roles/datastore.user"}, config.Auth: {"firesweepAccountDeleter"}}}
 	var rules []rule.Rule
 	for _, of := range a.used() {
 		if of.Rule == nil || !of.DeletesAccounts() && !of.ReadsAccounts() {

@@ -166,8 +166,7 @@ func (a *app) ask(question string) string {
 // first request, before it has done anything.
 var rights = map[string][]string{
 	"firesweepObjectCleaner":  {"storage.objects.delete", "storage.objects.get", "storage.objects.list"},
-	"firesweepAccountCleaner": {"firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"},
-	"firesweepAccountDeleter": {"firebaseauth.users.delete", "firebaseauth.users.get"},
+	"firesweepAccountDeleter": {"firebaseauth.configs.get", "firebaseauth.users.delete", "firebaseauth.users.get"},
 	"firesweepAccountReader":  {"firebaseauth.configs.get", "firebaseauth.users.get"},
 }
 
@@ -199,7 +198,7 @@ func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 			lacks := slices.DeleteFunc(wanted, func(right string) bool { return slices.Contains(has, right) })
 			if len(lacks) > 0 {
 				return fmt.Errorf("nothing was run: %s needs on %s what your credentials lack: %s", job.Name, where,
-					strings.Join(slices.Compact(slices.Sorted(slices.Values(lacks))), ", ")) // two roles may have the same
+					strings.Join(lacks, ", "))
 			}
 		}
 	}

@@ -37,6 +37,7 @@ func TestJSON(t *testing.T) {
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{planned{}, "error index job price report warnings"},
+		{planFile{}, "checksum plans"},
 		{jobPlan{}, "bucket database entry items job made project version"},
 		{backtested{}, "at cut error gone job kept kept.kept kept.used planned preview reads skipped written"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},

@@ -251,7 +251,8 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 // shellQuote returns a text as this system's shell takes it.
 func shellQuote(text string) string { return quotedFor(runtime.GOOS, text) }
 
-// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, elsewhere sh.
+// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, elsewhere sh. No quotes hold in cmd.exe, too: see
+// [toPaste].
 func quotedFor(system, text string) string {
 	also, quotes, inside := "@,", "'", `'\''`
 	if system == "windows" { // PowerShell ends a text at any of these quotes

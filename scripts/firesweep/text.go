@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,13 +35,28 @@ func (p *printer) Say(style string, indent, hang int, format string, args ...any
 	p.Printer.Say(style, indent, hang, "%s", p.given.In(fmt.Sprintf(format, args...)))
 }
 
-// Command prints a command to type.
+// Command prints a command to type, or how it begins where the rest would be unsafe to paste.
 func (p *printer) Command(format string, args ...any) {
 	command := fmt.Sprintf(format, args...)
 	if p.npx && strings.HasPrefix(command, "firesweep ") {
 		command = "npx " + command
 	}
+	begin, all := toPaste(runtime.GOOS, command)
+	if !all {
+		p.Printer.Say("", 4, 2, "Type it, and the rest in quotes of your shell: %s", begin)
+		return
+	}
 	p.Printer.Command("%s", command)
+}
+
+// toPaste returns a command, or its part before the first quoted text, and whether that is all of it: on Windows nobody knows whether
+// it is pasted into PowerShell or into cmd.exe, which runs what follows an & in PowerShell's quotes.
+func toPaste(system, command string) (begin string, all bool) {
+	if system != "windows" || !strings.ContainsAny(command, `&|<>^%"`) {
+		return command, true
+	}
+	begin, _, _ = strings.Cut(command, " '")
+	return begin, false
 }
 
 // advice says what to do about a failure of a job; "" if its text says it all.

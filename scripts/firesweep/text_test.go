@@ -120,6 +120,24 @@ func TestCommandsToType(t *testing.T) {
 	want(t, "lines", 1, strings.Count(errs, "\n"))
 }
 
+// TestToPaste: what users wrote must not run in cmd.exe, which knows no quotes of PowerShell.
+func TestToPaste(t *testing.T) {
+	t.Parallel()
+	const begin = "firesweep pin --apply --because"
+	for _, c := range "&|<>^%\"" {
+		text := begin + " 'x " + string(c) + " calc' 'posts/a b'"
+		whole, all := toPaste("linux", text)
+		want(t, "elsewhere", text, whole)
+		want(t, "all of it elsewhere", true, all)
+		start, all := toPaste("windows", text)
+		want(t, "on Windows", begin, start)
+		want(t, "all of it on Windows", false, all)
+	}
+	whole, all := toPaste("windows", begin+" x 'posts/a b'")
+	want(t, "harmless", begin+" x 'posts/a b'", whole)
+	want(t, "all of it, harmless", true, all)
+}
+
 // TestQuotedFor: what users wrote must not end the text in a command that is typed.
 func TestQuotedFor(t *testing.T) {
 	t.Parallel()

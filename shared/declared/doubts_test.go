@@ -27,6 +27,9 @@ func TestDoubts(t *testing.T) {
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil},
 		"a few of another form": {fields{"age": fields{"field": "at", "as": array{"milliseconds", "text"}, "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
 			[]string{`age[0]: at is a timestamp in 1 of 30: add "as": ["timestamp", "milliseconds", "text"]`}},
+		"a form of none": {fields{"age": fields{"field": "at", "as": array{"seconds", "timestamp"}, "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
+			[]string{`age[0]: at is a number of milliseconds since 1970 in 28 of 30 and a date and time of ISO 8601 in 1 of 30: ` +
+				`add "as": ["timestamp", "milliseconds", "seconds", "text"]`}},
 		"one form, another": {fields{"age": fields{"field": "seen", "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
 			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: add "as": "seconds"`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},

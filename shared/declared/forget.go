@@ -1,9 +1,9 @@
 package declared
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +32,12 @@ func Forget(name, uid string, rules []rule.Rule) (cleanup.Job, error) {
 		return cleanup.Job{}, errors.New(`no rule says whose anything is: name the account in gone, unless or with, as in ` +
 			`"gone": [{"account": "{userId}"}]; a rule with "schedule": "never" is for forget only`)
 	}
+	for _, p := range f.parts {
+		along := p.With
+		p.With = nil
+		f.take(p, along)
+	}
 	f.leaveToNarrower()
-	f.dropCovered()
 	slices.SortStableFunc(f.parts, func(a, b *part) int { return a.turn() - b.turn() })
 	f.account = f.accountRule(rules)
 	job := cleanup.Job{Name: name, Plan: f.plan, Accounts: true, AccountRule: f.account, Reach: cleanup.Reach{Account: true}}
@@ -107,7 +111,7 @@ func (f *forgetting) add(p part) {
 	for _, other := range f.parts {
 		if other.alike(p) && p.At() == other.At() {
 			other.Gone, other.Unless = slices.Concat(other.Gone, p.Gone), slices.Concat(other.Unless, p.Unless)
-			other.takes(p.With)
+			other.With = append(other.With, p.With...)
 			other.follows = other.follows || p.follows
 			return
 		}
@@ -119,8 +123,8 @@ func (f *forgetting) add(p part) {
 	f.parts = append(f.parts, &p)
 }
 
-// leaveToNarrower leaves a group's documents to the part of the collection they are in, which then keeps what any rule keeps. It takes
-// along what the group's rule does, unless that names documents by references and this collection's ids would name more.
+// leaveToNarrower leaves a group's documents to the part of the collection they are in, which then keeps what any rule keeps, and takes
+// along what the group's rule does.
 func (f *forgetting) leaveToNarrower() {
 	for _, p := range f.parts {
 		for _, of := range f.parts {
@@ -130,16 +134,19 @@ func (f *forgetting) leaveToNarrower() {
 			if of.CollectionGroup != "" && p.CollectionGroup == "" && p.alike(*of) && rule.Same(p.At(), of.At()) {
 				of.elsewhere = append(of.elsewhere, p)
 				p.Gone, p.Unless = slices.Concat(p.Gone, of.Gone), slices.Concat(p.Unless, of.Unless)
-				p.takes(slices.DeleteFunc(slices.Clone(of.With), func(w rule.Relation) bool { return namesMore(w, p.At(), of.At()) }))
+				f.take(p, byReference(of.With, of.At()))
 			}
 		}
 	}
 }
 
-// namesMore reports whether ids of a place, which do not repeat, would name more than the references to documents of a group do.
-func namesMore(w rule.Relation, of, group string) bool {
-	more := w.Subcollection == "" && !strings.Contains(of, "/") && strings.Contains(group, "/")
-	return more || slices.ContainsFunc(w.With, func(along rule.Relation) bool { return namesMore(along, w.At(of), w.At(group)) })
+// byReference returns what goes along with documents of a place, by references alone where ids repeat: elsewhere, ids may name more.
+func byReference(with []rule.Relation, at string) []rule.Relation {
+	with = slices.Clone(with)
+	for i, w := range with {
+		with[i].Repeats, with[i].With = strings.Contains(at, "/"), byReference(w.With, w.At(at))
+	}
+	return with
 }
 
 // leaves reports whether another part has a document: not one of its own place whose path names another user.
@@ -152,26 +159,23 @@ func (p *part) leaves(d documents.Document) bool {
 // alike reports whether both of two parts delete documents that name the account in one way.
 func (p *part) alike(of part) bool { return p.Deletes() && of.Deletes() && p.account == of.account }
 
-// takes adds what goes along, each once.
-func (p *part) takes(with []rule.Relation) {
-	for _, w := range with {
-		if !slices.ContainsFunc(p.With, func(other rule.Relation) bool { return reflect.DeepEqual(w, other) }) {
+// take adds what goes along with a part's documents, each once, but not what another part finds by itself, which also looks what
+// keeps it.
+func (f *forgetting) take(p *part, along []rule.Relation) {
+	for _, w := range along {
+		same := func(other rule.Relation) bool { return says(other) == says(w) }
+		if i := slices.IndexFunc(f.parts, func(other *part) bool { return other.covers(p, w) }); i >= 0 {
+			f.take(f.parts[i], w.With)
+		} else if !slices.ContainsFunc(p.With, same) {
 			p.With = append(p.With, w)
 		}
 	}
 }
 
-// dropCovered takes out of with what other parts find by themselves, because these also look what keeps it.
-func (f *forgetting) dropCovered() {
-	for _, p := range f.parts {
-		p.With = slices.DeleteFunc(p.With, func(w rule.Relation) bool {
-			i := slices.IndexFunc(f.parts, func(other *part) bool { return other.covers(p, w) })
-			if i >= 0 {
-				f.parts[i].takes(w.With)
-			}
-			return i >= 0
-		})
-	}
+// says returns what a rule says of a relation, wherever it does.
+func says(w rule.Relation) string {
+	text, _ := json.Marshal(w) // it was read from such a text
+	return string(text)
 }
 
 // covers reports whether a part finds all that goes along with the user's document of another.

@@ -244,12 +244,6 @@ func TestForgetKeeps(t *testing.T) {
 			documents: map[string]fields{"notes/n": {"by": "u1"}, "notes/n/a/x": {}, "notes/held": {"by": "u1", "hold": true}, "x/y/notes/n": {"by": "u1"},
 				"x/y/notes/n/a/x": {}, "x/y/notes/held": {"by": "u1", "hold": true}, "likes/l": {"of": "n"}},
 			left: []string{"likes/l", "notes/held", "x/y/notes/held", "x/y/notes/n/a/x"}, kept: []string{"notes: hold is true"}},
-		"a collection and the group of its name, which takes along what both lie below": {
-			rules: []string{`"collection":"teams/{team}/requests","age":"any","gone":[{"account":"{by}"}]`,
-				`"collectionGroup":"requests","age":"any","gone":[{"account":"{by}"}],"with":[{"document":"{parent}/a/{id}"},
-					{"document":"{parent}","with":[{"collection":"posts","field":"authorId"}]}]`},
-			documents: map[string]fields{"teams/u12": {}, "teams/u12/requests/r": {"by": "u1"}, "teams/u12/a/r": {}, "posts/p": {"authorId": "u12"}},
-			left:      []string{"posts/p", "teams/u12"}},
 		"a place whose path names a user, and the group of its name": {
 			rules: []string{`"collection":"users/{userId}/comments","age":"any","gone":[{"account":"{userId}"}]`,
 				`"collectionGroup":"comments","age":"any","gone":[{"account":"{userId}"}]`},
@@ -283,6 +277,49 @@ func TestForgetKeeps(t *testing.T) {
 			}
 			enginetest.Want(t, "accounts", accounts, f.Accounts(t))
 		})
+	}
+}
+
+// TestForgetAlongOnce: what several rules take along goes once, by whatever any of them names it: a group's by references alone.
+func TestForgetAlongOnce(t *testing.T) {
+	t.Parallel()
+	const (
+		users    = `"collection":"users","age":"any","with":[`
+		along    = `{"subcollection":"**"},{"collection":"posts","field":"by","with":[{"subcollection":"likes"}]}`
+		account  = `{"account":"{id}"}`
+		requests = `"collection":"teams/{team}/requests","age":"any","gone":[{"account":"{by}"}]`
+		group    = `"collectionGroup":"requests","age":"any","gone":[{"account":"{by}"}]`
+		parent   = `,"with":[{"document":"{parent}/a/{id}"},{"document":"{parent}","with":[{"collection":"posts","field":"team"},{"collection":"lists","field":"of[]","remove":true}]}]`
+		notes    = `"collection":"notes","age":"any","gone":[{"account":"{by}"}]`
+		likes    = `,"with":[{"collection":"likes","field":"of"}]`
+	)
+	for name, tt := range map[string]struct {
+		rules  []string
+		writes []string // of the first that is planned
+		listed int      // left in the list
+	}{
+		"two rules in another order": {[]string{users + along + "," + account + "]", users + account + "," + along + "]"}, []string{
+			"delete users/u1/a/x", "delete posts/p/likes/l", "delete posts/p", "delete users/u1", "delete account u1"}, 2},
+		"a group":                    {[]string{requests, group + parent}, []string{"update lists/l", "delete teams/u12/a/r", "delete posts/team", "delete teams/u12", "delete teams/u12/requests/r"}, 1},
+		"a group and the collection": {[]string{requests + parent, group + parent}, []string{"update lists/l", "delete teams/u12/a/r", "delete posts/team", "delete posts/text", "delete teams/u12", "delete teams/u12/requests/r"}, 0},
+		"a group of the top level":   {[]string{notes, strings.Replace(notes, "collection", "collectionGroup", 1) + likes}, []string{"delete likes/ref", "delete notes/n"}, 2},
+		"a group and its top level":  {[]string{notes + likes, strings.Replace(notes, "collection", "collectionGroup", 1) + likes}, []string{"delete likes/ref", "delete likes/text", "delete notes/n"}, 2},
+		"a group and what another finds": {[]string{users + `{"collection":"notes","field":"by"` + likes + `},{"account":"{id}"}]`, notes, strings.Replace(notes, "collection", "collectionGroup", 1) + likes},
+			[]string{"delete likes/ref", "delete likes/text", "delete notes/n"}, 2},
+	} {
+		f := enginetest.New(t, forgetting(t, rulesOf(t, tt.rules...)))
+		f.SignUp(t, "u1")
+		doc := f.Firestore(t).Doc
+		for path, data := range map[string]fields{
+			"users/u1": {}, "users/u1/a/x": {}, "posts/p": {"by": "u1"}, "posts/p/likes/l": {}, "notes/n": {"by": "u1"}, "likes/text": {"of": "n"}, "likes/ref": {"of": doc("notes/n")},
+			"teams/u12": {}, "teams/u12/requests/r": {"by": "u1"}, "teams/u12/a/r": {}, "posts/text": {"team": "u12"}, "posts/team": {"team": doc("teams/u12")}, "posts/user": {"team": doc("users/u12")},
+			"lists/l": {"of": array{"u12", doc("teams/u12")}},
+		} {
+			f.Set(t, path, data)
+		}
+		enginetest.Want(t, name, tt.writes, f.Run(t, `{"dryRun":true}`).Plan[0].Writes)
+		enginetest.Want(t, name+", status", report.Completed, f.Run(t, "").Status)
+		enginetest.Want(t, name+", list", tt.listed, len(left(f, t)["lists/l"]["of"].(array)))
 	}
 }
 

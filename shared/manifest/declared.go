@@ -151,9 +151,7 @@ func (e *Entry) derive() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
 	}
 	switch {
-	case r.DeletesAccounts() && r.ReadsAccounts():
-		e.Roles[config.Auth] = []string{"firesweepAccountCleaner"}
-	case r.DeletesAccounts():
+	case r.DeletesAccounts(): // the role has the reader's rights, too
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
 	case r.ReadsAccounts():
 		e.Roles[config.Auth] = []string{"firesweepAccountReader"}

@@ -27,14 +27,14 @@ func Lock(manifest, rules File) ([]byte, error) {
 	}
 	lock := struct {
 		About     string           `json:"about"`
-		Version   string           `json:"version"`           // [version.Release]
+		Version   string           `json:"version"`           // [version.Lock]
 		Rules     string           `json:"rules"`             // the digest of the list
 		Manifest  string           `json:"manifest"`          // that of functions/manifest.json, with which the list was checked
 		Enabled   []string         `json:"enabled,omitempty"` // of the jobs that are no rules of the list, those that it enables
 		Functions map[string]Entry `json:"functions"`
 	}{
 		About:   "Written by firesweep check --write for Terraform. Do not edit it.",
-		Version: version.Release, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled,
+		Version: version.Lock, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled,
 		Functions: map[string]Entry{},
 	}
 	for _, e := range all {

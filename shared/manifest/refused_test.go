@@ -175,8 +175,8 @@ func TestLock(t *testing.T) {
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(lock.Functions))); diff != "" {
 		t.Errorf("entries (-want +got)\n%s", diff)
 	}
-	if lock.Version != version.Release {
-		t.Errorf("version %s, want %s", lock.Version, version.Release)
+	if lock.Version != version.Lock {
+		t.Errorf("version %s, want %s", lock.Version, version.Lock)
 	}
 
 	// A change of either list shows, but for line ends.

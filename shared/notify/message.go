@@ -69,7 +69,7 @@ func of(project string, r *report.Report, undoDays int) Run {
 	return run
 }
 
-// command returns a command as it works in any folder.
+// command returns a command that is about the project in any folder; about a rule of your own, in one with its list.
 func command(verb, project, of string) string {
 	return "firesweep " + verb + " --project " + project + " " + of
 }

@@ -63,7 +63,7 @@ func TestPagesNameTheNewestRelease(t *testing.T) {
 			}
 		}
 	}
-	if pins < 6 {
+	if pins < 8 {
 		t.Errorf("%d places name a release: those of README.md, of the module's README.md and examples, and of the action's example?", pins)
 	}
 }

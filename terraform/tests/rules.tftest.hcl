@@ -41,7 +41,7 @@ run "rules_of_another_folder" {
   assert {
     condition = toset([for key, g in local.grants : key if startswith(g.function, "cleanupAnon") || startswith(g.function, "cleanupStale")]) == toset([
       "cleanupStaleDrafts roles/datastore.user", "cleanupStaleDrafts firesweepObjectCleaner",
-      "cleanupAnonymousAccounts roles/datastore.user", "cleanupAnonymousAccounts firesweepAccountCleaner",
+      "cleanupAnonymousAccounts roles/datastore.user", "cleanupAnonymousAccounts firesweepAccountDeleter",
     ])
     error_message = "the rules' roles are ${jsonencode(local.grants)}"
   }

@@ -160,7 +160,7 @@ func doubtfulForms(a criteria.Age, found []documents.Document) string {
 	var others, all []string
 	for _, as := range criteria.Forms() {
 		read := slices.Contains(a.As, as) || a.As == nil && as == "timestamp"
-		if forms[as] > 0 {
+		if forms[as] > 0 || slices.Contains(a.As, as) {
 			all = append(all, fmt.Sprintf("%q", as))
 		}
 		if forms[as] > 0 && !read {
