@@ -134,11 +134,10 @@ func TestCheckForPeople(t *testing.T) {
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
   costs     less than a cent a month while nothing is due, besides
-            $0.10 for its schedule; about $0.27 (nam5, eur3), $0.13 in a cheap
-            region for 100,000 documents that go, and about $0.08 (nam5, eur3),
-            $0.04 in a cheap region for as many that go along; about $3.60
-            (nam5, eur3), $1.80 in a cheap region a month for each 100,000 that
-            are old enough and stay (prices of 23 November 2026)
+            $0.10 for its schedule; about $0.28 (nam5, eur3), $0.14 in a cheap
+            region for 100,000 documents that go; about $3.60 (nam5, eur3),
+            $1.80 in a cheap region a month for each 100,000 that are old enough
+            and stay (prices of 23 November 2026)
   clients   decide what goes if your security rules let them write
             state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner
@@ -164,7 +163,7 @@ func TestCheckForPeople(t *testing.T) {
 		"users holds no document at all, yet the rule looks in it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads",
-		"all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists",
+		"all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether users/{uid} exists",
 		c.Reads)
 
 	// Objects have only just been uploaded: the plan is for when they are old enough.

@@ -157,8 +157,8 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 		did, unread := a.doneBy(context.WithoutCancel(ctx), job, rep.RunID, done.Wanted{Bucket: rep.Bucket})
 		r.Run, err = &shownRun{rep, did}, errors.Join(err, unread)
 	}
-	if err == nil && rep.Totals().Changed > 0 {
-		err = a.stillThere(ctx, job, o, r.Plan)
+	if err == nil {
+		err = a.leftOver(ctx, job, o, r)
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -175,20 +175,43 @@ func (a *app) forget(ctx context.Context, job manifest.Entry, o engine.PlanOptio
 	}, err != nil || rep.Status != report.Completed)
 }
 
-// stillThere returns an error if something of a plan that changed before it was to be deleted is there still: the rest went with what
-// another rule deletes.
-func (a *app) stillThere(ctx context.Context, job manifest.Entry, o engine.PlanOptions, before planned) error {
+// leftOver returns an error if something of a plan that the run did not do is there still, or went by another's hand, so that nothing
+// led to what belonged to it. The rest went with what another rule deletes.
+func (a *app) leftOver(ctx context.Context, job manifest.Entry, o engine.PlanOptions, r forgotten) error {
+	did, before := map[string]bool{}, r.Plan.Report
+	if r.Run.Did != nil {
+		for _, t := range r.Run.Did.Things {
+			did[t.Target] = true
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(before.Plan), func(p report.Planned) bool {
+		return did[p.Target] || p.Rule == "" // the account, or what an earlier run left to do
+	})
+	known := r.Run.Did != nil && !before.Truncated
+	if r.Run.Totals().Changed == 0 && (!known || len(others) == 0 || r.Run.Status != report.Completed) {
+		return nil
+	}
 	defer a.progress(ctx, doing("looking for what changed"))()
 	now := a.planHere(ctx, job, o)
 	if !now.well() {
 		return errors.New("some of these changed before they were to be deleted, and whether they are there still is not known: do it again")
 	}
-	left := now.Report.Totals().Planned
+	kept := 0
 	for reason, n := range now.Report.Kept {
-		left += max(0, n-before.Report.Kept[reason])
+		kept += max(0, n-before.Kept[reason])
 	}
-	if left == 0 {
-		return nil
+	others = slices.DeleteFunc(others, func(p report.Planned) bool {
+		return slices.ContainsFunc(now.Report.Plan, func(left report.Planned) bool { return left.Target == p.Target })
+	})
+	var left, went error
+	if n := now.Report.Totals().Planned + kept; n > 0 {
+		left = fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", n)
 	}
-	return fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", left)
+	const unled = "meanwhile by another's hand, and what belonged to them was not looked for"
+	if n := len(others) - kept; !known {
+		went = errors.New("some of these may have gone " + unled)
+	} else if n > 0 {
+		went = fmt.Errorf("%d of these went %s", n, unled)
+	}
+	return errors.Join(left, went)
 }

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -149,15 +155,58 @@ func TestForgetWhatChangesMeanwhile(t *testing.T) {
 	wantParts(t, r.Error, "1 of these changed before they were to be deleted, and may be there still: do it again")
 }
 
-// TestForgetWhatGoesMeanwhile: what is gone before it was to be deleted, as another rule's document took it along, is no failure.
+// TestForgetWhatGoesMeanwhile: what another rule's document took along before it was to be deleted itself is no failure.
 func TestForgetWhatGoesMeanwhile(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.forgetful(t)
-	o.running.BeforeApply = func() { o.Delete(t, "posts/a") }
+	rule := func(name, of, with string) string {
+		return fmt.Sprintf(`{"name": %q, "schedule": "never", "collection": %q, "age": "any", "gone": [{"account": "{by}"}], "with": [{"document": "%s/{id}"}]}`, name, of, with)
+	}
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + rule("forgetPosts", "posts", "covers") + "," + rule("forgetCovers", "covers", "posts") + "]}"})
+	o.Delete(t, "posts/held")
+	o.Set(t, "covers/a", map[string]any{"by": "hana"})
 	r := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana"))
 	want(t, "changed", 1, r.Run.Totals().Changed)
 	want(t, "error", "", r.Error)
+	want(t, "posts", []string{"ken"}, slices.Collect(maps.Keys(o.Documents(t, "posts"))))
+}
+
+// TestForgetWhatOthersDelete: a receipt says that nothing led to what belonged to a document that somebody else has deleted, after the
+// user's things were shown or after the run has planned, whether or not a log tells which.
+func TestForgetWhatOthersDelete(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		days string
+		when func(o *operator, f func())
+		says string
+	}{
+		"before the run plans": {"7", func(o *operator, f func()) {
+			var once sync.Once
+			o.running.Dial = wire.Before(func(_ context.Context, _ string, message any) error {
+				if _, ok := message.(*firestorepb.CommitRequest); ok { // the first takes the lease
+					once.Do(f)
+				}
+				return nil
+			})
+		}, "1 of these went meanwhile by another's hand, and what belonged to them was not looked for"},
+		"after that": {"7", func(o *operator, f func()) { o.running.BeforeApply = f },
+			"1 of these went meanwhile by another's hand, and what belonged to them was not looked for"},
+		"without a log": {"0", func(o *operator, f func()) { o.running.BeforeApply = f },
+			"some of these may have gone meanwhile by another's hand, and what belonged to them was not looked for"},
+	} {
+		o := newOperator(t, "UNDO_DAYS="+tt.days)
+		o.forgetful(t)
+		o.inApp(t, map[string]string{"firesweep.json": strings.Replace(forgets, `"gone": [{"account": "{by}"}],`,
+			`"gone": [{"account": "{by}"}], "with": [{"objects": "posts/{id}/**"}, {"collection": "comments", "field": "postId"}],`, 1)})
+		o.Set(t, "comments/c", map[string]any{"postId": "a"})
+		o.Put(t, "posts/a/a.png", nil, nil)
+		tt.when(o, func() { o.Delete(t, "posts/a") })
+		out, _ := o.ends(t, exitFailed, "forget", "--apply", "--yes", "--json", "hana")
+		r := parsed[forgotten](t, out)
+		want(t, name, []any{report.Completed, tt.says}, []any{r.Run.Status, r.Error})
+		want(t, name+", objects", []string{"posts/a/a.png", "users/ken/a.png"}, o.Objects(t))
+	}
 }
 
 // TestForgetOnAnotherBucket: one that nobody named must be that of the rules' last runs, or the user's files would stay.

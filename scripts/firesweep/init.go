@@ -285,7 +285,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 func (one *proposed) pay(e manifest.Entry, scans bool) {
 	items, of := int64(one.Due.Items), int64(one.Due.Of)
 	run := atRest
-	if scans {
+	if scans && e.Accounts == "" { // how many accounts are old enough and stay is not known
 		run = run.Plus(toJudge(*e.Rule, of-items))
 	}
 	one.month, one.now = prices.Times(run, float64(schedule.Monthly(e))), run.Plus(toDelete(*e.Rule, items))

@@ -32,6 +32,8 @@ func expected(job manifest.Entry, r *report.Report) usage.Usage {
 		for _, w := range a.Writes {
 			switch verb, target, _ := strings.Cut(w, " "); {
 			case verb == "nothing:", strings.HasPrefix(target, "account "):
+			case strings.HasPrefix(target, "objects under "): // which are listed
+				s.StorageClassA++
 			case strings.HasPrefix(target, "gs://"):
 				s.StorageDeletes++
 			case verb == "delete":
@@ -81,9 +83,16 @@ func applied(r rule.Rule, n, foreseen int64, u usage.Usage) usage.Usage {
 	default:
 		u.FirestoreReads += (u.FirestoreWrites + u.FirestoreDeletes + n*looks(r)) * max(0, n-foreseen) / max(1, n)
 	}
-	u.FirestoreWrites += 1 + (n+together-1)/together // the actions are reserved before
+	commits := (n + together - 1) / together
+	u.FirestoreWrites += 1 + commits // the actions are reserved before
+	if slices.ContainsFunc(r.With, follows) {
+		u.FirestoreWrites, u.FirestoreDeletes = u.FirestoreWrites+commits, u.FirestoreDeletes+commits // of the todos
+	}
 	return u
 }
+
+// follows reports whether what goes along is deleted after the commit.
+func follows(w rule.Relation) bool { return w.Objects != "" || w.Account != "" }
 
 // looks is how many reads tell whether one thing is kept by what is related to it.
 func looks(r rule.Rule) (n int64) {
@@ -95,7 +104,7 @@ func looks(r rule.Rule) (n int64) {
 	return n
 }
 
-// toJudge is what a run of a rule uses for so many things that it finds: all, if they stay.
+// toJudge is what a run of a rule uses for so many things that it finds, of accounts those that are old enough: all, if they stay.
 func toJudge(r rule.Rule, n int64) (u usage.Usage) {
 	switch {
 	case r.ByReference():
@@ -125,6 +134,11 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 	if r.Archive != "" {
 		u.FirestoreWrites += n
 	}
+	for _, w := range r.With {
+		if w.Objects != "" && w.Field == "" { // a folder, which is listed
+			u.StorageClassA += n
+		}
+	}
 	u = toJudge(r, n).Plus(applied(r, n, 0, u))
 	if w := r.Warn; w != nil { // the mark and the message, and two reads in each of the runs until it goes
 		u.FirestoreReads, u.FirestoreWrites = u.FirestoreReads+(1+2*int64(w.Days))*n, u.FirestoreWrites+2*n
@@ -142,7 +156,7 @@ func costs(job manifest.Entry) string {
 	monthly := func(u usage.Usage) string { return prices.About(prices.Times(u, float64(schedule.Monthly(job)))) }
 	goes, what, more := toDelete(r, many), "documents", ""
 	r.Warn = nil
-	if len(r.With) > 0 {
+	if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return !follows(w) }) {
 		along := usage.Usage{FirestoreReads: many, FirestoreDeletes: many}
 		if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
 			along.FirestoreReads *= 2
@@ -188,7 +202,7 @@ func readsOf(r rule.Rule) string {
 	}
 	switch {
 	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
+		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
 			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"

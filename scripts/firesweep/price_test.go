@@ -5,7 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -20,6 +23,7 @@ func TestPriceOfARun(t *testing.T) {
 		"by their own fields": {`"collection": "drafts"`, 1000, "less than a cent"},
 		"with a relation and an archive": {`"collection": "drafts", "unless": [{"document": "holds/{id}"}], "archive": "oldDrafts"`,
 			2000, "about $0.01 (nam5, eur3), "},
+		"with folders": {`"collection": "drafts", "with": [{"objects": "drafts/{id}/**"}]`, 1000, "about $0.01 (nam5, eur3), "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,10 +54,19 @@ func TestPriceOfARun(t *testing.T) {
 				near(who+", reads", float64(said.FirestoreReads), float64(run.Usage.FirestoreReads))
 				near(who+", writes", float64(said.FirestoreWrites), float64(run.Usage.FirestoreWrites))
 				near(who+", deletes", float64(said.FirestoreDeletes), float64(run.Usage.FirestoreDeletes))
+				near(who+", class A", float64(said.StorageClassA), float64(run.Usage.StorageClassA))
 			}
 			for _, l := range prices.Lists {
 				near("the price in a "+l.Name, plan.Price[l.Name], l.Of(run.Usage))
 			}
 		})
 	}
+}
+
+// TestInitOfAccounts: a proposed rule about accounts looks up each month only those that are old enough, not all that stay.
+func TestInitOfAccounts(t *testing.T) {
+	r := rule.Rule{Accounts: rule.Anonymous, Unless: []rule.Relation{{Document: "users/{uid}"}}}
+	one := proposed{Due: look.Due{Items: 10, Of: 1_000_000}, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
+	one.pay(manifest.Entry{Rule: &r, Schedule: "0 4 * * 1"}, true)
+	want(t, "each month", prices.Times(atRest, 4), one.month)
 }

@@ -38,7 +38,6 @@ const pricesHead = `# Prices
 
 What the nine jobs cost in US dollars, beyond what is free: what the lab counted ([performance.md](performance.md)), by
 Google's prices of %s (` + "`scripts/prices`" + `). ` + "`firesweep plan`, `runs` and `check`" + ` say the same of yours.
-` + "`go run ./scripts/pages`" + ` writes this page.
 
 ## What Google charges
 
@@ -80,8 +79,9 @@ const keepingHead = `
 
 const keeping = `
 An undo reads its log three times, and looks twice at each file; its preview costs the same without writes and class A.
-A file of a colder class that goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with
-Autoclass it comes back as Standard.
+A file that went with a document is listed twice instead (class A), in the preview too. A file of a colder class that
+goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with Autoclass it comes back as
+Standard.
 
 The log costs a write for each commit (up to 25 items with all that belongs to them), 500 documents that go alone, 30 to
 100 files or 100 accounts, and later a delete each. Documents that go alone cost one more read each beyond 34 MiB of them

@@ -49,10 +49,13 @@ func Leads(records []Record) []Led {
 func (r Record) led(items []string, contents map[string]Fields, texts map[string]string) Led {
 	target := r.target()
 	for _, led := range []func(item string) bool{
-		func(item string) bool { return len(items) == 1 || belongs(target, item) },
+		func(item string) bool {
+			return len(items) == 1 || strings.HasPrefix(target, item+"/") || target == accountPrefix+idOf(item)
+		},
 		func(item string) bool {
 			return r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(texts[item], r.Object.Name)
 		},
+		func(item string) bool { return slices.Contains(strings.Split(target, "/"), idOf(item)) },
 		func(item string) bool { return r.Write != nil && leadsTo(contents[item], target) },
 	} {
 		if its := slices.DeleteFunc(slices.Clone(items), func(item string) bool { return !led(item) }); len(its) > 0 {
@@ -101,7 +104,7 @@ func mentions(text, name string) bool {
 // names reports whether one of a document's fields, or of the maps in it, holds an item's id or path, or refers to it.
 func names(fields Fields, item string) bool {
 	for _, v := range fields {
-		if Is(v, item) || Is(v, item[strings.LastIndexByte(item, '/')+1:]) || names(v.GetMapValue().GetFields(), item) {
+		if Is(v, item) || Is(v, idOf(item)) || names(v.GetMapValue().GetFields(), item) {
 			return true
 		}
 	}
@@ -119,8 +122,5 @@ func leadsTo(fields Fields, target string) bool {
 	return false
 }
 
-// belongs reports whether a target is below an item, or named after it.
-func belongs(target, item string) bool {
-	id := item[strings.LastIndexByte(item, '/')+1:]
-	return strings.HasPrefix(target, item+"/") || target == accountPrefix+id || slices.Contains(strings.Split(target, "/"), id)
-}
+// idOf returns the id of an item that is a document.
+func idOf(item string) string { return item[strings.LastIndexByte(item, '/')+1:] }

@@ -1,6 +1,14 @@
 package undo
 
-import "testing"
+import (
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+)
 
 // TestMentions: however an application writes a file's name into a document, the file is known to be named there.
 func TestMentions(t *testing.T) {
@@ -13,6 +21,31 @@ func TestMentions(t *testing.T) {
 	} {
 		if !mentions(text, name) || mentions(text, "posts/u1/other.png") {
 			t.Errorf("%s: %s", how, text)
+		}
+	}
+}
+
+// TestLeads: what leads to what goes along with one of several items, by what says so most surely. Ids that are numbers are equal often.
+func TestLeads(t *testing.T) {
+	document := func(path string, before Fields) Record {
+		return Record{Write: &Write{Op: documents.Delete, Path: path, Found: true, Before: before}}
+	}
+	three := Fields{"postId": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: 3}}}
+	for of, tt := range map[string]struct {
+		record Record
+		items  []string
+	}{
+		"the comment of another's id": {document("comments/7", three), []string{"posts/3"}},
+		"a document below":            {document("posts/7/likes/3", three), []string{"posts/7"}},
+		"an account":                  {Record{Account: &Account{UID: "7"}}, []string{"posts/7"}},
+		"a document of its id":        {document("counters/7", nil), []string{"posts/7"}},
+		"a file named there":          {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7.png"}}}, []string{"posts/3"}},
+		"a file in its folder":        {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7/"}}}, []string{"posts/7"}},
+	} {
+		url := Fields{"url": {ValueType: &firestorepb.Value_StringValue{StringValue: "https://example.com/files/7.png"}}}
+		leads := Leads([]Record{{Item: "posts/3"}, {Item: "posts/7"}, document("posts/3", url), document("posts/7", nil), tt.record})
+		if diff := cmp.Diff(Led{tt.items, true}, leads[4]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", of, diff)
 		}
 	}
 }

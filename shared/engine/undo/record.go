@@ -30,7 +30,7 @@ type Record struct {
 	// Stayed is a document's path, an object's name, or "account" and a uid: one deletion of it that an earlier record of the same
 	// call tells of was not made, for it had changed or time was up.
 	Stayed     string
-	Generation int64 // of an object that stayed
+	Generation int64 // of an object that stayed; never 0
 }
 
 // Deletes reports whether a record tells of a deletion, of which [Record.Stayed] may say that it was not made.

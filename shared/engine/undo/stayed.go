@@ -12,7 +12,7 @@ type Stayed struct {
 // deletion is what one call of a run wrote down to delete: another may have deleted what this one left.
 type deletion struct {
 	call, target string // as [Record.Stayed] names it
-	generation   int64
+	generation   int64  // of an object; of a document, which may have its name, and of an account 0
 }
 
 // Read reads the next record of the log, which a call wrote, and reports whether it says that a deletion stayed.
@@ -26,6 +26,7 @@ func (s *Stayed) Read(call string, r Record) (is bool) {
 	}
 	told := s.told[d]
 	switch {
+	case r.Object != nil && d.generation == 0: // no note is about it
 	case r.Deletes():
 		s.told[d] = append(told, s.read)
 	case r.Stayed != "" && len(told) > 0:

@@ -25,6 +25,7 @@ func TestStayed(t *testing.T) {
 		"noted before the other":  {[]Record{object(1), {Stayed: "x", Generation: 1}, object(1)}, []int{0}},
 		"another generation":      {[]Record{object(1), object(2), {Stayed: "x", Generation: 1}}, []int{0}},
 		"after a commit":          {[]Record{object(0), object(1), {Stayed: "x", Generation: 1}}, []int{1}},
+		"a file of its name":      {[]Record{{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "d/x"}}}, document, {Stayed: "d/x"}}, []int{1}},
 		"a document":              {[]Record{document, document, {Stayed: "d/x"}}, []int{0}},
 		"a document that changes": {[]Record{{Write: &Write{Op: documents.Update, Path: "d/x", Found: true}}, document, {Stayed: "d/x"}}, []int{1}},
 		"an account":              {[]Record{account, {Item: "account x"}, account, {Stayed: "account x"}, {Stayed: "account x"}}, []int{0, 2}},

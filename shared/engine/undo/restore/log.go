@@ -59,7 +59,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 			for _, target := range u.Only {
 				named[target] = named[target] || u.names(r, target)
 			}
-			if u.stayed.Read(d.By, r) {
+			if u.stayed.Read(d.By, r) && r.Generation == 0 { // of no object, which may be named like a document
 				u.writes[r.Stayed]--
 			}
 			if r.Write != nil {

@@ -855,8 +855,8 @@ func TestStayedIsOneDeletion(t *testing.T) {
 	both := job
 	both.Rules = append(slices.Clone(job.Rules), friends)
 	w.restorer.Jobs = map[string]cleanup.Job{job.Name: both}
-	generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
-	if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
+	generation := w.Put(t, "friends/z", nil, []byte("z")).Generation // as the document is called
+	if err := w.Storage(t).Bucket(w.Bucket).Object("friends/z").Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	number := func(n int64) undo.Fields {
@@ -865,7 +865,7 @@ func TestStayedIsOneDeletion(t *testing.T) {
 	write := func(op documents.Op, path string, before, after undo.Fields) undo.Record {
 		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: before, After: after}}
 	}
-	file := undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/z/a.png"}, Generation: generation}}
+	file := undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "friends/z"}, Generation: generation}}
 	account := undo.Record{Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
 	for i, records := range [][]undo.Record{
 		{{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)}, {{Item: "drafts/z"}, write(documents.Delete, "drafts/z", number(1), nil)},
@@ -873,7 +873,7 @@ func TestStayedIsOneDeletion(t *testing.T) {
 		{{Item: "users/z"}, write(documents.Delete, "users/z", number(1), nil)}, {{Stayed: "users/z"}}, // a commit changed it
 		{{Item: "users/y"}, write(documents.Update, "friends/z", number(1), number(2))}, {write(documents.Delete, "friends/z", number(1), nil)},
 		{{Stayed: "friends/z"}},
-		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/users/z/a.png"}, file}, {{Stayed: "users/z/a.png", Generation: generation}},
+		{{Item: "users/z"}, file}, {{Item: "gs://" + w.Bucket + "/friends/z"}, file}, {{Stayed: "friends/z", Generation: generation}},
 		{{Item: "users/z"}, account}, {{Item: "account z"}, account}, {{Stayed: "account z"}},
 	} {
 		packed, err := runlog.Pack(records)
@@ -885,10 +885,10 @@ func TestStayedIsOneDeletion(t *testing.T) {
 		})
 	}
 	w.Set(t, "friends/z", map[string]any{"count": int64(2)})
-	only := []string{"drafts/z", "users/z", "friends/z", "account z", "gs://" + w.Bucket + "/users/z/a.png"}
+	only := []string{"drafts/z", "users/z", "friends/z", "account z", "gs://" + w.Bucket + "/friends/z"}
 	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
 	enginetest.Want(t, fmt.Sprint(why), map[undo.Step][]string{
-		undo.Recreate: {"account z", "drafts/z", "gs://bucket/users/z/a.png"}, undo.Revert: {"friends/z"},
+		undo.Recreate: {"account z", "drafts/z", "gs://bucket/friends/z"}, undo.Revert: {"friends/z"},
 	}, steps)
 }
 
