@@ -111,7 +111,7 @@ variable "rules_file" {
         && lock.manifest == sha256(replace(file("${path.module}/../functions/manifest.json"), "\r\n", "\n"))
       ])
     ]), false)
-    error_message = "${trimsuffix(coalesce(var.rules_file, "${path.module}/../functions/rules.json"), ".json")}.lock.json is missing, or is not of these rules as they are now and of this version of Firesweep. With the command of version ${local.release}, run: firesweep check --write --rules ${coalesce(var.rules_file, "${path.module}/../functions/rules.json")}"
+    error_message = "${trimsuffix(coalesce(var.rules_file, "${path.module}/../functions/rules.json"), ".json")}.lock.json is missing, or is not of these rules as they are now and of this version of Firesweep, ${local.lock_version}. With the command of this version, run: firesweep check --write --rules ${coalesce(var.rules_file, "${path.module}/../functions/rules.json")}"
   }
 }
 

@@ -231,7 +231,8 @@ func noteOn(r rule.Rule) string {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
 			r.Objects))
 	}
-	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil {
+	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil &&
+		!strings.Contains(r.Collection, "/") { // a policy goes by the last name alone
 		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and "+
 			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl%s", r.Name(),
 			r.Age[0].Field, r.Name(), offset(r.Age[0])))

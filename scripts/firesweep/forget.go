@@ -194,7 +194,7 @@ func (a *app) leftOver(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 	defer a.progress(ctx, doing("looking for what changed"))()
 	now := a.planHere(ctx, job, o)
 	if !now.well() {
-		return errors.New("some of these changed before they were to be deleted, and whether they are there still is not known: do it again")
+		return errors.New("some of these were not deleted, and whether they are there still is not known: do it again")
 	}
 	kept := 0
 	for reason, n := range now.Report.Kept {
@@ -204,7 +204,7 @@ func (a *app) leftOver(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 		return slices.ContainsFunc(now.Report.Plan, func(left report.Planned) bool { return left.Target == p.Target })
 	})
 	var left, went error
-	if n := now.Report.Totals().Planned + kept; n > 0 {
+	if n := now.Report.Totals().Planned + kept; n > 0 && r.Run.Totals().Changed > 0 {
 		left = fmt.Errorf("%d of these changed before they were to be deleted, and may be there still: do it again", n)
 	}
 	const unled = "meanwhile by another's hand, and what belonged to them was not looked for"

@@ -45,22 +45,32 @@ func Leads(records []Record) []Led {
 	return leads
 }
 
-// led returns which of some items led to a record, by what says so most surely: ids of different kinds may be equal.
+// led returns which of some items led to a record, by what says so most surely. Ids of different kinds may be equal, so a field that
+// names one item and an id that is another's leave it open.
 func (r Record) led(items []string, contents map[string]Fields, texts map[string]string) Led {
 	target := r.target()
-	for _, led := range []func(item string) bool{
-		func(item string) bool {
-			return len(items) == 1 || strings.HasPrefix(target, item+"/") || target == accountPrefix+idOf(item)
-		},
-		func(item string) bool {
-			return r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(texts[item], r.Object.Name)
-		},
-		func(item string) bool { return slices.Contains(strings.Split(target, "/"), idOf(item)) },
-		func(item string) bool { return r.Write != nil && leadsTo(contents[item], target) },
-	} {
-		if its := slices.DeleteFunc(slices.Clone(items), func(item string) bool { return !led(item) }); len(its) > 0 {
-			return Led{its, true}
-		}
+	those := func(led func(item string) bool) []string {
+		return slices.DeleteFunc(slices.Clone(items), func(item string) bool { return !led(item) })
+	}
+	its := those(func(item string) bool {
+		return len(items) == 1 || strings.HasPrefix(target, item+"/") || target == accountPrefix+idOf(item)
+	})
+	if len(its) > 0 {
+		return Led{its, true}
+	}
+	named := those(func(item string) bool {
+		return r.Write != nil && names(r.Write.Before, item) || r.Object != nil && mentions(texts[item], r.Object.Name)
+	})
+	alike := those(func(item string) bool { return slices.Contains(strings.Split(target, "/"), idOf(item)) })
+	both := slices.DeleteFunc(slices.Clone(named), func(item string) bool { return !slices.Contains(alike, item) })
+	switch {
+	case len(both) > 0:
+		return Led{both, true}
+	case len(named)+len(alike) > 0:
+		return Led{append(named, alike...), len(named) == 0 || len(alike) == 0}
+	}
+	if its = those(func(item string) bool { return r.Write != nil && leadsTo(contents[item], target) }); len(its) > 0 {
+		return Led{its, true}
 	}
 	return Led{Items: items}
 }

@@ -30,21 +30,25 @@ func TestLeads(t *testing.T) {
 	document := func(path string, before Fields) Record {
 		return Record{Write: &Write{Op: documents.Delete, Path: path, Found: true, Before: before}}
 	}
+	seven := &firestorepb.Value{ValueType: &firestorepb.Value_IntegerValue{IntegerValue: 7}}
 	three := Fields{"postId": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: 3}}}
 	for of, tt := range map[string]struct {
 		record Record
 		items  []string
+		unsure bool
 	}{
-		"the comment of another's id": {document("comments/7", three), []string{"posts/3"}},
-		"a document below":            {document("posts/7/likes/3", three), []string{"posts/7"}},
-		"an account":                  {Record{Account: &Account{UID: "7"}}, []string{"posts/7"}},
-		"a document of its id":        {document("counters/7", nil), []string{"posts/7"}},
-		"a file named there":          {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7.png"}}}, []string{"posts/3"}},
-		"a file in its folder":        {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7/"}}}, []string{"posts/7"}},
+		"the comment of another's id": {document("comments/7", three), []string{"posts/3", "posts/7"}, true},
+		"a comment":                   {document("comments/8", three), []string{"posts/3"}, false},
+		"one that names both":         {document("comments/7", Fields{"a": three["postId"], "b": seven}), []string{"posts/7"}, false},
+		"a document below":            {document("posts/7/likes/3", three), []string{"posts/7"}, false},
+		"an account":                  {Record{Account: &Account{UID: "7"}}, []string{"posts/7"}, false},
+		"a document of its id":        {document("counters/7", nil), []string{"posts/7"}, false},
+		"a file named there":          {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7.png"}}}, []string{"posts/3"}, false},
+		"a file in its folder":        {Record{Object: &Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "files/7/"}}}, []string{"posts/7"}, false},
 	} {
 		url := Fields{"url": {ValueType: &firestorepb.Value_StringValue{StringValue: "https://example.com/files/7.png"}}}
 		leads := Leads([]Record{{Item: "posts/3"}, {Item: "posts/7"}, document("posts/3", url), document("posts/7", nil), tt.record})
-		if diff := cmp.Diff(Led{tt.items, true}, leads[4]); diff != "" {
+		if diff := cmp.Diff(Led{tt.items, !tt.unsure}, leads[4]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", of, diff)
 		}
 	}

@@ -215,7 +215,7 @@ func (s *Imagined) whole(ctx context.Context, q documents.Query, from documents.
 	defer func() { s.bytes.Add(int64(-size)) }()
 	at, read, bytes := 0, 0, 0 // in the listing; documents, and theirs, with those that are lost
 	for len(all) < limit && (at < len(l.refs) || !l.all) {
-		if len(all) > 0 && size >= most || at == len(l.refs) && len(q.From) > 0 {
+		if len(all) > 0 && size >= most || at == len(l.refs) && len(q.OrderBy) > 0 {
 			return all, documents.ErrTooMuch
 		}
 		n = min(n, limit-len(all))
@@ -248,7 +248,8 @@ type listing struct {
 	all  bool             // nothing is
 }
 
-// listed returns the listing of a query. If no cursor stands behind what it finds, such as a map, it has the names of all.
+// listed returns the listing of a query. If it is in an order, it has the names of all: no
+// cursor stands behind a map, and none may hold a text as long as an id can be.
 func (s *Imagined) listed(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (*listing, error) {
 	key, err := json.Marshal([]any{q, from})
 	if err != nil {
@@ -260,7 +261,7 @@ func (s *Imagined) listed(ctx context.Context, q documents.Query, from documents
 		s.listings[string(key)] = l
 	}
 	l.refs = slices.DeleteFunc(l.refs, func(ref documents.Ref) bool { return s.lost(q, ref) })
-	if len(q.From) == 0 || len(l.refs) > 0 || l.all {
+	if len(q.OrderBy) == 0 || len(l.refs) > 0 || l.all {
 		return l, nil
 	}
 	q.Select = documents.NameOnly
