@@ -62,7 +62,8 @@ type Backtest struct {
 	Spent func() bool     // nothing more may be read
 }
 
-// Compare has the rules judge what a plan holds as it is today. The error names an item whose rule is not there any more, or is [ErrNoHistory] or [ErrMaxReads].
+// Compare has the rules judge what a plan holds as it is today. The error names an item whose rule is not there any more, or is
+// [ErrNoHistory] or [ErrMaxReads].
 func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	due, people := map[documents.Ref]report.Planned{}, map[string]report.Planned{}
 	for _, p := range r.Plan {

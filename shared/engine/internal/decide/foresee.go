@@ -248,8 +248,8 @@ type listing struct {
 	all  bool             // nothing is
 }
 
-// listed returns the listing of a query. If it is in an order, it has the names of all: no
-// cursor stands behind a map, and none may hold a text as long as an id can be.
+// listed returns the listing of a query. If it is in an order, it has the names of all: no cursor stands behind a map, and none may hold
+// a text as long as an id can be.
 func (s *Imagined) listed(ctx context.Context, q documents.Query, from documents.Cursor, limit int) (*listing, error) {
 	key, err := json.Marshal([]any{q, from})
 	if err != nil {
