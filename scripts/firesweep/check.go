@@ -195,13 +195,13 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note, c.Costs = noteOn(*e.Rule), costs(e)
+		c.Note, c.Costs = noteOn(*e.Rule, cmp.Or(config.For(e.Name, a.getenv)("FIRESTORE_DATABASE"), "(default)")), costs(e)
 	}
 	return c, nil
 }
 
-// noteOn returns what else to know of a rule; "" if nothing.
-func noteOn(r rule.Rule) string {
+// noteOn returns what else to know of a rule about a database; "" if nothing.
+func noteOn(r rule.Rule, database string) string {
 	var notes []string
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,
@@ -234,8 +234,8 @@ func noteOn(r rule.Rule) string {
 	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil &&
 		!strings.Contains(r.Collection, "/") { // a policy goes by the last name alone
 		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and "+
-			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --collection-group=%s --enable-ttl%s", r.Name(),
-			r.Age[0].Field, r.Name(), offset(r.Age[0])))
+			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
+			"--collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, database, r.Name(), offset(r.Age[0])))
 	}
 	return strings.Join(notes, ". ")
 }

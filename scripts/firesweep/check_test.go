@@ -85,22 +85,23 @@ func TestNotes(t *testing.T) {
 			". unless[1]: {chat} is a field here: a group binds only {id} and {parent}",
 		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:              "",
 		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`:       `where[1]: == null finds no missing field; both: {"is": "not set"}`,
-		`"collection":"notes","age":{"field":"at","days":90}`:                                               policy + "at --collection-group=notes --enable-ttl --expiration-offset=90d",
+		`"collection":"notes","age":{"field":"at","days":90}`:                                               policy + "at --database='app' --collection-group=notes --enable-ttl --expiration-offset=90d",
 		`"collection":"users/{u}/notes","age":{"field":"at","days":90}`:                                     "",
-		`"collection":"notes","age":{"field":"a.b","months":3}`:                                             policy + "a.b --collection-group=notes --enable-ttl --expiration-offset=92d",
-		`"collection":"notes","age":{"field":"at","hours":36}`:                                              policy + "at --collection-group=notes --enable-ttl --expiration-offset=36h",
-		`"collection":"notes","age":{"field":"at","days":0}`:                                                policy + "at --collection-group=notes --enable-ttl",
+		`"collection":"notes","age":{"field":"a.b","months":3}`:                                             policy + "a.b --database='app' --collection-group=notes --enable-ttl --expiration-offset=92d",
+		`"collection":"notes","age":{"field":"at","hours":36}`:                                              policy + "at --database='app' --collection-group=notes --enable-ttl --expiration-offset=36h",
+		`"collection":"notes","age":{"field":"at","days":0}`:                                                policy + "at --database='app' --collection-group=notes --enable-ttl",
 		`"collection":"notes","age":{"field":"at","days":90},"with":[{"subcollection":"x"}]`:                "",
 		`"collection":"notes","age":{"field":"at","as":"seconds","days":90}`:                                "",
 		`"collection":"notes","age":{"field":"at","days":90},"unless":[{"field":"legalHold","==":true}]`:    "",
 		`"collection":"notes","age":{"field":"at","days":90,"optional":true}`:                               "",
 		`"collection":"notes","age":{"by":"updateTime","days":90}`:                                          "",
-		`"collection":"notes","age":{"field":"at","months":4}`:                                              policy + "at --collection-group=notes --enable-ttl --expiration-offset=123d",
-		`"collection":"notes","age":{"field":"at","months":12}`:                                             policy + "at --collection-group=notes --enable-ttl --expiration-offset=366d",
+		`"collection":"notes","age":{"field":"at","months":4}`:                                              policy + "at --database='app' --collection-group=notes --enable-ttl --expiration-offset=123d",
+		`"collection":"notes","age":{"field":"at","months":12}`:                                             policy + "at --database='app' --collection-group=notes --enable-ttl --expiration-offset=366d",
 		`"collection":"notes","age":{"field":"at","days":90},"where":[{"field":"done","==":true}]`:          "",
 		`"collection":"notes","age":[{"field":"at","days":90},{"field":"seenAt","days":9,"optional":true}]`: "",
 	} {
 		o := newOperator(t)
+		o.env["FIRESTORE_DATABASE"] = "app"
 		rules := rulesFile(t, `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
 		want(t, rule, note, parsed[checks](t, o.well(t, "check", "--no-plan", "--rules", rules, "--json")).Checks[0].Note)
 	}
