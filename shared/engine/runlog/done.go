@@ -47,7 +47,10 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 	return all, nil
 }
 
-// Records returns what the commit did.
+// without says what to do about an entry that tells nothing, or else no undo of its run goes on.
+const without = "delete what of it somebody else wrote, or all of it, to take back the rest"
+
+// Records returns what the commit did. The error names the documents of an entry that this program did not write so.
 func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, error) {
 	found, err := db.GetAll(ctx, d.parts)
 	if err != nil {
@@ -59,12 +62,12 @@ func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, 
 		data, _ := part.Data["data"].([]byte)
 		packed = append(packed, data)
 		if n, _ := part.Data["parts"].(int64); n != int64(len(found)) {
-			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", path, len(found), n)
+			return nil, fmt.Errorf("%s: %d documents of %d parts: %s", strings.Join(d.parts, ", "), len(found), n, without)
 		}
 	}
 	records, err := Unpack(packed)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.parts[0], err)
+		return nil, fmt.Errorf("%s: %w; if no later version did: %s", strings.Join(d.parts, ", "), err, without)
 	}
 	return records, nil
 }

@@ -1107,6 +1107,44 @@ func TestForgedRecords(t *testing.T) {
 	}
 }
 
+// TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it told. The
+// error names it; without it, the rest comes back.
+func TestDamagedLog(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	log := runlog.DoneOf(report.RunID)
+	packed, err := runlog.Pack([]undo.Record{{Item: "users/u0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]map[string]any{
+		"999999-00": {"data": []byte("garbage"), "parts": 1},
+		"999998-01": {"data": packed[0], "parts": 2},
+		"999997-00": {"parts": 1},
+		"9":         {},
+		"000001-01": {"data": packed[0], "parts": 1},
+	} {
+		w.Set(t, log+"/"+name, data)
+		for _, apply := range []bool{false, true} {
+			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, func(o restore.Outcome) error {
+				t.Errorf("%s: %s %s", name, o.Step, o.Target)
+				return nil
+			})
+			if err == nil || !strings.Contains(err.Error(), log+"/"+name) || !strings.Contains(err.Error(), "delete what of it") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		wantPinned(t, w)
+		if _, err := w.Firestore(t).Doc(log + "/" + name).Delete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if back := len(steps[undo.Recreate]); back != 13 { // documents, files and accounts
+		t.Errorf("%d things came back: %v", back, steps)
+	}
+}
+
 // TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for a job
 // that deletes no accounts.
 func TestForgedRuns(t *testing.T) {
