@@ -48,7 +48,13 @@ func (u *undoing) targetOf(r undo.Record) string {
 
 // chosen reports whether a target is among those to take back.
 func (u *undoing) chosen(target string) bool {
-	return (len(u.Only) == 0 || slices.Contains(u.Only, target)) && (u.Where == nil || u.meant(target))
+	covers := func(only string) bool { return covers(only, target) }
+	return (len(u.Only) == 0 || slices.ContainsFunc(u.Only, covers)) && (u.Where == nil || u.meant(target))
+}
+
+// covers reports whether a target is the one that was named, or in the folder of objects that was.
+func covers(named, target string) bool {
+	return target == named || strings.HasPrefix(named, "gs://") && strings.HasSuffix(named, "/") && strings.HasPrefix(target, named)
 }
 
 // meant reports whether [Where] means a target.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func gone(attrs *storage.ObjectAttrs) time.Time {
 // is none of these.
 func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
 	last, until := map[string]*storage.ObjectAttrs{}, at
-	before := map[string]bool{} // what somebody else had deleted
+	var told []string // names: of what somebody else had deleted, and of what comes back
 	if o.Until != 0 {
 		until = time.UnixMicro(o.Until)
 	}
@@ -99,7 +100,7 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 			switch other := last[attrs.Name]; {
 			case gone(attrs).IsZero(), attrs.Created.After(until):
 			case gone(attrs).Before(at.Add(-undo.ClocksApart)):
-				before[attrs.Name] = true
+				told = append(told, attrs.Name)
 			case other == nil || other.Generation < attrs.Generation: // or was overwritten right before
 				last[attrs.Name] = attrs
 			}
@@ -113,9 +114,11 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 			return err
 		}
 	}
+	told = slices.AppendSeq(told, maps.Keys(last))
 	for _, target := range u.Only { // in the folder, perhaps
 		name, below := strings.CutPrefix(target, u.objectTarget(o.Name))
-		if name = o.Name + name; !o.Folder || !below || name == o.Name || last[name] != nil || before[name] {
+		named := func(name string) bool { return covers(target, u.objectTarget(name)) }
+		if name = o.Name + name; !o.Folder || !below || name == o.Name || slices.ContainsFunc(told, named) {
 			continue
 		}
 		if err := u.missing(ctx, undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: name}}, at); err != nil {

@@ -350,6 +350,29 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+// TestOnlyAFolder: a folder of objects that is named comes back whole, and so does one in it; they stay.
+func TestOnlyAFolder(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u1/bc.png"} {
+		w.Put(t, name, nil, []byte("x"))
+	}
+	report, folder := w.run(t), "gs://"+w.Bucket+"/users/"
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/b/"}})
+	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
+	wantPinned(t, w, folder+"u1/b/")
+	_, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}})
+	if len(why) != 1 || why["gs://bucket/users/u1/none/"] == "" {
+		t.Errorf("a folder that held nothing: %v", why)
+	}
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
+	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
+	enginetest.Want(t, "objects", all, w.Objects(t))
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("%v", next.Actions)
+	}
+	enginetest.Want(t, "objects", all, w.Objects(t))
+}
+
 // TestWhere: objects and accounts that begin like an id are not of it.
 func TestWhere(t *testing.T) {
 	w := newWorld(t)
