@@ -75,6 +75,9 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 			people[uid] = p
 			continue
 		}
+		if p.Rule == "" {
+			return errors.New("it is of an earlier version, whose previews do not name rules: wait until one of this version is old enough")
+		}
 		ref, err := documents.RefOf(p.Target)
 		its := func(rule cleanup.AnyRule) bool { return rule.Named() == p.Rule && decide.Has(rule.Reaches(), ref) }
 		if err != nil || !slices.ContainsFunc(b.Today.Job.Rules, its) {

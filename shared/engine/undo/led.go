@@ -46,7 +46,7 @@ func Leads(records []Record) []Led {
 }
 
 // led returns which of some items led to a record, by what says so most surely. Ids of different kinds may be equal, so a field that
-// names one item and an id that is another's leave it open.
+// names one item and one that names another, or an id that is another's, leave it open.
 func (r Record) led(items []string, contents map[string]Fields, texts map[string]string) Led {
 	target := r.target()
 	those := func(led func(item string) bool) []string {
@@ -65,7 +65,7 @@ func (r Record) led(items []string, contents map[string]Fields, texts map[string
 	both := slices.DeleteFunc(slices.Clone(named), func(item string) bool { return !slices.Contains(alike, item) })
 	switch {
 	case len(both) > 0:
-		return Led{both, true}
+		return Led{both, len(both) == len(named)}
 	case len(named)+len(alike) > 0:
 		return Led{append(named, alike...), len(named) == 0 || len(alike) == 0}
 	}

@@ -39,7 +39,8 @@ func TestLeads(t *testing.T) {
 	}{
 		"the comment of another's id": {document("comments/7", three), []string{"posts/3", "posts/7"}, true},
 		"a comment":                   {document("comments/8", three), []string{"posts/3"}, false},
-		"one that names both":         {document("comments/7", Fields{"a": three["postId"], "b": seven}), []string{"posts/7"}, false},
+		"one that mentions another":   {document("comments/8", Fields{"a": three["postId"], "b": seven}), []string{"posts/3", "posts/7"}, false},
+		"one that names both":         {document("comments/7", Fields{"a": three["postId"], "b": seven}), []string{"posts/7"}, true},
 		"a document below":            {document("posts/7/likes/3", three), []string{"posts/7"}, false},
 		"an account":                  {Record{Account: &Account{UID: "7"}}, []string{"posts/7"}, false},
 		"a document of its id":        {document("counters/7", nil), []string{"posts/7"}, false},

@@ -69,7 +69,7 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	}
 	for i, led := range undo.Leads(records) {
 		target, with := u.targetOf(records[i]), "" // whichever it went with
-		if led.Sure {
+		if led.Sure && len(led.Items) == 1 {
 			with = led.Items[0]
 		}
 		if len(led.Items) > 0 && records[i].Deletes() {

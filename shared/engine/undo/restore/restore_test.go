@@ -428,7 +428,7 @@ func wantPinned(t *testing.T, w world, want ...string) {
 }
 
 // TestWhatGoesAlongIsPinned: what went with one of several items comes back to stay, whether one of the item's fields names it or nothing
-// says which it went with.
+// says which it went with. It is released with its item, if it can be no other's.
 func TestWhatGoesAlongIsPinned(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -451,19 +451,21 @@ func TestWhatGoesAlongIsPinned(t *testing.T) {
 	}
 	b1 := deleted("users/b1", "chatId", "c7")
 	b1.Write.Before["friend"] = deleted("", "", "b2").Write.Before[""] // whose own go with b2 all the same
+	both := deleted("drafts/c5", "owner", "b2")
+	both.Write.Before["quoted"] = deleted("", "", "b1").Write.Before[""]
 	packed, err := runlog.Pack([]undo.Record{
 		{Item: "users/b1"}, {Item: "users/b2"}, b1, deleted("drafts/c7", "text", "hi"), deleted("users/b2", "chatId", "c8"),
-		deleted("users/b2/prefs/p", "text", "hi"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"),
+		deleted("users/b2/prefs/p", "text", "hi"), deleted("drafts/c8", "text", "hi"), deleted("drafts/c9", "text", "hi"), both,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": 8, "at": documents.ServerTimestamp,
+		"data": packed[0], "parts": 1, "records": 9, "at": documents.ServerTimestamp,
 	})
 	w.Set(t, "friends/b1", map[string]any{})
 	w.Set(t, "friends/b2", map[string]any{})
-	all := []string{"users/b1", "users/b2", "drafts/c7", "drafts/c8", "drafts/c9"}
+	all := []string{"users/b1", "users/b2", "drafts/c5", "drafts/c7", "drafts/c8", "drafts/c9"}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 	w.run(t)
 	for _, path := range all {
@@ -477,8 +479,8 @@ func TestWhatGoesAlongIsPinned(t *testing.T) {
 		id            string
 		users, drafts []string // which are left then
 	}{
-		{"b2", []string{"b1", "u0", "u1", "u2"}, []string{"c7", "c9", "u0", "u1", "u2"}},
-		{"b1", []string{"u0", "u1", "u2"}, []string{"c9", "u0", "u1", "u2"}},
+		{"b2", []string{"b1", "u0", "u1", "u2"}, []string{"c5", "c7", "c9", "u0", "u1", "u2"}},
+		{"b1", []string{"u0", "u1", "u2"}, []string{"c5", "c9", "u0", "u1", "u2"}},
 	} {
 		if _, err := w.restorer.Release(t.Context(), report.RunID, "users/"+released.id); err != nil {
 			t.Fatal(err)
