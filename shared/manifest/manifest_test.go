@@ -67,6 +67,9 @@ func TestParse(t *testing.T) {
 		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it cannot run in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
 		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ],,\n}\n", fmt.Sprintf("line %d, column 5: it is not JSON: invalid character ','", lines)},
+		{"text in Latin-1", `"collectionGroup": "users"`, "\"collectionGroup\": \"gepr\xfcft\"", "gepr\ufffdft is no text in UTF-8: save the file as UTF-8"},
+		{"key in Latin-1", `"collectionGroup": "users"`, "\"gr\xfcppe\": \"users\"", "is no text in UTF-8"},
+		{"half a character", `"collectionGroup": "users"`, `"collectionGroup": "\ud83dusers"`, "\ufffdusers is no text in UTF-8"},
 		{"cut off", "\n  ]\n}\n", "\n  ]", fmt.Sprintf("line %d, column 4: it is not JSON: parsing object after value: unexpected EOF", lines)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 )
@@ -25,11 +26,18 @@ type source struct {
 
 var hujsonPlace = regexp.MustCompile(`^hujson: (line \d+, column \d+): `)
 
-// parsed returns a list's text. The error says where it stops being JSON.
+// parsed returns a list's text. The error says where it stops being JSON, or what of it is no text: read as U+FFFD, a value to keep
+// would equal none that it means.
 func parsed(f File) (source, error) {
 	root, err := hujson.Parse(f.Text)
 	if err != nil {
 		return source{}, errors.New(hujsonPlace.ReplaceAllString(err.Error(), "$1: it is not JSON: "))
+	}
+	for v := range root.All() {
+		if text, ok := v.Value.(hujson.Literal); ok && strings.ContainsRune(text.String(), utf8.RuneError) {
+			line := 1 + bytes.Count(f.Text[:v.StartOffset], []byte("\n"))
+			return source{}, fmt.Errorf("line %d: %s is no text in UTF-8: save the file as UTF-8", line, text.String())
+		}
 	}
 	plain := root.Clone()
 	plain.Standardize()
