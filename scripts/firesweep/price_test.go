@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"firebase.google.com/go/v4/auth"
+
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -61,6 +63,37 @@ func TestPriceOfARun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPriceOfWhatGoesWithAccounts: check prices, as plan does, what goes along with the documents of accounts: folders are listed, and
+// all that is below a document is read twice.
+func TestPriceOfWhatGoesWithAccounts(t *testing.T) {
+	t.Parallel()
+	const n = int64(40)
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"functions": [{"name": "cleanupGuests",
+		"schedule": "0 4 * * *", "accounts": "all", "age": {"by": "creationTime", "days": 90}, "maxDuePercent": 100,
+		"with": [{"document": "users/{uid}", "with": [{"objects": "avatars/{id}/**"}]}]}]}`})
+	var all []*auth.UserToImport
+	for i := range n {
+		uid := fmt.Sprintf("u%04d", i)
+		all = append(all, new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: now.AddDate(-1, 0, 0).UnixMilli()}))
+		o.Set(t, "users/"+uid, map[string]any{"x": 1})
+	}
+	o.Import(t, all...)
+	plan := parsed[plans](t, o.well(t, "plan", "--json")).Plans[0]
+	run := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json")).Runs[0].Report
+	want(t, "done", int(n), run.Actions["delete account"].Done)
+	a, _ := o.loaded(t)
+	jobs, err := a.toRun(nil)
+	ok(t, err)
+	want(t, "lists of a run", n, run.Usage.StorageClassA)
+	want(t, "lists that plan says", n, expected(jobs[0], plan.Report).StorageClassA)
+	want(t, "lists that check says", n, toDelete(*jobs[0].Rule, n).StorageClassA)
+	wantParts(t, costs(jobs[0]), "; about $1.00 (nam5, eur3), $0.50 in a cheap region for 100,000 accounts that go, and about $0.08")
+
+	jobs[0].Rule.With[0].With[0] = rule.Relation{Subcollection: rule.Everything}
+	wantParts(t, costs(jobs[0]), "; less than a cent for 100,000 accounts that go, and about $0.14 (nam5, eur3), $0.07 in a cheap region for as many")
 }
 
 // TestInitOfAccounts: a proposed rule about accounts looks up each month only those that are old enough, not all that stay.

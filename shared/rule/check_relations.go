@@ -201,7 +201,7 @@ func (c *checker) withAccounts() {
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the account is gone by then: leave account out")
 		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
-		c.Expect(!slices.ContainsFunc(flat(w.With), of), key+".with",
+		c.Expect(!slices.ContainsFunc(Flat(w.With), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}
 }
