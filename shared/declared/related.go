@@ -209,12 +209,9 @@ type looked struct {
 
 // answered says what a question found. Where its item names any document, that is in the collection that it names.
 func (k *keepers) answered(q *question, gone bool) {
-	in := look{Place: q.of.Place()}
+	in := look{Place: q.of.Place(), field: q.of.PlainField()}
 	if q.of.Within != nil {
 		in.within = q.of.Within.Field
-	}
-	if q.of.Collection+q.of.CollectionGroup != "" {
-		in.field = strings.TrimSuffix(strings.TrimSuffix(q.of.Field, "[]"), ".{id}")
 	}
 	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.uid != "" {
 		k.lookedUp(in, q.queries, q.found.Load(), gone)

@@ -213,7 +213,7 @@ func (r Rule) queries() (all []documents.Query) {
 			all = append(all, q)
 			continue
 		}
-		if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
+		if !related.isKey() { // a map's key has an index like any field
 			queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
 		}
