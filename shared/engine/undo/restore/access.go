@@ -19,7 +19,7 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	name := u.Bucket.BucketName()
 	attrs, err := u.attrs()
 	switch {
-	case forbidden(err):
+	case answered(err, http.StatusForbidden):
 		u.warn(fmt.Sprintf("whether files of %s have access lists cannot be read, which needs storage.buckets.get: if they do, %s", name, private))
 		return false, nil
 	case err != nil:
@@ -39,9 +39,10 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func forbidden(err error) bool {
-	var refusal *googleapi.Error
-	return errors.As(err, &refusal) && refusal.Code == http.StatusForbidden
+// answered reports whether Cloud Storage answered with a status.
+func answered(err error, status int) bool {
+	refusal, is := errors.AsType[*googleapi.Error](err)
+	return is && refusal.Code == status
 }
 
 func (u *undoing) warn(text string) {
