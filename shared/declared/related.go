@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path"
@@ -163,10 +164,8 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 		return err
 	}
 	for some := range slices.Chunk(asks, questionsAtOnce) {
-		for _, err := range flow.All(some...) {
-			if err != nil {
-				return err
-			}
+		if err := cmp.Or(flow.All(some...)...); err != nil {
+			return err
 		}
 	}
 	accounts, err := src.Accounts(ctx, uids)
