@@ -141,7 +141,7 @@ func (u *undoing) emptyFolder(o undo.Object, at time.Time) error {
 		return nil
 	}
 	attrs, err := u.attrs()
-	if err != nil && !answered(err, http.StatusForbidden) {
+	if err != nil && !objects.Denied(err) {
 		return fmt.Errorf("look how long bucket %s keeps what is deleted: %w", u.Bucket.BucketName(), err)
 	}
 	if err == nil {
@@ -195,7 +195,8 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 	}
 	defer u.restoring.Release(1)
 	outcome, err := u.restored(ctx, attrs)
-	if answered(err, http.StatusPreconditionFailed) { // there is one of its name meanwhile
+	if refusal, is := errors.AsType[*googleapi.Error](err); is && refusal.Code == http.StatusPreconditionFailed {
+		// There is one of its name meanwhile.
 		if outcome, err = u.restored(ctx, attrs); err == nil && outcome.Step == undo.Nothing {
 			outcome.Step = undo.Recreate // by this undo: the answer to that was lost
 		}
