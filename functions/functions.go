@@ -28,9 +28,6 @@ var manifestJSON []byte
 //go:embed rules.json
 var rulesJSON []byte
 
-// Read returns the entries of manifest.json and of another list in place of rules.json.
-func Read(rules manifest.File) ([]manifest.Entry, error) { return manifest.Parse(jobs(), rules) }
-
 // List is what there is to run: the functions of manifest.json, and those of one list of rules.
 type List struct {
 	All  []manifest.Entry // in their order
@@ -45,7 +42,7 @@ func With(rules manifest.File) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	entries, err := Read(rules)
+	entries, err := manifest.Parse(jobs(), rules)
 	if err != nil {
 		return List{}, err
 	}
@@ -77,7 +74,7 @@ func jobs() manifest.File { return manifest.File{Name: "functions/manifest.json"
 func All() []manifest.Entry { return slices.Clone(all()) }
 
 var all = sync.OnceValue(func() []manifest.Entry {
-	entries, err := Read(Rules())
+	entries, err := manifest.Parse(jobs(), Rules())
 	if err != nil { // nothing runs on a list that is wrong, and whoever wrote it reads why, without a stack
 		fmt.Fprintf(os.Stderr, "Nothing starts, because a list of functions is wrong:\n%v\nSee %s.\n",
 			err, version.Page("docs/rules.md"))

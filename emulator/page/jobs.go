@@ -74,15 +74,14 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	o := overview{
 		Project: s.Getenv("GOOGLE_CLOUD_PROJECT"), Ahead: int(s.Ahead / time.Second), SoftDelete: s.Backends.Storage() != nil,
 	}
-	all := functions.All()
-	bundled, err := functions.Read(manifest.File{Name: "no rules", Text: []byte(`{"functions":[]}`)})
+	list, err := functions.With(functions.Rules())
 	if err != nil {
 		return o, err
 	}
-	for i, e := range all {
+	for i, e := range list.All {
 		j := job{
 			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
-			Yours: i >= len(bundled), Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
+			Yours: i >= len(list.All)-len(list.Own), Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
 		}
 		if e.Rule != nil {
 			j.Rule = e.Words()
@@ -93,7 +92,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 		if e.Trigger == manifest.Schedule {
 			j.When = e.When()
 		} else {
-			for _, caller := range all {
+			for _, caller := range list.All {
 				if caller.Worker == e.Name {
 					j.CalledBy = append(j.CalledBy, caller.Name)
 				}

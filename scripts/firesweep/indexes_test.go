@@ -18,9 +18,9 @@ func upstream(t testing.TB) []manifest.Entry { return withRules(t, `{}`) }
 // withRules returns the functions with a list of one's own.
 func withRules(t testing.TB, rules string) []manifest.Entry {
 	t.Helper()
-	entries, err := functions.Read(manifest.File{Name: "rules.json", Text: []byte(rules)})
+	list, err := functions.With(manifest.File{Name: "rules.json", Text: []byte(rules)})
 	ok(t, err)
-	return entries
+	return list.All
 }
 
 // TestIndexesOfThisRepository: firestore.indexes.json is what the command writes, with one's own rules or without.

@@ -75,6 +75,9 @@ func applied(r rule.Rule, n, foreseen int64, u usage.Usage) usage.Usage {
 	case r.Accounts != "":
 		together = 100
 		u.FirestoreReads += n * looks(r) / 30
+		for _, w := range r.With { // whose documents go once the accounts are gone, by commits of their own
+			u = u.Plus(applied(rule.Rule{With: w.With}, n, n, usage.Usage{}))
+		}
 	case u.StorageDeletes > 0 && u.FirestoreWrites+u.FirestoreDeletes == 0: // files, of thirty owners at once
 		together = 30
 		u.FirestoreReads += n / 30
@@ -85,7 +88,7 @@ func applied(r rule.Rule, n, foreseen int64, u usage.Usage) usage.Usage {
 	}
 	commits := (n + together - 1) / together
 	u.FirestoreWrites += 1 + commits // the actions are reserved before
-	if slices.ContainsFunc(r.With, follows) {
+	if r.Accounts != "" && len(r.With) > 0 || slices.ContainsFunc(r.With, follows) {
 		u.FirestoreWrites, u.FirestoreDeletes = u.FirestoreWrites+commits, u.FirestoreDeletes+commits // of the todos
 	}
 	return u
@@ -134,7 +137,7 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 	if r.Archive != "" {
 		u.FirestoreWrites += n
 	}
-	for _, w := range r.With {
+	for _, w := range rule.Flat(r.With) {
 		if w.Objects != "" && w.Field == "" { // a folder, which is listed
 			u.StorageClassA += n
 		}
@@ -158,7 +161,7 @@ func costs(job manifest.Entry) string {
 	r.Warn = nil
 	if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return !follows(w) }) {
 		along := usage.Usage{FirestoreReads: many, FirestoreDeletes: many}
-		if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+		if slices.ContainsFunc(rule.Flat(r.With), func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
 			along.FirestoreReads *= 2
 		}
 		if r.Archive != "" {

@@ -55,8 +55,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 }
 
 func (c accountsOf) accountRule() *cleanup.AccountRule {
-	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(),
-		Judge: func(a accounts.Account, run cleanup.Run) cleanup.Decision { return JudgeAccount(c.Rule, a, run.Now) }}
+	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(), Judge: c.judge}
 	if along := c.along(); len(along) > 0 {
 		r.Next = func(uid string) (items []cleanup.Item) {
 			for i, w := range c.With {
@@ -113,10 +112,8 @@ func (c accountsOf) following(w rule.Relation) rule.Rule {
 	return r
 }
 
-// JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
-// says.
-func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decision {
-	c := accountsOf{r}
+// judge decides about an account by its own attributes. The decision leaves out what unless says.
+func (c accountsOf) judge(a accounts.Account, run cleanup.Run) cleanup.Decision {
 	if !c.concerns(a) {
 		return cleanup.Keep("not " + c.Accounts)
 	}
@@ -127,10 +124,10 @@ func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) cleanup.Decisi
 	if at, known := a.LastActive(); known {
 		i.Times[criteria.LastActive] = at
 	}
-	if r.Because == "" && c.Accounts != rule.All && len(r.Where) == 0 {
-		r.Because = c.Accounts
+	if c.Because == "" && c.Accounts != rule.All && len(c.Where) == 0 {
+		c.Because = c.Accounts
 	}
-	d := judgeOwn(r, i, now)
+	d := judgeOwn(c.Rule, i, run.Now)
 	switch {
 	case d.Kind == "":
 		return d

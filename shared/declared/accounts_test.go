@@ -45,6 +45,12 @@ func someGuests(t *testing.T, f *enginetest.Function, n int) (uids []string) {
 	return uids
 }
 
+// guest returns what the job of a rule about guests decides about an account by itself.
+func guest(t *testing.T, more fields, a accounts.Account) cleanup.Decision {
+	t.Helper()
+	return declared.Job("guests", *entry(t, guests(more)).Rule).AccountRule.Judge(a, cleanup.Run{Now: now})
+}
+
 // TestWhichAccountsAreDue: each boundary one millisecond either side, and look-alikes.
 func TestWhichAccountsAreDue(t *testing.T) {
 	const day = 24 * time.Hour
@@ -88,7 +94,7 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"a uid that is none":      {keptByUser, accounts.Account{UID: "..", Created: 1, LastLogin: 1}, "its uid makes users/{uid} an invalid path"},
 		"the same, nothing keeps": {nil, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, due},
 	} {
-		d := declared.JudgeAccount(*entry(t, guests(tt.rule)).Rule, tt.account, now)
+		d := guest(t, tt.rule, tt.account)
 		want := cleanup.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ") || strings.HasPrefix(tt.want, "the time")}
 		if tt.want == due {
 			want = cleanup.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
@@ -105,7 +111,7 @@ func TestWhyAnAccountGoes(t *testing.T) {
 		"never came back, last active " + old.Format(time.RFC3339) + ", older than 30 days": {"because": "never came back"},
 		"created " + old.Format(time.RFC3339) + ", older than 30 days":                      {"accounts": "all", "age": fields{"by": "creationTime", "days": 30}},
 	} {
-		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != cleanup.Do("delete account", want) {
+		if d := guest(t, more, a); d != cleanup.Do("delete account", want) {
 			t.Errorf("%+v, want %s", d, want)
 		}
 	}

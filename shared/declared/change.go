@@ -46,10 +46,8 @@ func (c documentsOf) change(i item, d cleanup.Decision, run cleanup.Run) (change
 
 // fieldsToSet returns the document's fields that are written, each as a whole.
 func (c documentsOf) fieldsToSet(d documents.Document, run cleanup.Run) map[string]any {
-	data, fields := maps.Clone(d.Data), map[string]any{}
-	if data == nil {
-		data = map[string]any{}
-	}
+	data, fields := map[string]any{}, map[string]any{}
+	maps.Copy(data, d.Data)
 	if c.Remove != "" {
 		item, _ := c.ItemOf(d)
 		left, _ := judgeEntries(c.Rule, item, run.Now)

@@ -269,7 +269,7 @@ func (f *forgetting) accountRule(rules []rule.Rule) *cleanup.AccountRule {
 				continue
 			}
 			of.Accounts, of.Where, of.Age = rule.All, nil, nil
-			if d := JudgeAccount(of, a, run.Now); d.Kind == "" {
+			if d := (accountsOf{of}).judge(a, run); d.Kind == "" {
 				d.Reason = "account: " + d.Reason
 				return d
 			}

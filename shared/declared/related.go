@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path"
@@ -163,10 +164,8 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 		return err
 	}
 	for some := range slices.Chunk(asks, questionsAtOnce) {
-		for _, err := range flow.All(some...) {
-			if err != nil {
-				return err
-			}
+		if err := cmp.Or(flow.All(some...)...); err != nil {
+			return err
 		}
 	}
 	accounts, err := src.Accounts(ctx, uids)
@@ -209,12 +208,9 @@ type looked struct {
 
 // answered says what a question found. Where its item names any document, that is in the collection that it names.
 func (k *keepers) answered(q *question, gone bool) {
-	in := look{Place: q.of.Place()}
+	in := look{Place: q.of.Place(), field: q.of.PlainField()}
 	if q.of.Within != nil {
 		in.within = q.of.Within.Field
-	}
-	if q.of.Collection+q.of.CollectionGroup != "" {
-		in.field = strings.TrimSuffix(strings.TrimSuffix(q.of.Field, "[]"), ".{id}")
 	}
 	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.uid != "" {
 		k.lookedUp(in, q.queries, q.found.Load(), gone)

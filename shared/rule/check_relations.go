@@ -68,8 +68,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 	default:
 		c.naming(key, role, r)
 	}
-	_, isKey := r.keyOf()
-	byID := isKey || r.Account != "" || r.Objects != "" && r.Field == ""
+	byID := r.isKey() || r.Account != "" || r.Objects != "" && r.Field == ""
 	c.Expect(role != withRole || nested || !byID || !c.rule.Repeats(), key, "ids repeat in %s, so it may be another's: name it by a reference, "+
 		"or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
@@ -100,9 +99,7 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 			c.Expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
 		}
 	}
-	_, isKey := r.keyOf()
-	_, isList := r.elementOf()
-	c.Expect(!isKey && !isList, key+".where", "no index answers it together with %s", r.Field)
+	c.Expect(!r.isKey() && !r.isList(), key+".where", "no index answers it together with %s", r.Field)
 }
 
 // naming checks a relation of documents whose field names the item.
@@ -113,19 +110,18 @@ func (c *checker) naming(key, role string, r *Relation) {
 		return
 	}
 	if r.Field != "" {
-		c.Field(key+".field", r.plainField())
+		c.Field(key+".field", r.PlainField())
 	}
-	_, isKey := r.keyOf()
-	_, isList := r.elementOf()
-	c.Expect(r.Within == nil || !isKey && !isList, key+".within", "no index answers it together with %s", r.Field)
+	several := r.isKey() || r.isList()
+	c.Expect(r.Within == nil || !several, key+".within", "no index answers it together with %s", r.Field)
 	if role != withRole {
 		return
 	}
 	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",
 		"it is the rule's own collection: what goes along with a document is not judged")
-	c.Expect(!r.Remove || isKey || isList, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
-	c.Expect(r.Remove || !isKey && !isList, key+".field",
+	c.Expect(!r.Remove || several, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
+	c.Expect(r.Remove || !several, key+".field",
 		`one of several that %s names: to take it out of them, add "remove":true`, r.Field)
 	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
 }
@@ -201,7 +197,7 @@ func (c *checker) withAccounts() {
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the account is gone by then: leave account out")
 		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
-		c.Expect(!slices.ContainsFunc(flat(w.With), of), key+".with",
+		c.Expect(!slices.ContainsFunc(Flat(w.With), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}
 }

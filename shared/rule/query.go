@@ -200,7 +200,7 @@ func (r Rule) queries() (all []documents.Query) {
 		all = append(all, r.Warned())
 	}
 	self := documents.Ref{Collection: "x", ID: "1"}
-	for _, related := range append(r.Related(), flat(r.With)...) {
+	for _, related := range append(r.Related(), Flat(r.With)...) {
 		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
 			continue
 		}
@@ -213,7 +213,7 @@ func (r Rule) queries() (all []documents.Query) {
 			all = append(all, q)
 			continue
 		}
-		if _, isKey := related.keyOf(); !isKey { // a map's key has an index like any field
+		if !related.isKey() { // a map's key has an index like any field
 			queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
 		}
@@ -221,10 +221,10 @@ func (r Rule) queries() (all []documents.Query) {
 	return all
 }
 
-// flat returns relations and those that go along with them.
-func flat(all []Relation) (every []Relation) {
+// Flat returns relations and those that go along with them.
+func Flat(all []Relation) (every []Relation) {
 	for _, one := range all {
-		every = append(append(every, one), flat(one.With)...)
+		every = append(append(every, one), Flat(one.With)...)
 	}
 	return every
 }

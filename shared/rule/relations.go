@@ -155,15 +155,13 @@ func (r Relation) conditions() (filters []documents.Filter) {
 	return filters
 }
 
-// elementOf returns the list whose elements name the item, and mapOf the map whose keys do.
-func (r Relation) elementOf() (list string, ok bool) { return strings.CutSuffix(r.Field, "[]") }
-func (r Relation) keyOf() (m string, ok bool)        { return strings.CutSuffix(r.Field, ".{"+idHole+"}") }
+// isList reports whether the elements of a list name the item, and isKey whether the keys of a map do.
+func (r Relation) isList() bool { return strings.HasSuffix(r.Field, "[]") }
+func (r Relation) isKey() bool  { return strings.HasSuffix(r.Field, ".{"+idHole+"}") }
 
-// plainField is the relation's field without what stands for its elements or keys.
-func (r Relation) plainField() string {
-	list, _ := r.elementOf()
-	m, _ := Relation{Field: list}.keyOf()
-	return m
+// PlainField is the relation's field without what stands for its elements or keys.
+func (r Relation) PlainField() string {
+	return strings.TrimSuffix(strings.TrimSuffix(r.Field, "[]"), ".{"+idHole+"}")
 }
 
 // Queries returns queries one of which finds a document that is related to an item, if there is any. self is the item's
@@ -185,15 +183,13 @@ func (r Relation) Queries(self documents.Ref, repeats bool, reference func(docum
 				return nil, false
 			}
 		}
-		field := r.plainField()
-		_, isList := r.elementOf()
-		_, isKey := r.keyOf()
+		field := r.PlainField()
 		switch {
-		case isKey && (repeats || strings.ContainsAny(self.ID, ".~*/[]`")):
+		case r.isKey() && (repeats || strings.ContainsAny(self.ID, ".~*/[]`")):
 			return nil, false
-		case isKey: // whatever is there
+		case r.isKey(): // whatever is there
 			q.OrderBy, q.From = []string{field + "." + self.ID}, []any{nil}
-		case isList:
+		case r.isList():
 			q.Where = append(q.Where, documents.Filter{Field: field, Op: "array-contains-any", Value: names})
 		default:
 			q.Where = append(q.Where, documents.Filter{Field: field, Op: "in", Value: names})

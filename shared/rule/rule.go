@@ -177,12 +177,12 @@ func (r Rule) ByReference() bool { return r.Objects != "" && len(r.Gone) > 0 && 
 
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
-	return r.Objects != "" || slices.ContainsFunc(flat(r.With), func(w Relation) bool { return w.Objects != "" })
+	return r.Objects != "" || slices.ContainsFunc(Flat(r.With), func(w Relation) bool { return w.Objects != "" })
 }
 
 // DeletesAccounts reports whether the rule deletes accounts.
 func (r Rule) DeletesAccounts() bool {
-	return r.Accounts != "" || slices.ContainsFunc(flat(r.With), func(w Relation) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(Flat(r.With), func(w Relation) bool { return w.Account != "" })
 }
 
 // ReadsAccounts reports whether the rule looks for accounts.

@@ -116,14 +116,11 @@ func Unwritten(ctx context.Context, r documents.Reader, places []Place) ([]Place
 func askPlaces(places []Place, ask func(Place) (bool, error), oneIsEnough bool) (yes []Place, err error) {
 	for some := range slices.Chunk(places, placesAtOnce) {
 		said := make([]bool, len(some))
-		asks := make([]func() error, len(some))
-		for i, place := range some {
-			asks[i] = func() (err error) {
-				said[i], err = ask(place)
-				return err
-			}
-		}
-		for i, err := range flow.All(asks...) {
+		errs := flow.Many(len(some), len(some), func(i int) (err error) {
+			said[i], err = ask(some[i])
+			return err
+		})
+		for i, err := range errs {
 			if err != nil {
 				return append(yes, some[i]), err
 			}

@@ -121,7 +121,6 @@ func ofRelated(ctx context.Context, r documents.Reader, of rule.Relation, items 
 		found = append(found, some...)
 	}
 	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
-		field = strings.TrimSuffix(strings.TrimSuffix(field, "[]"), ".{id}")
 		if len(found) > 0 && field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
 			value, there := d.Lookup(field)
 			return there && tells(value, d)
@@ -129,7 +128,7 @@ func ofRelated(ctx context.Context, r documents.Reader, of rule.Relation, items 
 			doubts = append(doubts, fmt.Sprintf("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found)))
 		}
 	}
-	expect(of.Key+".field", of.Field, func(value any, _ documents.Document) bool { return value != nil })
+	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
 	if of.Within != nil {
 		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
 			_, dated := of.Within.At(value)

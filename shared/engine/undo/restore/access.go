@@ -2,11 +2,9 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 
-	"google.golang.org/api/googleapi"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // AccessPermissions are needed to give an object that comes back the access list that it had.
@@ -19,7 +17,7 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	name := u.Bucket.BucketName()
 	attrs, err := u.attrs()
 	switch {
-	case forbidden(err):
+	case objects.Denied(err):
 		u.warn(fmt.Sprintf("whether files of %s have access lists cannot be read, which needs storage.buckets.get: if they do, %s", name, private))
 		return false, nil
 	case err != nil:
@@ -37,11 +35,6 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return true, nil
-}
-
-func forbidden(err error) bool {
-	var refusal *googleapi.Error
-	return errors.As(err, &refusal) && refusal.Code == http.StatusForbidden
 }
 
 func (u *undoing) warn(text string) {

@@ -12,28 +12,16 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// maxAccounts is how many accounts one call imports.
-const maxAccounts = 1000
-
 // accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
-func (u *undoing) accounts(ctx context.Context, all []undo.Account) error {
-	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(decide.AccountTarget(a.UID)) })
-	known := make([]accounts.Account, len(all))
-	for i, a := range all {
+func (u *undoing) accounts(ctx context.Context, deleted []undo.Account) error {
+	deleted = slices.DeleteFunc(deleted, func(a undo.Account) bool { return !u.chosen(decide.AccountTarget(a.UID)) })
+	all := make([]accounts.Account, len(deleted))
+	for i, a := range deleted {
 		var err error
-		if known[i], err = accounts.Parse(a.Data); err != nil {
+		if all[i], err = accounts.Parse(a.Data); err != nil {
 			return fmt.Errorf("%s: its record in the undo log is unusable: %w", decide.AccountTarget(a.UID), err)
 		}
 	}
-	for chunk := range slices.Chunk(known, maxAccounts) {
-		if err := u.someAccounts(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (u *undoing) someAccounts(ctx context.Context, all []accounts.Account) error {
 	outcomes, err := u.foreseen(ctx, all)
 	if err != nil {
 		return err

@@ -131,8 +131,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		}
 		if !u.renewed.IsZero() {
 			after, err = s.Renew(u.holder, now, state.UndoLease)
-			var lost *state.LostError
-			if errors.As(err, &lost) {
+			if _, lost := errors.AsType[*state.LostError](err); lost {
 				err = ErrLeaseLost
 			}
 			return after, nil, err

@@ -50,15 +50,11 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	}
 	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
-	pins.of = map[string][]string{}
-	named := map[string]bool{} // of Only
+	pins.seen, pins.of = map[string]bool{}, map[string][]string{}
 	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
 			u.match(r)
-			for _, target := range u.Only {
-				named[target] = named[target] || u.names(r, target)
-			}
 			if u.stayed.Read(d.By, r) && r.Generation == 0 { // of no object, which may be named like a document
 				u.writes[r.Stayed]--
 			}
@@ -71,8 +67,8 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		}
 		return nil
 	})
-	for _, target := range u.Only {
-		if err == nil && !named[target] {
+	for _, target := range u.Only { // what a record is of may have to be pinned
+		if err == nil && !pins.seen[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}

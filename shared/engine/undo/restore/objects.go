@@ -144,7 +144,7 @@ func (u *undoing) emptyFolder(o undo.Object, at time.Time) error {
 		return nil
 	}
 	attrs, err := u.attrs()
-	if err != nil && !forbidden(err) {
+	if err != nil && !objects.Denied(err) {
 		return fmt.Errorf("look how long bucket %s keeps what is deleted: %w", u.Bucket.BucketName(), err)
 	}
 	if err == nil {
@@ -198,8 +198,8 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 	}
 	defer u.restoring.Release(1)
 	outcome, err := u.restored(ctx, attrs)
-	var refusal *googleapi.Error
-	if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed { // there is one of its name meanwhile
+	if refusal, is := errors.AsType[*googleapi.Error](err); is && refusal.Code == http.StatusPreconditionFailed {
+		// There is one of its name meanwhile.
 		if outcome, err = u.restored(ctx, attrs); err == nil && outcome.Step == undo.Nothing {
 			outcome.Step = undo.Recreate // by this undo: the answer to that was lost
 		}
@@ -243,9 +243,8 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	} else {
 		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{CopySourceACL: access})
 	}
-	var refusal *googleapi.Error
-	switch {
-	case errors.As(err, &refusal) && refusesOne(refusal):
+	switch refusal, is := errors.AsType[*googleapi.Error](err); {
+	case is && refusesOne(refusal):
 		return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + refusal.Error()}, nil
 	case err != nil:
 		return Outcome{}, fmt.Errorf("restore object %s: %w", attrs.Name, err)

@@ -32,9 +32,6 @@ func (p *pinning) add(target, with string) {
 	if target == "" || p.seen[target] {
 		return
 	}
-	if p.seen == nil {
-		p.seen = map[string]bool{}
-	}
 	p.seen[target] = true
 	p.all = append(p.all, toPin{target, with})
 }
