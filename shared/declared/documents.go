@@ -186,13 +186,13 @@ func (g *planning) share(ctx context.Context) {
 	if g.DuePercent() == 100 {
 		return
 	}
-	all := g.query
+	all, what := g.query, "documents of "+g.Source()
 	if all.Select = nil; !g.Scans() {
 		asked := g.Asked()
-		all.Where, all.Any = asked.Filters, asked.Any
+		all.Where, all.Any, what = asked.Filters, asked.Any, what+" that meet its conditions"
 	}
 	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
-		g.Share("documents of "+g.Source(), g.mine, g.Planned()-g.cleared, g.DuePercent())
+		g.Share(what, g.mine, g.Planned()-g.cleared, g.DuePercent())
 		return
 	}
 	n, err := g.Documents.Count(ctx, all)
@@ -215,7 +215,7 @@ func (g *planning) share(ctx context.Context) {
 		}
 		due = due * found / max(1, g.seen)
 	}
-	g.Share("documents of "+g.Source(), max(n, due), due, g.DuePercent())
+	g.Share(what, max(n, due), due, g.DuePercent())
 }
 
 // count counts what the query skips, while the run plans.
@@ -224,10 +224,8 @@ func (g *planning) count(ctx context.Context) {
 	if g.later {
 		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", cmp.Or(g.Limit, g.Judges()))
 	}
-	if !g.Finds() {
-		// The share that is due is taken to be the same among the documents that were not read.
-		k.Planned = func(due int) int { return (g.Planned() - g.cleared) * due / max(1, g.seen) }
-	}
+	// What is pinned is due, and stays. The share is taken to be the same among the documents that were not read.
+	k.Planned = func(due int) int { return (g.Planned() - g.cleared) * due / max(1, g.seen) }
 	g.CountKept(ctx, k)
 }
 

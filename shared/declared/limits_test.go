@@ -72,6 +72,32 @@ func TestTooMuchIsDue(t *testing.T) {
 	}
 }
 
+// TestPinnedIsNotDue: what an undo brought back stays, so it is no part of what is due, and the job goes on.
+func TestPinnedIsNotDue(t *testing.T) {
+	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}}))
+	f.SetMany(t, 30, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "published": i >= 20}
+	})
+	first := f.Run(t, `{"force":true}`)
+	enginetest.WantReport(t, first, report.Completed, enginetest.Done("delete document", 20))
+	undo := f.Restorer(t, f.Clock)
+	if err := undo.Undo(t.Context(), first.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.Set(t, "drafts/new", fields{"updatedAt": old, "published": false})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.Want(t, "left", 30, len(f.IDs(t, "drafts")))
+}
+
+// TestShareOfWhatMeetsTheConditions: where the share is of these alone, the message says so.
+func TestShareOfWhatMeetsTheConditions(t *testing.T) {
+	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}, "age": fields{"field": "updatedAt", "days": 90, "as": array{"timestamp", "text"}}}))
+	f.SetMany(t, 100, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "published": i >= 20}
+	})
+	enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 20 of 20 documents of drafts that meet its conditions are due (100.0 %)")
+}
+
 // TestTooManyAreGone: of 20 that are looked up, 10 may be gone; one more aborts the run, however few of the documents are due.
 func TestTooManyAreGone(t *testing.T) {
 	t.Parallel()

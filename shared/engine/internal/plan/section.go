@@ -359,7 +359,11 @@ func (p *Planner) keptShare(c cleanup.KeptCount, all, due int) {
 	if c.Planned != nil {
 		due = c.Planned(due)
 	}
-	p.Share("documents of "+c.Due.Collection, all, due, c.MaxDuePercent)
+	what := "documents of " + c.Due.Collection
+	if c.Only {
+		what += " that meet its conditions"
+	}
+	p.Share(what, all, due, c.MaxDuePercent)
 }
 
 // shareUnknown fails the run where the share cannot be told, for then nobody knows whether the limit holds.
