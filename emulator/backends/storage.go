@@ -158,8 +158,12 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 	if override := r.Header.Get("X-HTTP-Method-Override"); method == http.MethodPost && override != "" { // as Java's client patches
 		method = override
 	}
+	path := r.URL.EscapedPath()
+	if strings.HasPrefix(path, "/b/") { // as Node's client asks an emulator; no bucket has so short a name
+		path = "/storage/v1" + path
+	}
 	for _, route := range routes {
-		match := route.path.FindStringSubmatch(r.URL.EscapedPath())
+		match := route.path.FindStringSubmatch(path)
 		if match == nil || route.methods != nil && !slices.Contains(route.methods, method) {
 			continue
 		}

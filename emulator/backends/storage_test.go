@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -542,6 +543,28 @@ func TestListWhileObjectsComeAndGo(t *testing.T) {
 	for _, name := range want {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s was not listed", name)
+		}
+	}
+}
+
+// TestPathsOfNodesClient: the client of Node leaves /storage/v1 out where it asks an emulator.
+func TestPathsOfNodesClient(t *testing.T) {
+	bucket, server := storageBucket(t)
+	put(t, bucket.Object("a/b.txt"), "text")
+	base := httptest.NewServer(server)
+	defer base.Close()
+	for _, ask := range []struct {
+		method, path, want string
+		status             int
+	}{
+		{"GET", "/o/a%2Fb.txt?alt=media", "text", 200},
+		{"GET", "/o/a%2Fb.txt", `"name":"a/b.txt"`, 200},
+		{"GET", "/o?prefix=a/", `"name":"a/b.txt"`, 200},
+		{"DELETE", "/o/a%2Fb.txt", "", 204},
+		{"GET", "/o/a%2Fb.txt", "", 404},
+	} {
+		if status, text := call(t, ask.method, base.URL+"/b/"+bucket.BucketName()+ask.path, ""); status != ask.status || !strings.Contains(text, ask.want) {
+			t.Errorf("%s %s: %d %s", ask.method, ask.path, status, text)
 		}
 	}
 }
