@@ -23,11 +23,9 @@ const (
 
 // Bounds of the requests that cuts may cost.
 const (
-	mayWaste  = 0.12 // to each page
-	wasteMore = 3    // and so many
-	expected  = 100  // pages that count before they are read, where so many are likely
-	starving  = 0.4  // to each of the first hungry pages besides, while few requests are under way
-	hungry    = 100
+	mayWaste  = 0.05 // to each page
+	wasteMore = 14   // and so many
+	starving  = 0.25 // to each besides, while few requests are under way
 	few       = 16
 	unlikely  = 3 // how much farther a cut is from the last known name than the one before it, where no cut was right so far
 )
@@ -139,12 +137,6 @@ func (l *listing[T]) ask(ctx context.Context) {
 	if l.given < wanted*pageSize {
 		requests, pages = atFirst, atFirst
 	}
-	left := 0.0
-	for _, p := range l.parts {
-		if !p.asked {
-			left += p.size
-		}
-	}
 	ahead := 0.0
 	for i := 0; i < len(l.parts) && l.waiting < requests; i++ {
 		p := l.parts[i]
@@ -152,30 +144,23 @@ func (l *listing[T]) ask(ctx context.Context) {
 			if i > 0 && (l.held >= pages || ahead > float64(pages)/4 && l.held >= pages*3/4) {
 				return
 			}
-			if rest := l.split(p, ahead, left); rest != nil {
+			if rest := l.split(p, ahead); rest != nil {
 				l.parts = slices.Insert(l.parts, i+1, rest)
 			}
 			l.request(ctx, p)
 		}
-		ahead += min(p.size, maxHeld)
+		ahead += p.size
 	}
-}
-
-// size returns how many pages a part that was not asked for probably has.
-func (l *listing[T]) size(p *part[T]) float64 {
-	_, n := l.tree.behind(p.near, p.Before, math.Inf(1))
-	return max(1, n-p.behind) / pageSize
 }
 
 // split takes away and returns what of a part cannot be read while the pages ahead of it are given; nil if that is too little, or
 // cannot be told. Far from known names, and if much was in vain, it leaves more.
-func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
+func (l *listing[T]) split(p *part[T], ahead float64) (rest *part[T]) {
 	if ahead > maxHeld {
 		return nil
 	}
 	read := float64(l.received) / pageSize
-	sure := read + min(expected, left)
-	may := wasteMore + mayWaste*sure + starving*max(0, 1-float64(l.waiting)/few)*min(sure, hungry)
+	may := wasteMore + (mayWaste+starving*max(0, 1-float64(l.waiting)/few))*read
 	spent := (float64(l.answered) - read + l.waste*float64(l.cuts)) / may
 	if spent >= 1 {
 		return nil
@@ -257,7 +242,8 @@ func (l *listing[T]) receive(p *part[T]) {
 		rest := &part[T]{Names: p.Names, near: near, size: 1}
 		if n > 0 { // or the page held nothing but the name to leave out
 			rest.From, rest.After = p.last, true
-			rest.size = l.size(rest)
+			_, objects := l.tree.behind(near, rest.Before, math.Inf(1))
+			rest.size = max(1, objects) / pageSize
 		}
 		l.parts = slices.Insert(l.parts, at+1, rest)
 		p.Before = rest.From
@@ -286,11 +272,6 @@ func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
 			names, more = nil, true
 		}
 		l.tree.receive(parent, from, names, more, l.last)
-		for _, p := range l.parts {
-			if !p.asked && p.near != nil { // how long it is may look otherwise now
-				p.size = l.size(p)
-			}
-		}
 	})
 }
 
@@ -298,11 +279,8 @@ func (l *listing[T]) askFolders(ctx context.Context, p *part[T]) {
 func (l *listing[T]) learn(p *part[T], at int) *run {
 	near, before := p.near, p.From
 	if p.cut {
-		near, before = nil, ""
-		switch {
-		case at == 0:
-			before = l.last
-		case l.parts[at-1].done:
+		near, before = nil, l.last
+		if at > 0 {
 			before = l.parts[at-1].last
 		}
 	}

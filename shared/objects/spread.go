@@ -2,7 +2,6 @@ package objects
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,10 +10,10 @@ import (
 // spread tells how names are spread, from those that were listed: which bytes occur at each place, and how many objects there are
 // to each byte of a place. It is a guess, for where to cut; each object is listed once whatever it says.
 type spread struct {
-	prefix int         // bytes that all names begin with
-	names  float64     // that were listed
-	turns  []float64   // by place: how many of them first differ there from the one before
-	seen   [][4]uint64 // by place: a bit for each byte there
+	prefix int       // bytes that all names begin with
+	names  float64   // that were listed
+	turns  []float64 // by place: how many of them first differ there from the one before
+	seen   [][]byte  // by place: the bytes there, in order
 }
 
 // run is a run of neighbouring names, as it looks from its last one.
@@ -33,7 +32,7 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 	}
 	for i, name := range names {
 		for len(s.seen) <= len(name) {
-			s.seen, s.turns = append(s.seen, [4]uint64{}), append(s.turns, 0)
+			s.seen, s.turns = append(s.seen, nil), append(s.turns, 0)
 		}
 		if more := len(s.seen) - len(n.turns); more > 0 {
 			n.turns, n.last = append(n.turns, make([]float64, more)...), append(n.last, make([]float64, more)...)
@@ -51,7 +50,9 @@ func (s *spread) learn(near *run, before string, names []string) *run {
 		n.names++
 		s.names++
 		for ; at < len(name); at++ {
-			s.seen[at][name[at]/64] |= 1 << (name[at] % 64)
+			if i, seen := slices.BinarySearch(s.seen[at], name[at]); !seen {
+				s.seen[at] = slices.Insert(s.seen[at], i, name[at])
+			}
 		}
 		before = name
 	}
@@ -90,7 +91,7 @@ func (s *spread) each(near *run) (each, alike []float64) {
 	more, free := 1.0, false // bytes of the place behind to one of this; they were seen to vary in the run
 	for i := len(s.seen) - 1; i >= 0; i-- {
 		if each[i] == 0 {
-			each[i], alike[i] = min(bound[i], unseen*alike[i], max(each[i+1]*more, alike[i])), 0
+			each[i], alike[i] = min(bound[i], each[i+1]*more), 0
 		}
 		each[i] = min(max(each[i], each[i+1], 1), plenty)
 		more = max(1, float64(len(s.at(i, ""))))
@@ -106,7 +107,6 @@ func (s *spread) each(near *run) (each, alike []float64) {
 const (
 	precise = 32   // objects more or less do not matter for a cut
 	plenty  = 1e12 // objects, and more need not be told apart
-	unseen  = 1000 // to each object that was seen: a word's letters would multiply to any number
 )
 
 // behind returns a name so many objects behind the end of a run. If the range ends before that, it returns "" and how many there
@@ -181,7 +181,7 @@ func (s *spread) at(i int, name string) []byte {
 	if i >= len(s.seen) {
 		return nil
 	}
-	own, anew := s.bytes(i), 0.0
+	own, anew := s.seen[i], 0.0
 	for _, turns := range s.turns[:i] {
 		if anew += turns; anew >= 2 {
 			return own
@@ -189,7 +189,7 @@ func (s *spread) at(i int, name string) []byte {
 	}
 	set := slices.Clone(own)
 	for behind := i + 1; behind < min(i+4, len(s.seen)); behind++ {
-		next := s.bytes(behind)
+		next := s.seen[behind]
 		missing := func(c byte) bool {
 			return !slices.ContainsFunc(next, func(other byte) bool { return kind(other) == kind(c) })
 		}
@@ -207,16 +207,6 @@ func (s *spread) at(i int, name string) []byte {
 	return set
 }
 
-// bytes returns the bytes that were seen at a place, in order.
-func (s *spread) bytes(i int) (all []byte) {
-	for part, set := range s.seen[i] {
-		for ; set != 0; set &= set - 1 {
-			all = append(all, byte(64*part+bits.TrailingZeros64(set)))
-		}
-	}
-	return all
-}
-
 // kind returns the first of the bytes that replace each other in names: digits, upper and lower case, and parts of characters that
 // are not ASCII.
 func kind(c byte) byte {
@@ -228,17 +218,10 @@ func kind(c byte) byte {
 	return c
 }
 
-// valid completes a name that ends in the middle of a character; "" if it cannot. What is before its last byte can be completed, so
-// only the last two characters may be wrong.
+// valid completes a name that ends in the middle of a character; "" if it cannot.
 func valid(name string) string {
-	last := len(name)
-	for range 2 {
-		for last--; last > 0 && !utf8.RuneStart(name[last]); last-- {
-		}
-	}
-	tail := name[max(0, last):]
 	for _, end := range []string{"", "\x80", "\x80\x80", "\xa0\x80", "\x80\x80\x80", "\x90\x80\x80"} {
-		if utf8.ValidString(tail + end) {
+		if utf8.ValidString(name + end) {
 			return name + end
 		}
 	}

@@ -88,12 +88,12 @@ func (t *tree) around(name string) iter.Seq2[string, string] {
 // learn learns from names in order how they are spread in the folder that the last is in. It returns the run that near becomes, which
 // ends with the name before.
 func (t *tree) learn(near *run, before string, names []string) *run {
-	p := t.place(names[len(names)-1], "")
-	folder := names[len(names)-1][:p.spread.prefix]
+	_, own, _ := t.place(names[len(names)-1], "")
+	folder := names[len(names)-1][:own.prefix]
 	if at, _ := slices.BinarySearch(names, folder); at > 0 || !strings.HasPrefix(before, folder) {
 		near, before, names = nil, "", names[at:]
 	}
-	return p.spread.learn(near, before, names)
+	return own.learn(near, before, names)
 }
 
 // count counts names, and the folders that begin with them. They follow the name before, or are the first from a cut on.
@@ -165,60 +165,44 @@ func (t *tree) receive(parent, from string, names []string, more bool, given str
 	l.from, l.until = from, until
 }
 
-// place is where a name is: the innermost folder that it is in whose next ones are known, where that ends, or one about which was asked
-// does, and what is known of names there.
-type place struct {
-	folder, end string
-	spread      *spread
-}
-
-func (t *tree) place(name, before string) place {
-	p, own := place{end: before}, t.prefix
+// place returns the innermost folder that a name is in whose next ones are known, what is known of names there, and where that ends, or
+// one about which was asked does.
+func (t *tree) place(name, before string) (in string, own *spread, end string) {
+	in, own, end = t.prefix, t.level(t.prefix).spread, before
 	for parent, folder := range t.around(name) {
-		l, end := t.level(parent), behindFolder(folder)
-		known := l.knows(end)
-		if (known || l.asking) && (p.end == "" || end < p.end) {
-			p.end = end
+		l, behind := t.level(parent), behindFolder(folder)
+		known := l.knows(behind)
+		if (known || l.asking) && (end == "" || behind < end) {
+			end = behind
 		}
 		if !known {
 			break
 		}
-		if p.folder = folder; l.each() >= distinct*pageSize {
-			own = folder
+		if in = folder; l.each() >= distinct*pageSize {
+			own = t.level(folder).spread
 		}
 	}
-	p.spread = t.level(own).spread
-	return p
+	return in, own, end
 }
 
 // behind returns a name so many objects behind the end of a run: where a known folder begins, or else a guess. If the range ends before
 // that, it returns "" and how many there are.
 func (t *tree) behind(near *run, before string, objects float64) (name string, n float64) {
-	p := t.place(near.end, before)
+	folder, own, end := t.place(near.end, before)
 	i, _ := slices.BinarySearch(t.begins, near.end+"\x00")
-	end := p.end
 	if i < len(t.begins) && (end == "" || t.begins[i] < end) {
 		end = t.begins[i]
 	}
 	n = math.Inf(1)
-	if p.folder != "" { // those beside it tell how much it still holds
-		l, read := t.beside(p.folder), near.names-slices.Max(near.last[:len(p.folder)])
-		switch each := l.each(); {
-		case l.folders >= 3 && read < 1.2*each:
+	if folder != t.prefix { // those beside it tell how much it still holds
+		l, read := t.beside(folder), near.names-slices.Max(near.last[:len(folder)])
+		if each := l.each(); l.folders >= 3 && read < 1.2*each {
 			n = max(0, each-read)
-		case l.folders < 3 && read < 3*pageSize && len(t.begins) > 0 && t.begins[len(t.begins)-1] > near.end:
-			n = pageSize
 		}
 	}
 	if n >= 1.5*pageSize {
-		if name, n = p.spread.behind(near, end, objects); name != "" {
+		if name, n = own.behind(near, end, objects); name != "" {
 			return name, n
-		}
-	}
-	for parent, folder := range t.around(near.end) {
-		if behind := behindFolder(folder); t.level(parent).asking && (before == "" || behind < before) {
-			before = behind // what is there will be told
-			break
 		}
 	}
 	for ; i < len(t.begins) && (before == "" || t.begins[i] < before); i++ {
