@@ -139,7 +139,8 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	return cmp.Or(err, said)
 }
 
-// forgottenSince returns the runs that forgot users since a run began and were not taken back, by their jobs: each user has one.
+// forgottenSince returns the other runs that forgot users since a run began and were not taken back, by their jobs: each user has
+// one.
 func forgottenSince(ctx context.Context, p restore.Project, runID string) (map[string]string, error) {
 	found, err := p.DB.First(ctx, documents.Query{
 		Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, From: []any{"forget"}, Until: []any{"forgeu"},
@@ -151,7 +152,8 @@ func forgottenSince(ctx context.Context, p restore.Project, runID string) (map[s
 	by := map[string]string{}
 	for _, d := range found {
 		r, err := report.Of(d)
-		if err == nil && advice.Forgets(r.Job) && !r.DryRun && r.StartedAt.After(since) && (r.Undone == nil || r.Undone.Partial) {
+		undone := r.Undone != nil && !r.Undone.Partial
+		if err == nil && advice.Forgets(r.Job) && !r.DryRun && r.RunID != runID && r.StartedAt.After(since) && !undone {
 			by[r.Job] = r.RunID
 		}
 	}
