@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -118,6 +119,27 @@ func TestCommandsToType(t *testing.T) {
 	wantParts(t, oneLine(out), "Stop it: firesweep stop --project "+o.ID+" cleanupReports")
 	errs := o.refuses(t, exitFailed, "Stop it: firesweep stop --project "+o.ID+" cleanupReports", "show", "--project", o.ID, runID)
 	want(t, "lines", 1, strings.Count(errs, "\n"))
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestOutputThatCannotBeWritten: whatever the command found, nobody was told, so it failed.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	for _, args := range []string{"plan cleanupReports", "plan --json cleanupReports", "plan --exit-code cleanupReports", "runs", "--version", "plan --help"} {
+		a, _, errs := o.app()
+		a.out = full{}
+		want(t, args+", exit code", exitFailed, a.run(t.Context(), strings.Fields(args)))
+		want(t, args, "firesweep: write the output: no space left on device\n", errs.String())
+	}
+	a, _, errs := o.app()
+	a.out = full{}
+	want(t, "wrong use, exit code", exitWrongUse, a.run(t.Context(), []string{"plan", "cleanupReport"}))
+	wantParts(t, errs.String(), "no job is called")
 }
 
 // TestToPaste: what users wrote must not run in cmd.exe, which knows no quotes of PowerShell.
