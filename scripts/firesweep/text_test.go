@@ -159,16 +159,3 @@ func TestToPaste(t *testing.T) {
 	want(t, "harmless", begin+" x 'posts/a b'", whole)
 	want(t, "all of it, harmless", true, all)
 }
-
-// TestQuotedFor: what users wrote must not end the text in a command that is typed.
-func TestQuotedFor(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ text, sh, powerShell string }{
-		{"posts/p-1", "posts/p-1", "posts/p-1"}, {"", "''", "''"}, {"a b", "'a b'", "'a b'"}, {"a,b", "a,b", "'a,b'"}, {"@a", "@a", "'@a'"},
-		{`..\app\rules.json`, `'..\app\rules.json'`, `..\app\rules.json`}, {"$(x)", "'$(x)'", "'$(x)'"},
-		{"x'; y; '", `'x'\''; y; '\'''`, "'x''; y; '''"}, {"x’; y", "'x’; y'", "'x’’; y'"},
-	} {
-		want(t, "in sh", tt.sh, quotedFor("linux", tt.text))
-		want(t, "in PowerShell", tt.powerShell, quotedFor("windows", tt.text))
-	}
-}

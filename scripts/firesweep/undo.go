@@ -366,7 +366,7 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.Say("", 2, 2, "See what was in it, and bring it back:")
 	run, target := "RUN", "TARGET"
 	if len(found) == 1 {
-		run, target = found[0].Run, shellQuote(found[0].Target)
+		run, target = found[0].Run, screen.Quoted(found[0].Target)
 	}
 	p.Command("firesweep show --contents%s %s %s", p.given, run, target)
 	p.Command("firesweep undo%s --only %s %s", p.given, target, run)
