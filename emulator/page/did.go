@@ -54,11 +54,17 @@ func (s *server) advice(_ context.Context, q struct {
 	Failures []string
 }) (advised, error) {
 	a := advised{Failures: []string{}}
-	if q.Status != "" {
-		a.Next = advice.Local(advice.Next(&report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
-	}
+	r := &report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}
 	for _, text := range q.Failures {
+		r.Failures = append(r.Failures, report.Failure{Error: text})
 		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))
+	}
+	if q.Status != "" {
+		a.Next = advice.Next(r)
+		if do, command := advice.Tripped(r); do != "" {
+			a.Next += " " + do + " " + command
+		}
+		a.Next = advice.Local(a.Next)
 	}
 	return a, nil
 }

@@ -362,13 +362,12 @@ func TestAdvice(t *testing.T) {
 		Next     string
 		Failures []string
 	}](t, f, "advice",
-		`{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: too many","something else"]}`)
-	if !strings.Contains(got.Next, "go run ./scripts/firesweep plan --local --force cleanupReports") {
-		t.Errorf("next %s", got.Next)
-	}
-	same(t, "advice on failures",
-		[]string{"Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
-			"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.", ""}, got.Failures)
+		`{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: run once with {\"force\":true}","out of time","something else"]}`)
+	same(t, "next", "A safety limit tripped: nothing was deleted or changed. Look at the plan before you lift the limit: "+
+		"go run ./scripts/firesweep plan --local --force cleanupReports. Look at the whole plan: "+
+		"go run ./scripts/firesweep plan --local --force cleanupReports. Only if the plan is right: "+
+		"go run ./scripts/firesweep run --local cleanupReports --force", got.Next)
+	same(t, "advice on failures", []string{"", "The next run continues from there.", ""}, got.Failures)
 	f.settings["MAX_ACTIONS"] = "many"
 	if j := f.job(t, "cleanupReports"); !strings.Contains(j.Problem, "MAX_ACTIONS") {
 		t.Errorf("with a wrong setting: %+v", j)

@@ -320,6 +320,8 @@ func TestWrongUse(t *testing.T) {
 		{"run --location projects/p/locations/l cleanupReports", "it must be a region"},
 		{"run --local --lift empty:tasks cleanupReports", "standard input is not a terminal: use --yes"},
 		{"run --local --lift tasks cleanupReports", `--lift: "tasks" cannot be lifted: what can be is "empty:COLLECTION"`},
+		{"plan --lift empty:COLLECTION", `--lift: "empty:COLLECTION": name the collection in place of COLLECTION`},
+		{"plan --lift unwritten:COLLECTION.FIELD", "name the collection in place of COLLECTION"},
 		{"plan --lift unwritten:circles", `--lift: "unwritten:circles" cannot be lifted`},
 		{"run --local --force cleanupReports", "standard input is not a terminal: use --yes"},
 		{"run --local --force --yes cleanupReports cleanExpiredComped", "force one job at a time"},

@@ -94,7 +94,7 @@ second time there is nothing to do.`,
 		}
 		a.here = true
 		r := forgotten{UID: args[0], Project: cfg.Project, Emulator: cfg.Emulators.Firestore, Rules: names}
-		again := "firesweep forget --apply" + asGiven(c, "project", "rules", "force", "lift") + " " + shellQuote(r.UID)
+		again := "firesweep forget --apply" + asGiven(c, "project", "rules", "force", "lift") + " " + screen.Quoted(r.UID)
 		return a.forget(c.Context(), job, o, r, again, apply, yes)
 	}
 	return c

@@ -238,9 +238,11 @@ func TestUndoOfWhatWasForgottenSince(t *testing.T) {
 	run := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json", "cleanupDrafts")).Runs[0].Report.RunID
 	warnings := func() []string { return parsed[taken](t, o.well(t, "undo", "--json", run)).Warnings }
 	want(t, "before", 0, len(warnings()))
-	o.now = o.now.Add(time.Hour)
+	o.now = o.now.Add(time.Hour + 300*time.Millisecond) // a run's id has whole seconds
 	forgot := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana")).Run.RunID
 	want(t, "since", []string{"users were forgotten since, by " + forgot + ": release what comes back of them, and forget them again: hana"}, warnings())
+	want(t, "of the run that forgot them", []string{"the run forgot a user, and undoing it brings that user back"},
+		parsed[taken](t, o.well(t, "undo", "--json", forgot)).Warnings)
 	o.well(t, "undo", "--apply", forgot)
 	want(t, "after that was taken back", 0, len(warnings()))
 }

@@ -244,6 +244,35 @@ func TestRunHereKeepsLimits(t *testing.T) {
 	want(t, "reports", 1, len(o.Documents(t, "reports")))
 }
 
+// hint returns the command that the advice on what tripped ends with, as its arguments.
+func hint(t *testing.T, out string) []string {
+	t.Helper()
+	_, command, found := strings.Cut(out, ":\n    firesweep ")
+	if !found {
+		t.Fatalf("no command in\n%s", out)
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	return strings.Fields(command)
+}
+
+// TestHintsCanBePasted: what is printed under an aborted plan or run lifts all that it tripped, and nothing else is needed.
+func TestHintsCanBePasted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	const rules = `{"functions": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
+		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
+	o.dueDrafts(t, 20)
+	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
+	wanted := []string{"run", "--here", "--apply", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
+	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"plan", "--now", "+1d"}, {"run", "--here", "--apply", "--confirm", o.ID},
+		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
+		out, _ := o.ends(t, exitFailed, args...)
+		want(t, fmt.Sprint(args), wanted, hint(t, out))
+	}
+	o.well(t, append(wanted, "--yes", "--confirm", o.ID)...)
+	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
+}
+
 // TestRunHereRefuses what it cannot do, before it does anything.
 func TestRunHereRefuses(t *testing.T) {
 	t.Parallel()

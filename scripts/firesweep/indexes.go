@@ -127,7 +127,7 @@ func (a *app) mergeIndexes(f indexesFlags, ours indexFile) error {
 	case f.check != "":
 		p.each(screen.Red, "lacks: ", lacks)
 		p.Say("", 0, 0, "Add it:")
-		p.Command("firesweep indexes%s --write %s", p.given.Rules, shellQuote(name))
+		p.Command("firesweep indexes%s --write %s", p.given.Rules, screen.Quoted(name))
 		return errSaid
 	}
 	if err := os.WriteFile(name, merged, mode); err != nil {

@@ -230,6 +230,25 @@ func TestInitProposes(t *testing.T) {
 	}
 }
 
+// TestInitTakesASampleOfOwnersForAll: of so many owners some are looked up, and files of the others go in the same proportion.
+func TestInitTakesASampleOfOwnersForAll(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	for n := range 200 {
+		id := fmt.Sprintf("L%019d", n)
+		if n%10 != 4 && n%10 != 5 {
+			o.Set(t, "listings/"+id, fields{"title": "listing"})
+		}
+		o.Put(t, "photos/"+id+"/a.jpg", nil, []byte("0123456789"))
+	}
+	out, _ := o.ends(t, exitFine, "init", "--yes", "--json", "--write", "--rules", file)
+	found := parsed[inits](t, out).Proposals
+	want(t, "proposals", 1, len(found))
+	want(t, "due", look.Due{Items: 40, Of: 200, Bytes: 400}, found[0].Due)
+	want(t, "why", "of 100 owners that were looked up, 20 are not in listings", found[0].Why)
+	want(t, "what a plan finds", 40, o.planOf(t, file, found[0].Name))
+}
+
 // TestInitShows is what somebody reads and writes at a terminal of 80 columns.
 func TestInitShows(t *testing.T) {
 	t.Parallel()

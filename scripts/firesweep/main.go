@@ -8,6 +8,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,8 +122,22 @@ func (e saidError) Error() string { return "see above" }
 
 const errSaid = saidError(exitFailed) // a command failed
 
+// output keeps the first error of a writer, because most of what prints has nobody to return it to.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
 // run runs the command that the arguments name and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &output{Writer: a.out}
+	a.out = out
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)
@@ -130,11 +145,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.errs)
 	defer a.closeReaders()
 	err := root.ExecuteContext(ctx)
+	var usage usageError
+	var said saidError
+	if out.err != nil && (err == nil || errors.As(err, &said) || errors.Is(err, out.err)) {
+		err, a.begun = fmt.Errorf("write the output: %w", out.err), true
+	}
 	if err == nil {
 		return exitFine
 	}
-	var usage usageError
-	var said saidError
 	text := a.given.In(screen.Plain(err.Error()))
 	switch {
 	case ctx.Err() != nil:

@@ -282,7 +282,7 @@ func (s *switching) print(p *printer) {
 		where += " --tasks-location " + s.tasks
 	}
 	if s.rulesFlag != "" { // the project is named even if it was not given: later it may be another one here
-		where += " --rules " + shellQuote(s.rulesFlag)
+		where += " --rules " + screen.Quoted(s.rulesFlag)
 	}
 	p.Command("firesweep resume --project %s --location %s %s", s.project, where, names)
 }

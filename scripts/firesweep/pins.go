@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +83,7 @@ It needs the role roles/datastore.user.`,
 				p.Say("", 0, 2, "would be pinned: %s", target)
 			}
 			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			p.Command("firesweep pin --apply%s --because %s %s", p.given, shellQuote(because), shellQuoted(targets))
+			p.Command("firesweep pin --apply%s --because %s %s", p.given, screen.Quoted(because), screen.Quoted(targets...))
 			return nil
 		}
 		var databases, underWay []string
@@ -100,7 +98,7 @@ It needs the role roles/datastore.user.`,
 		}
 		p.Say("", 0, 2, "Pinned in the database %s: every job there keeps %s from its next run on, until you release it:",
 			strings.Join(databases, ", "), plural(len(targets), "target"))
-		p.Command("firesweep release%s %s", p.given, shellQuoted(targets))
+		p.Command("firesweep release%s %s", p.given, screen.Quoted(targets...))
 		for _, run := range underWay {
 			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
 				run)
@@ -241,36 +239,9 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 		}
 		for _, value := range values {
 			if text += " --" + name; f.Value.Type() != "bool" {
-				text += " " + shellQuote(value)
+				text += " " + screen.Quoted(value)
 			}
 		}
 	}
 	return text
-}
-
-// shellQuote returns a text as this system's shell takes it.
-func shellQuote(text string) string { return quotedFor(runtime.GOOS, text) }
-
-// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, elsewhere sh. No quotes hold in cmd.exe, too: see
-// [toPaste].
-func quotedFor(system, text string) string {
-	also, quotes, inside := "@,", "'", `'\''`
-	if system == "windows" { // PowerShell ends a text at any of these quotes
-		also, quotes, inside = `\`, "'‘’‚‛", "$0$0"
-	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=+"+also, r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + regexp.MustCompile("["+quotes+"]").ReplaceAllString(text, inside) + "'"
-}
-
-func shellQuoted(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = shellQuote(text)
-	}
-	return strings.Join(quoted, " ")
 }

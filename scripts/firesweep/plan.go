@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
@@ -127,8 +128,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		}
 	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
-	if !f.local && f.at == "" && !a.nine && !slices.ContainsFunc(jobs, needsTasks) {
-		f.next, a.here = doHere(c, names), true // so is what is advised
+	a.here = !f.local && !a.nine && !slices.ContainsFunc(jobs, needsTasks)
+	if a.here && f.at == "" {
+		f.next = doHere(c, names)
 	}
 	return a.planAll(c.Context(), f, jobs, plan)
 }
@@ -137,7 +139,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 func doHere(c *cobra.Command, names []string) string {
 	command := "firesweep run --here --apply" + asGiven(c, "project", "rules", "force", "lift", "plan")
 	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
-		return command + " --plan " + shellQuote(out.Value.String())
+		return command + " --plan " + screen.Quoted(out.Value.String())
 	}
 	return strings.Join(append([]string{command}, names...), " ")
 }
@@ -300,7 +302,7 @@ func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
 		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no report"))
 		p.Say(screen.Red, 2, 0, "%s", planned.Error)
-		if do := p.advice(planned.Job, planned.Error); do != "" {
+		if do := p.typed(advice.On(planned.Job, planned.Error)); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 		p.Line("")

@@ -216,10 +216,10 @@ func TestPlanOfTheApplication(t *testing.T) {
 	wantNone(t, o.well(t, "plan", "cleanupReports", "--now", "+48h"), "Do it:")
 	o.env["MAX_ACTIONS"] = "1"
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
-	wantParts(t, oneLine(out), "If it is right: firesweep run --here --apply cleanupReports --force.")
+	wantParts(t, oneLine(out), "Only if the plan is right: firesweep run --here --apply cleanupReports --force")
 	out, _ = o.ends(t, exitFailed, "plan", "cleanupReports", "--project", o.ID)
 	wantParts(t, oneLine(out), "Look at the whole plan: firesweep plan --project "+o.ID+" --force cleanupReports. "+
-		"If it is right: firesweep run --project "+o.ID+" --here --apply cleanupReports --force.")
+		"Only if the plan is right: firesweep run --project "+o.ID+" --here --apply cleanupReports --force")
 	wantNone(t, out, "Do it:")
 	delete(o.env, "MAX_ACTIONS")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))

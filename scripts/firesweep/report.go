@@ -49,9 +49,13 @@ func (p *printer) head(r *report.Report) {
 func (p *printer) failures(r *report.Report) {
 	for _, f := range r.Failures {
 		p.Say(screen.Red, 2, 2, "%s %s: %s", f.Action, f.Target, f.Error)
-		if do := p.advice(r.Job, f.Error); do != "" {
+		if do := p.typed(advice.On(r.Job, f.Error)); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
+	}
+	if do, command := advice.Tripped(r); do != "" {
+		p.Say("", 4, 2, "-> %s", p.typed(do))
+		p.Command("%s", p.given.In(p.typed(command)))
 	}
 }
 
@@ -98,11 +102,7 @@ func (p *printer) report(r *report.Report) {
 	}
 	p.Line("")
 	p.undone(r.Undone)
-	next := advice.Next(r)
-	if p.here {
-		next = advice.Here(next)
-	}
-	p.Say("", 2, 2, "%s", next)
+	p.Say("", 2, 2, "%s", p.typed(advice.Next(r)))
 }
 
 // undone prints when a run was taken back.

@@ -181,7 +181,7 @@ func (a *app) setenv(variable, value string) {
 }
 
 // chooseProject chooses the project as the Firebase CLI does, which does not look at the environment: so if the environment names
-// another one than .firebaserc, nothing is chosen. Emulators may have any project.
+// another one than .firebaserc, nothing is chosen. On emulators it is the environment's: nothing real is there.
 func (a *app) chooseProject(flag string) error {
 	rc, err := a.readRC()
 	if err != nil {

@@ -280,11 +280,14 @@ func liftFlag(c *cobra.Command, lift *[]string) {
 	c.Flags().StringSliceVar(lift, "lift", nil, "lift the protection of this `NAME`, e.g. empty:tasks")
 }
 
-// checkLift refuses what cannot be lifted.
+// checkLift refuses what cannot be lifted, and the words of the pages for what is to be named.
 func checkLift(lift []string) error {
 	for _, name := range lift {
 		if err := engine.CheckLift(name); err != nil {
 			return wrongUse("--lift: %s", err)
+		}
+		if strings.Contains(name, ":COLLECTION") {
+			return wrongUse("--lift: %q: name the collection in place of COLLECTION", name)
 		}
 	}
 	return nil

@@ -59,13 +59,12 @@ func toPaste(system, command string) (begin string, all bool) {
 	return begin, false
 }
 
-// advice says what to do about a failure of a job; "" if its text says it all.
-func (p *printer) advice(job, text string) string {
-	do := advice.On(job, text)
+// typed returns advice with its commands as they are typed here.
+func (p *printer) typed(text string) string {
 	if p.here {
-		do = advice.Here(do)
+		return advice.Here(text)
 	}
-	return do
+	return text
 }
 
 // aside returns the printer of what is said besides the result: with --json, standard output is for programs.

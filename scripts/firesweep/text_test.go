@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -120,6 +121,27 @@ func TestCommandsToType(t *testing.T) {
 	want(t, "lines", 1, strings.Count(errs, "\n"))
 }
 
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestOutputThatCannotBeWritten: whatever the command found, nobody was told, so it failed.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	for _, args := range []string{"plan cleanupReports", "plan --json cleanupReports", "plan --exit-code cleanupReports", "runs", "--version", "plan --help"} {
+		a, _, errs := o.app()
+		a.out = full{}
+		want(t, args+", exit code", exitFailed, a.run(t.Context(), strings.Fields(args)))
+		want(t, args, "firesweep: write the output: no space left on device\n", errs.String())
+	}
+	a, _, errs := o.app()
+	a.out = full{}
+	want(t, "wrong use, exit code", exitWrongUse, a.run(t.Context(), []string{"plan", "cleanupReport"}))
+	wantParts(t, errs.String(), "no job is called")
+}
+
 // TestToPaste: what users wrote must not run in cmd.exe, which knows no quotes of PowerShell.
 func TestToPaste(t *testing.T) {
 	t.Parallel()
@@ -136,17 +158,4 @@ func TestToPaste(t *testing.T) {
 	whole, all := toPaste("windows", begin+" x 'posts/a b'")
 	want(t, "harmless", begin+" x 'posts/a b'", whole)
 	want(t, "all of it, harmless", true, all)
-}
-
-// TestQuotedFor: what users wrote must not end the text in a command that is typed.
-func TestQuotedFor(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ text, sh, powerShell string }{
-		{"posts/p-1", "posts/p-1", "posts/p-1"}, {"", "''", "''"}, {"a b", "'a b'", "'a b'"}, {"a,b", "a,b", "'a,b'"}, {"@a", "@a", "'@a'"},
-		{`..\app\rules.json`, `'..\app\rules.json'`, `..\app\rules.json`}, {"$(x)", "'$(x)'", "'$(x)'"},
-		{"x'; y; '", `'x'\''; y; '\'''`, "'x''; y; '''"}, {"x’; y", "'x’; y'", "'x’’; y'"},
-	} {
-		want(t, "in sh", tt.sh, quotedFor("linux", tt.text))
-		want(t, "in PowerShell", tt.powerShell, quotedFor("windows", tt.text))
-	}
 }

@@ -139,7 +139,8 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	return cmp.Or(err, said)
 }
 
-// forgottenSince returns the runs that forgot users since a run began and were not taken back, by their jobs: each user has one.
+// forgottenSince returns the other runs that forgot users since a run began and were not taken back, by their jobs: each user has
+// one.
 func forgottenSince(ctx context.Context, p restore.Project, runID string) (map[string]string, error) {
 	found, err := p.DB.First(ctx, documents.Query{
 		Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, From: []any{"forget"}, Until: []any{"forgeu"},
@@ -151,7 +152,8 @@ func forgottenSince(ctx context.Context, p restore.Project, runID string) (map[s
 	by := map[string]string{}
 	for _, d := range found {
 		r, err := report.Of(d)
-		if err == nil && advice.Forgets(r.Job) && !r.DryRun && r.StartedAt.After(since) && (r.Undone == nil || r.Undone.Partial) {
+		undone := r.Undone != nil && !r.Undone.Partial
+		if err == nil && advice.Forgets(r.Job) && !r.DryRun && r.RunID != runID && r.StartedAt.After(since) && !undone {
 			by[r.Job] = r.RunID
 		}
 	}
@@ -364,7 +366,7 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.Say("", 2, 2, "See what was in it, and bring it back:")
 	run, target := "RUN", "TARGET"
 	if len(found) == 1 {
-		run, target = found[0].Run, shellQuote(found[0].Target)
+		run, target = found[0].Run, screen.Quoted(found[0].Target)
 	}
 	p.Command("firesweep show --contents%s %s %s", p.given, run, target)
 	p.Command("firesweep undo%s --only %s %s", p.given, target, run)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode"
@@ -158,6 +160,31 @@ func (p *Printer) Say(style string, indent, hang int, format string, args ...any
 // Command writes a command on a single line, so that it can be copied.
 func (p *Printer) Command(format string, args ...any) {
 	p.Line("    " + Plain(fmt.Sprintf(format, args...)))
+}
+
+// Quoted returns texts as this system's shell takes them.
+func Quoted(texts ...string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = quotedFor(runtime.GOOS, text)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, whose quotes do not hold in cmd.exe,
+// elsewhere sh.
+func quotedFor(system, text string) string {
+	also, quotes, inside := "@,", "'", `'\''`
+	if system == "windows" { // PowerShell ends a text at any of these quotes
+		also, quotes, inside = `\`, "'‘’‚‛", "$0$0"
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=+"+also, r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + regexp.MustCompile("["+quotes+"]").ReplaceAllString(text, inside) + "'"
 }
 
 // Column is one column of a table.

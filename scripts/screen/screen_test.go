@@ -55,3 +55,16 @@ func TestWrites(t *testing.T) {
 		want(t, "writes", text, writesOf(p))
 	}
 }
+
+// TestQuotedFor: what users wrote must not end the text in a command that is typed.
+func TestQuotedFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, sh, powerShell string }{
+		{"posts/p-1", "posts/p-1", "posts/p-1"}, {"", "''", "''"}, {"a b", "'a b'", "'a b'"}, {"a,b", "a,b", "'a,b'"}, {"@a", "@a", "'@a'"},
+		{`..\app\rules.json`, `'..\app\rules.json'`, `..\app\rules.json`}, {"$(x)", "'$(x)'", "'$(x)'"},
+		{"x'; y; '", `'x'\''; y; '\'''`, "'x''; y; '''"}, {"x’; y", "'x’; y'", "'x’’; y'"},
+	} {
+		want(t, "in sh", tt.sh, quotedFor("linux", tt.text))
+		want(t, "in PowerShell", tt.powerShell, quotedFor("windows", tt.text))
+	}
+}

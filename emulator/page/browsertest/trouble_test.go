@@ -26,7 +26,7 @@ func TestASafetyLimit(t *testing.T) {
 	const alert = `document.querySelector("main [role=alert]")`
 	said := value[string](w, alert+`.innerText`)
 	for _, want := range []string{"A safety limit tripped: nothing is deleted or changed.", "empty collection",
-		"go run ./scripts/firesweep run --local cleanupOrphanedMedia --lift empty:COLLECTION"} {
+		"go run ./scripts/firesweep run --local cleanupOrphanedMedia --lift empty:posts --lift empty:circles"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page says %q, want %q in it", said, want)
 		}

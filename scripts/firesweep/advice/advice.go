@@ -3,27 +3,74 @@ package advice
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// advices say what to do about a failure whose text contains holds. docs/operations.md says more.
-var advices = []struct{ holds, do string }{
+// limits say what to look at if a safety limit tripped whose text contains holds, and when to lift it.
+var limits = []struct{ holds, look, when string }{
 	{"empty collection:", "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out " +
-		"(ORPHANS). Only if the collection is rightly empty: firesweep run JOB --lift empty:COLLECTION."},
-	{"older database:", "Was the database restored, or is it another one than the bucket's? Only if the newest documents were " +
-		"rightly deleted: firesweep run JOB --lift older:COLLECTION."},
-	{"unwritten field:", "Look how the application calls the field. Only if nobody had a reason to write it: " +
-		"firesweep run JOB --lift unwritten:COLLECTION.FIELD."},
-	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
-	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: " +
-		"firesweep run JOB --force."},
+		"(ORPHANS).", "the collection is rightly empty"},
+	{"older database:", "Was the database restored, or is it another one than the bucket's?", "the newest documents were rightly deleted"},
+	{"unwritten field:", "Look how the application calls the field.", "nobody had a reason to write it"},
+	{"MAX_ACTIONS:", lookAtAll, planIsRight},
+	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied.", "so much is really gone"},
 	{"MAX_PER_OWNER:", "Does the application write the id that the message names where it means none? Then leave the pass out (ORPHANS), or " +
-		"have the rule keep what names it (unless). If all of it is to go: firesweep run JOB --force."},
-	{"MAX_DUE_PERCENT:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
-	{"maxDuePercent:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
+		"have the rule keep what names it (unless).", "all of it is to go"},
+	{"MAX_DUE_PERCENT:", lookAtAll, planIsRight},
+	{"maxDuePercent:", lookAtAll, planIsRight},
+}
+
+const (
+	lookAtAll   = "Look at the whole plan: firesweep plan --force JOB."
+	planIsRight = "the plan is right"
+)
+
+// lifted finds in the text of a safety limit what lifts it.
+var lifted = regexp.MustCompile(`run once with \{"(?:force":true|lift":\["(.*?)"\])\}`)
+
+// Tripped says what to do about the safety limits that a run tripped, and the command that lifts all of them, besides what was lifted
+// already: nothing is run while one is left. Both are empty if nothing tripped that can be lifted.
+func Tripped(r *report.Report) (do, command string) {
+	var looks, whens []string
+	force, lift := r.Force, slices.Clone(r.Lift)
+	for _, f := range r.Failures {
+		found := lifted.FindAllStringSubmatch(f.Error, -1)
+		for _, l := range limits {
+			if found != nil && strings.Contains(f.Error, l.holds) && !slices.Contains(whens, l.when) {
+				looks, whens = append(looks, l.look), append(whens, l.when)
+			}
+		}
+		for _, match := range found {
+			if name := match[1]; name == "" {
+				force = true
+			} else if !slices.Contains(lift, name) {
+				lift = append(lift, name)
+			}
+		}
+	}
+	if whens == nil {
+		return "", ""
+	}
+	if command = "firesweep run JOB"; force {
+		command += " --force"
+	}
+	for _, name := range lift {
+		command += " --lift " + screen.Quoted(name)
+	}
+	do = strings.Join(looks, " ") + " Only if " + strings.Join(whens, ", and ") + ":"
+	if Forgets(r.Job) {
+		return forgetting.Replace(do), forgetting.Replace(command)
+	}
+	return strings.ReplaceAll(do, "JOB", r.Job), strings.Replace(command, "JOB", r.Job, 1)
+}
+
+// advices say what to do about another failure whose text contains holds. docs/operations.md says more.
+var advices = []struct{ holds, do string }{
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", roleMissing},
@@ -45,7 +92,7 @@ func On(job, text string) string {
 			if Forgets(job) {
 				return forgetting.Replace(a.do)
 			}
-			return strings.ReplaceAll(a.do, "JOB", job)
+			return a.do
 		}
 	}
 	return ""

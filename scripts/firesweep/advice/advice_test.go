@@ -4,13 +4,53 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
+
+const job = "cleanupReports"
+
+// tripped returns the advice on what tripped in a run of a job after which some was lifted already.
+func tripped(job string, force bool, lift []string, texts ...string) string {
+	r := &report.Report{Job: job, Force: force, Lift: lift}
+	for _, text := range texts {
+		r.Failures = append(r.Failures, report.Failure{Error: text})
+	}
+	do, command := advice.Tripped(r)
+	return do + command
+}
+
+// TestTripped: what is advised can be pasted, and lifts all that tripped, because no run begins while its plan trips another limit.
+func TestTripped(t *testing.T) {
+	const (
+		tooMany   = `MAX_ACTIONS: see all of it with {"dryRun":true,"force":true}, or run once with {"force":true}`
+		tooMuch   = `MAX_DUE_PERCENT: raise it or run once with {"force":true}`
+		empty     = `empty collection: only if it is, run once with {"lift":["empty:tasks"]}`
+		unwritten = `unwritten field: x, run once with {"lift":["unwritten:users/{u}/tasks.by"]}`
+		whole     = "Look at the whole plan: firesweep plan --force cleanupReports. Only if the plan is right:"
+		look      = "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out (ORPHANS)."
+	)
+	for want, got := range map[string]string{
+		"": tripped(job, true, nil, "broken", "MAX_ACTIONS is empty"),
+		whole + "firesweep run cleanupReports --force": tripped(job, false, nil, tooMany+"; "+tooMuch),
+		look + " Only if the collection is rightly empty:firesweep run cleanupReports --lift older:a --lift empty:tasks": tripped(
+			job, false, []string{"older:a"}, empty, "broken"),
+		look + " Look how the application calls the field. Only if the collection is rightly empty, and nobody had a reason to write it:" +
+			"firesweep run cleanupReports --force --lift empty:tasks --lift 'unwritten:users/{u}/tasks.by'": tripped(
+			job, true, nil, "pass a: "+empty+"; "+unwritten, "pass b: "+empty),
+		"Look at the whole plan: firesweep forget --force UID. Only if the plan is right:firesweep forget --apply UID --force": tripped(
+			"forget0123456789abcdef01234567", false, nil, tooMany),
+	} {
+		if got != want {
+			t.Errorf("it says %q\nwant   %q", got, want)
+		}
+	}
+}
 
 func TestLocal(t *testing.T) {
 	for text, want := range map[string]string{
-		advice.On("cleanupReports",
-			"MAX_ACTIONS: 12 are planned"): "Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
-			"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.",
+		tripped(job, false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
+			"go run ./scripts/firesweep plan --local --force cleanupReports. Only if the plan is right:" +
+			"go run ./scripts/firesweep run --local cleanupReports --force",
 		"see firesweep runs JOB.":         "see go run ./scripts/firesweep runs JOB.",
 		"Firesweep runs it. firesweep: x": "Firesweep runs it. firesweep: x",
 	} {
@@ -40,8 +80,8 @@ func TestGiven(t *testing.T) {
 
 func TestHere(t *testing.T) {
 	for text, want := range map[string]string{
-		advice.On("cleanupReports", "MAX_ACTIONS: 12 are planned"): "Look at the whole plan: firesweep plan --force cleanupReports. " +
-			"If it is right: firesweep run --here --apply cleanupReports --force.",
+		tripped(job, false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
+			"firesweep plan --force cleanupReports. Only if the plan is right:firesweep run --here --apply cleanupReports --force",
 		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
 			"firesweep doctor shows which are missing.",
 		advice.On("", "code = PermissionDenied"): "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.",

@@ -37,7 +37,7 @@ type Link struct {
 	Odd    string   `json:"odd,omitempty"`   // a value that is gone and not made like those that are there: perhaps nobody's id
 	Alive  int      `json:"alive,omitempty"` // of the owners of files that are gone, those who have an account
 
-	gone map[string]bool
+	looked, gone map[string]bool // values
 }
 
 // whose are words for people in names of fields and collections.
@@ -155,7 +155,7 @@ func (l *looker) link(ctx context.Context, from string, values, targets []string
 		return nil, nil
 	}
 	values = spread(values, mostLinked)
-	k := &Link{From: from, Looked: len(values), gone: map[string]bool{}}
+	k := &Link{From: from, Looked: len(values), looked: map[string]bool{}, gone: map[string]bool{}}
 	exists := map[string]bool{}
 	for _, target := range targets {
 		there, all, err := l.existing(ctx, target, spread(values, probed))
@@ -176,6 +176,7 @@ func (l *looker) link(ctx context.Context, from string, values, targets []string
 		return nil, nil
 	}
 	for _, value := range values {
+		k.looked[value] = true
 		if exists[value] {
 			continue
 		}

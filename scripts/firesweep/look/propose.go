@@ -318,18 +318,23 @@ func (f *Folder) ownerless() (p Proposal, ok bool) {
 	p.add("age", fmt.Sprintf(`{ "days": %d }`, graceDays))
 	p.add("gone", fmt.Sprintf(`[{ "document": %q }]`, path.Join(f.Owner.To[0], hole)))
 	p.Due = func(r rule.Rule, now time.Time) Due {
-		d := Due{Of: f.Files, Exact: !f.AtLeast && f.Owner.Looked < mostLinked}
-		binds := r.Binds()
+		old, looked, n, bytes := 0, 0, 0, int64(0)
 		for _, o := range f.files {
-			bound, _ := binds(o.Name)
-			for _, owner := range bound {
-				if f.Owner.gone[owner] && o.Created.Before(r.Age[0].Cutoff(now)) {
-					d.Items++
-					d.Bytes += o.Size
-				}
+			owner := ownerOf(f.Objects, o.Name)
+			if owner == "" || !o.Created.Before(r.Age[0].Cutoff(now)) {
+				continue
+			}
+			old++
+			if f.Owner.looked[owner] {
+				looked++
+			}
+			if f.Owner.gone[owner] {
+				n++
+				bytes += o.Size
 			}
 		}
-		return d
+		return Due{Items: n * old / max(1, looked), Of: f.Files, Bytes: bytes * int64(old) / int64(max(1, looked)),
+			Exact: !f.AtLeast && f.Owner.Looked < mostLinked}
 	}
 	return p, true
 }
