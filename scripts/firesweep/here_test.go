@@ -213,7 +213,8 @@ func TestRunHereBesideDeployedJobs(t *testing.T) {
 	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "cleanupReports") // the job has run here, as its record says
-	wantParts(t, out, "cleanupReports: skipped")
+	wantParts(t, out, "cleanupReports: skipped", "nothing was planned")
+	wantNone(t, out, "nothing was due")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)
 	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed", "firesweep undo cleanupReports-")

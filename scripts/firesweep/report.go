@@ -66,8 +66,10 @@ func (p *printer) report(r *report.Report) {
 	switch {
 	case r.Status == report.Killed:
 		p.Line("  what was planned is not known")
-	case len(r.Actions) == 0:
+	case len(r.Actions) == 0 && r.Status == report.Completed:
 		p.Line("  nothing was due")
+	case len(r.Actions) == 0: // it did not look, or not at all of it
+		p.Line("  nothing was planned")
 	default:
 		var rows []screen.Row
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {

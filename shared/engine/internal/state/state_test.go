@@ -265,7 +265,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestPartialRuns are counted in a row, however many calls each takes.
+// TestPartialRuns are counted in a row, however many calls each takes; one that was killed is none of them.
 func TestPartialRuns(t *testing.T) {
 	s := State{}
 	for i, id := range []string{first, second} {
@@ -275,6 +275,8 @@ func TestPartialRuns(t *testing.T) {
 		want(t, "runs", i+1, s.Last.PartialRuns)
 		want(t, "runs of the month", i+1, s.Month.At(midnight).Runs)
 	}
+	killed := begun(t, s, later, midnight.AddDate(0, 0, 2), false).Killed(midnight.AddDate(0, 0, 3))
+	want(t, "partial in a row, killed after them", 0, killed.PartialRuns)
 }
 
 func TestTooLong(t *testing.T) {
