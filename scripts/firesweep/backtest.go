@@ -139,6 +139,9 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	}
 	o := engine.PlanOptions{Now: b.At, MaxReads: f.maxReads, Meter: &progress.meter}
 	if b.Result, err = function.Backtest(ctx, o, nil); !errors.Is(err, backtest.ErrNoHistory) {
+		if err != nil && cfg.Emulators.Firestore != "" && !errors.Is(err, backtest.ErrMaxReads) {
+			err = fmt.Errorf("%w (Firestore is an emulator here, which keeps no history that one can rely on)", err)
+		}
 		return err
 	}
 	preview, none := a.lastPreview(ctx, job.Name, cfg.Database, b.At)

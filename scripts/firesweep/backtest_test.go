@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // used puts reports into the project, and returns when they were all due; one is used since, and one deleted.
@@ -70,6 +72,17 @@ func TestBacktest(t *testing.T) {
 	out, errs = o.ends(t, exitFailed, "backtest", "--max-reads", "1", "--at", at, "cleanupReports")
 	wantParts(t, errs, fmt.Sprintf("reads some %d documents, as its last run did", report.Usage.FirestoreReads))
 	wantParts(t, out, "nothing can be said: it has read as many documents as it may")
+	wantNone(t, out, "emulator")
+}
+
+// TestBacktestOnAnEmulatorThatKeepsNothing: the answer to what is asked as of then says nothing, so the message says why.
+func TestBacktestOnAnEmulatorThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	at := o.used(t)
+	o.running.Dial = queried(func(string) error { return status.Error(codes.Unknown, "") })
+	out, _ := o.ends(t, exitFailed, "backtest", "--at", at, "cleanupReports")
+	wantParts(t, oneLine(out), "code = Unknown desc = (Firestore is an emulator here, which keeps no history that one can rely on)")
 }
 
 // TestBacktestTime: Firestore takes whole minutes of what is older than an hour.

@@ -15,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -207,13 +209,49 @@ func TestRunHereInterrupted(t *testing.T) {
 	want(t, "the next run", 2000, runs[0].Report.Actions["delete document"].Done)
 }
 
+// TestRunHereInterruptedBehindACommit: documents are gone and their files are not. The run says of how many, and the next one does the rest.
+func TestRunHereInterruptedBehindACommit(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"collection":`,
+		`"maxDuePercent": 100, "with": [{"subcollection": "parts"}, {"objects": "drafts/{id}/**"}], "collection":`, 1)})
+	for _, id := range []string{"a", "b", "c"} {
+		o.Set(t, "drafts/"+id, map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
+		o.Set(t, "drafts/"+id+"/parts/p", map[string]any{})
+		o.Put(t, "drafts/"+id+"/cover", nil, nil)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.running.Dial = wire.Before(func(_ context.Context, _ string, message any) error {
+		c, _ := message.(*firestorepb.CommitRequest)
+		if slices.ContainsFunc(c.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/parts/") }) {
+			cancel()
+		}
+		return nil
+	})
+	a, out, errs := o.app()
+	if code := a.run(ctx, []string{"run", "--here", "--apply", "--confirm", o.ID}); code != exitInterrupted {
+		t.Fatalf("exit code %d, %s%s", code, errs, out)
+	}
+	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
+	begun := "3 planned actions were left to the next run, or turned out to be kept begun of these: 3, documents of which are changed or " +
+		"deleted; the next run does the rest, such as files"
+	wantParts(t, oneLine(out.String()), "partial", begun, "firesweep undo cleanupDrafts-")
+	wantParts(t, oneLine(o.well(t, "show", "cleanupDrafts")), begun)
+	wantParts(t, oneLine(o.well(t, "runs", "cleanupDrafts")), "3 begun, and the next run does the rest")
+	o.running.Dial = nil
+	rep := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--json")).Runs[0].Report
+	want(t, "the next run", report.Completed, rep.Status)
+	want(t, "files", 0, len(o.Objects(t)))
+}
+
 // TestRunHereBesideDeployedJobs: both have one lease and one record, whoever came first.
 func TestRunHereBesideDeployedJobs(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--here", "--apply", "cleanupReports") // the job has run here, as its record says
-	wantParts(t, out, "cleanupReports: skipped")
+	wantParts(t, out, "cleanupReports: skipped", "nothing was planned")
+	wantNone(t, out, "nothing was due")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)
 	wantParts(t, o.well(t, "run", "--here", "--apply", "cleanupReports"), "completed", "firesweep undo cleanupReports-")

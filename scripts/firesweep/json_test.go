@@ -27,7 +27,7 @@ func TestJSON(t *testing.T) {
 		names string
 	}{
 		{report.Report{}, `
-			actions actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
+			actions actions.begun actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
 			approved.which bucket continued database dryRun durationMs failures failures.action failures.error
 			failures.target force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
 			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status

@@ -90,7 +90,7 @@ func TestPlanFileOfAnotherBucket(t *testing.T) {
 		want(t, "bucket", o.Bucket, f.Plans["cleanupExports"].Bucket)
 		f.Plans["cleanupExports"].Bucket = "other"
 	})
-	o.refuses(t, exitWrongUse, "the plan is for {Project:"+o.ID+" Database:(default) Bucket:other ", "run", "--here", "--apply", "--plan", file)
+	o.refuses(t, exitWrongUse, "the plan is not for this: its bucket is \"other\", and here it is \""+o.Bucket+"\"; make a plan", "run", "--here", "--apply", "--plan", file)
 }
 
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
@@ -118,7 +118,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		}, "invalid character '{' after top-level value", nil},
 		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = map[string]*jobPlan{} }) }, "has no plan of ", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans["cleanupReports"].Project = "other" }) },
-			`{Project:other Database:(default)`, nil},
+			`: its project is "other", and here it is "` + o.ID + `"; make a plan for this`, nil},
 		"a job that is not in it": {func(string) {}, "has no plan of cleanupBannedUsers", []string{"cleanupBannedUsers"}},
 		"too old": {func(string) { o.now = plan.Plans["cleanupReports"].Made.Add(7*24*time.Hour + time.Second) },
 			"is too old, it was good until", nil},

@@ -70,8 +70,10 @@ func (p *printer) report(r *report.Report) {
 	switch {
 	case r.Status == report.Killed:
 		p.Line("  what was planned is not known")
-	case len(r.Actions) == 0:
+	case len(r.Actions) == 0 && r.Status == report.Completed:
 		p.Line("  nothing was due")
+	case len(r.Actions) == 0: // it did not look, or not at all of it
+		p.Line("  nothing was planned")
 	default:
 		var rows []screen.Row
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
@@ -85,6 +87,9 @@ func (p *printer) report(r *report.Report) {
 			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
 		default:
 			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
+			if begun := r.Totals().Begun; begun > 0 {
+				p.Say("", 2, 2, "begun of these: %d, documents of which are changed or deleted; the next run does the rest, such as files", begun)
+			}
 		}
 	}
 	p.Line("")
@@ -150,13 +155,16 @@ func (p *printer) runs(reports []*report.Report) {
 		}
 		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat(
 			[]string{r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r, true)}, figures, []string{shortID(r.RunID)})}
+		if t.Begun > 0 {
+			rows[i].Notes = []string{fmt.Sprintf("%d begun, and the next run does the rest", t.Begun)}
+		}
 		if len(r.Failures) > 0 {
 			first := r.Failures[0]
 			note := fmt.Sprintf("%s %s: %s", first.Action, first.Target, first.Error)
 			if more := len(r.Failures) - 1; more > 0 {
 				note += fmt.Sprintf(" (and %d more)", more)
 			}
-			rows[i].Notes = []string{note}
+			rows[i].Notes = append(rows[i].Notes, note)
 		}
 	}
 	p.Table(slices.Concat([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17}},

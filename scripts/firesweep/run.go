@@ -246,7 +246,7 @@ func (a *app) printRan(job manifest.Entry, r ran, local bool) {
 	default:
 		p.report(r.Report)
 		p.fellAway(r.Report.Approved, r.FellAway)
-		if r.Report.Done() > 0 && !local {
+		if did := r.Report.Totals(); did.Done+did.Begun > 0 && !local {
 			p.Say("", 2, 2, "See what taking it back would do:")
 			p.Command("firesweep undo%s %s", p.given, r.Report.RunID)
 		}

@@ -335,6 +335,30 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	enginetest.Want(t, "logged writes", want, wrote)
 }
 
+// TestARunThatIsOutOfTimeBehindAnAccount says that it is begun, and the next run deletes what goes with it.
+func TestARunThatIsOutOfTimeBehindAnAccount(t *testing.T) {
+	f := start(t, guests(fields{"with": array{fields{"document": "users/{uid}"}}}))
+	uids := someGuests(t, f, 1)
+	f.Set(t, "users/"+uids[0], fields{"x": true})
+	late := false
+	f.Clock = func() time.Time {
+		if late {
+			return now.Add(f.Timeout)
+		}
+		return now
+	}
+	a := watch(f)
+	a.after = func(method string) error {
+		late = late || method == "DeleteUsers"
+		return nil
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"delete account": {Planned: 1, Begun: 1}})
+	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+	a.after, late = nil, false
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "users", 0, len(f.IDs(t, "users")))
+}
+
 // TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
 func TestDeletionsThatFail(t *testing.T) {
 	f := start(t, guests(nil))

@@ -277,11 +277,11 @@ func TestAForgedPlan(t *testing.T) {
 		change func(*report.Approval)
 		why    string
 	}{
-		"another project":  {func(a *report.Approval) { a.Project = "other" }, `Project:other`},
-		"another database": {func(a *report.Approval) { a.Database = "other" }, `Database:other`},
-		"another job":      {func(a *report.Approval) { a.Job = "other" }, `Job:other`},
-		"another rule":     {func(a *report.Approval) { a.Entry = "" }, `Entry: Version`},
-		"another version":  {func(a *report.Approval) { a.Version = "0.0.9" }, `Version:0.0.9`},
+		"another project":  {func(a *report.Approval) { a.Project = "other" }, `its project is \"other\", and here it is \"`},
+		"another database": {func(a *report.Approval) { a.Database = "other" }, `its database is \"other\", and here it is \"(default)\"; make a plan`},
+		"another job":      {func(a *report.Approval) { a.Job = "other" }, `its job is \"other\", and here it is \"testJob\"`},
+		"another rule":     {func(a *report.Approval) { a.Entry = "" }, `its entry in the lists is \"\", and here it is \"this entry\"`},
+		"another version":  {func(a *report.Approval) { a.Version = "0.0.9" }, `its version of Firesweep is \"0.0.9\"`},
 		"just too old":     {func(a *report.Approval) { a.Made = start.Add(-7*24*time.Hour - 1) }, "make a new one"},
 		"no time":          {func(a *report.Approval) { a.Made = time.Time{} }, "make a new one"},
 		"too many items": {func(a *report.Approval) {

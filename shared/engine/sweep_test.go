@@ -428,7 +428,7 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3}, got.Actions["file"])
+	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["file"])
 	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
 	late.Store(false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))

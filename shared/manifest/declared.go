@@ -30,7 +30,7 @@ func prepared(object map[string]any) (problems []problem) {
 		for run := range reflect.TypeFor[Run]().Fields() {
 			if _, said := entry[keyOf(run)]; said {
 				at := fmt.Sprintf("functions[%d].%s", i, keyOf(run))
-				problems = append(problems, problem{at, fmt.Sprintf(`it belongs into run: "run": {%q: …}`, keyOf(run)), true})
+				problems = append(problems, problem{at, fmt.Sprintf(`it belongs into run: "run": {%q: …}`, keyOf(run)), true, ""})
 				delete(entry, keyOf(run))
 			}
 		}

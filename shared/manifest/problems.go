@@ -63,6 +63,13 @@ func (e *Entry) problems() (problems []string) {
 		}
 	}
 	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
+	for _, i := range e.Indexes { // what is wrong with those of a rule would follow from it
+		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
+	}
+	for _, o := range e.FieldOverrides {
+		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
+			"a field override lacks collectionGroup, fieldPath or indexes")
+	}
 	switch {
 	case e.Rule == nil && e.Package == "":
 		problems = append(problems, (&rule.Rule{}).Problems()...)
@@ -83,13 +90,6 @@ func (e *Entry) problems() (problems []string) {
 		e.TimeoutSeconds, minTimeout, longest)
 	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
 	expect(e.memoryProblem() == "", "%s", e.memoryProblem())
-	for _, i := range e.Indexes {
-		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
-	}
-	for _, o := range e.FieldOverrides {
-		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
-			"a field override lacks collectionGroup, fieldPath or indexes")
-	}
 	expect(slices.Contains(e.Uses(), config.Firestore) || e.Package == "", "roles has none on Firestore, which holds the lease")
 	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks),
 		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())

@@ -64,6 +64,9 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
+			`functions[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
+		}},
 		{`{"name":"cleanupDrafts"}`, []string{
 			"functions[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,

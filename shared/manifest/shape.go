@@ -77,7 +77,7 @@ func (s *shape) fit(value any, e expected) any {
 
 // refuse adds a problem, and returns what stands for the value.
 func (s *shape) refuse(e expected, says string) any {
-	s.problems = append(s.problems, problem{e.at, says, true})
+	s.problems = append(s.problems, problem{e.at, says, true, ""})
 	return nil
 }
 
@@ -96,8 +96,8 @@ func (s *shape) object(object map[string]any, e expected) map[string]any {
 			field, known := fieldOf(e.of, key)
 			if !known {
 				delete(object, key)
-				says := fmt.Sprintf("there is no key %q%s", key, instead(key, e.of, e.around, e.at))
-				s.problems = append(s.problems, problem{e.at, says, false})
+				says, like := instead(key, e.of, e.around, e.at)
+				s.problems = append(s.problems, problem{e.at, fmt.Sprintf("there is no key %q%s", key, says), false, e.at + "." + like})
 				continue
 			}
 			inner.of, inner.tag = field.Type, field.Tag
@@ -180,12 +180,13 @@ func dataOf(of reflect.Type) []string {
 
 var position = regexp.MustCompile(`\[\d+\]`)
 
-// instead says where a key belongs that the struct at a path does not have, or else which keys it has.
-func instead(key string, of, around reflect.Type, path string) string {
+// instead says where a key belongs that the struct at a path does not have, or else which keys it has. If the key looks misspelt,
+// it also returns the one that is like it.
+func instead(key string, of, around reflect.Type, path string) (says, like string) {
 	_, own, _ := strings.Cut(path, ".")
 	if around != nil && own != "" {
 		if _, beside := fieldOf(around, key); beside {
-			return fmt.Sprintf(": it belongs beside %s, not into it", position.ReplaceAllString(own, ""))
+			return fmt.Sprintf(": it belongs beside %s, not into it", position.ReplaceAllString(own, "")), ""
 		}
 	}
 	var names []string
@@ -199,17 +200,17 @@ func instead(key string, of, around reflect.Type, path string) string {
 			continue
 		}
 		if _, within := fieldOf(inner, key); within {
-			return fmt.Sprintf(": it belongs into %s", keyOf(field))
+			return fmt.Sprintf(": it belongs into %s", keyOf(field)), ""
 		}
 	}
 	names = append(names, dataOf(of)...)
 	if len(key) > leastLike && len(names) > 0 {
-		like := slices.MinFunc(names, func(a, b string) int { return edits(key, a) - edits(key, b) })
+		like = slices.MinFunc(names, func(a, b string) int { return edits(key, a) - edits(key, b) })
 		if edits(key, like) <= mostEdits {
-			return fmt.Sprintf(": is it %q?", like)
+			return fmt.Sprintf(": is it %q?", like), like
 		}
 	}
-	return "; the keys are " + strings.Join(names, ", ")
+	return "; the keys are " + strings.Join(names, ", "), ""
 }
 
 // A key is taken for another that is misspelt if it is longer than this, and takes no more edits.

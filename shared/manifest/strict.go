@@ -15,7 +15,8 @@ import (
 type problem struct {
 	at     string // the value, e.g. functions[0].age; empty for the text as a whole
 	says   string
-	hidden bool // out does not have the value as it was given, so what out says about it would be wrong
+	hidden bool   // out does not have the value as it was given, so what out says about it would be wrong
+	meant  string // the key that a misspelt one stands for, e.g. functions[0].age.field: that it is missing follows
 }
 
 // String returns the problem as a line.
@@ -44,7 +45,7 @@ func (p problem) hides(key string) bool {
 		return ok && (outer == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
 	at := strings.Replace(p.at, ".run.", ".", 1) // its keys are the entry's own in what is read
-	return at == key || p.hidden && (within(key, at) || within(at, key))
+	return at == key || p.meant == key || p.hidden && (within(key, at) || within(at, key))
 }
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and

@@ -133,6 +133,9 @@ func counted(actions map[string]report.Counts, preview bool) string {
 		if c.Failed > 0 {
 			part += fmt.Sprintf(" (%d failed)", c.Failed)
 		}
+		if c.Begun > 0 {
+			part += fmt.Sprintf(" (%d begun)", c.Begun)
+		}
 		parts = append(parts, part)
 	}
 	switch {

@@ -37,7 +37,8 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		}
 	}
 	if len(given) != 1 || !slices.Contains(keys, given[0]) {
-		c.Expect(len(keys) == 0, key, "give exactly one of %s", criteria.List(keys, "and"))
+		c.Expect(len(keys) != 1, key, "give %s: no other relation is for %s", criteria.List(keys, "and"), kind)
+		c.Expect(len(keys) < 2, key, "give exactly one of %s", criteria.List(keys, "and"))
 		return
 	}
 	k := r.kind()
@@ -158,8 +159,8 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	for _, hole := range criteria.Holes(r.Objects) {
 		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
 	}
-	c.Expect(r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
-		"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/**", r.Objects)
+	c.Expect(!below || r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
+		"%q: {id} must be the whole name of a folder, as in drafts/{id}/**", r.Objects)
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
 	c.Expect(!nested, key, "only the documents of the rule itself take objects along")

@@ -87,8 +87,11 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"with":[{"collection":"drafts","field":"of"}]}`:                                                      "it is the rule's own",
 		`{` + good + `,"with":[{"objects":"drafts","field":"coverUrl"}]}`:                                                   `"drafts" is not a folder`,
 		`{` + good + `,"with":[{"objects":"/**","field":"coverUrl"}]}`:                                                      "\"/**\" is not a pattern of objects' names",
-		`{` + good + `,"with":[{"objects":"drafts/**"}]}`:                                                                   "{id} must be a part of it",
-		`{` + good + `,"with":[{"objects":"drafts/x{id}/**"}]}`:                                                             "{id} must be a part of it",
+		`{` + good + `,"with":[{"objects":"drafts/**"}]}`:                                                                   "{id} must be the whole name of a folder",
+		`{` + good + `,"with":[{"objects":"drafts/x{id}/**"}]}`:                                                             `with[0].objects: "drafts/x{id}/**": {id} must be the whole name of a folder, as in drafts/{id}/**`,
+		`{` + good + `,"with":[{"objects":"avatars/{id}.*"}]}`:                                                              `with[0].objects: "avatars/{id}.*" is not a folder: write it like drafts/{id}/**`,
+		`{` + guests + `,"unless":[{"collection":"holds","field":"of"}]}`:                                                   "unless[0]: give document: no other relation is for accounts",
+		`{` + good + `,"where":[{"==":1}]}`:                                                                                 `where[0].field: "" is not a field's name`,
 		`{` + good + `,"archive":"drafts"}`:                                                                                 "archive: cleanupThings reads drafts, and must not find copies in drafts",
 		`{` + good + `,"archive":"old","with":[{"subcollection":"notes"},{"collection":"notes","field":"of"}]}`:             "with[1]: copies of two collections notes would share a place",
 		`{"collection":"chats/{chat}/users","age":{"field":"at","days":1},"archive":"old/{chat}/users",` +

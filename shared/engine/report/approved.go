@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/digest"
@@ -41,7 +42,7 @@ type Approval struct {
 
 const (
 	maxAge    = 7 * 24 * time.Hour // of an approved plan
-	maxQuoted = 300                // how much of a text an error quotes
+	maxQuoted = 100                // how much of a text an error quotes
 )
 
 // Check returns why a plan is not for a function, or not any more.
@@ -50,8 +51,7 @@ func (a *Approval) Check(here Binding, now time.Time) error {
 	case a == nil:
 		return nil
 	case a.Binding != here:
-		return fmt.Errorf("the plan is for %s, and here is %+v: make a plan for this, and have that approved",
-			Clip(fmt.Sprintf("%+v", a.Binding), maxQuoted), here)
+		return fmt.Errorf("the plan is not for this: %s; make a plan for this, and have that approved", a.differs(here))
 	case now.Sub(a.Made) > maxAge:
 		return fmt.Errorf("the plan of %s is too old, it was good until %s: make a new one, and have that approved",
 			a.Made.Format(time.RFC3339), a.Made.Add(maxAge).Format(time.RFC3339))
@@ -59,4 +59,18 @@ func (a *Approval) Check(here Binding, now time.Time) error {
 		return fmt.Errorf("the plan has %d items, and at most %d are allowed", len(a.Items), MaxApproved)
 	}
 	return nil
+}
+
+// differs says in what a plan is for something else.
+func (b Binding) differs(here Binding) string {
+	var all []string
+	for _, of := range []struct{ name, is, here string }{
+		{"project", b.Project, here.Project}, {"database", b.Database, here.Database}, {"bucket", b.Bucket, here.Bucket},
+		{"job", b.Job, here.Job}, {"entry in the lists", b.Entry, here.Entry}, {"version of Firesweep", b.Version, here.Version},
+	} {
+		if of.is != of.here {
+			all = append(all, fmt.Sprintf("its %s is %q, and here it is %q", of.name, Clip(of.is, maxQuoted), of.here))
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -116,12 +116,13 @@ type Undone struct {
 }
 
 // Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run, or
-// Cloud Storage does not let it go, which [Report.Kept] says.
+// Cloud Storage does not let it go, which [Report.Kept] says. Some of that may be begun.
 type Counts struct {
 	Planned int `json:"planned" firestore:"planned"`
 	Done    int `json:"done" firestore:"done"`
 	Changed int `json:"changed" firestore:"changed"` // no longer what was judged: left alone
 	Failed  int `json:"failed" firestore:"failed"`
+	Begun   int `json:"begun,omitempty" firestore:"begun,omitempty"` // out of time when some of it was done: the next run does the rest
 }
 
 // Failure is one thing that went wrong.
@@ -203,7 +204,7 @@ func (r *Report) Totals() (t Counts) {
 }
 
 func (c Counts) plus(more Counts) Counts {
-	return Counts{c.Planned + more.Planned, c.Done + more.Done, c.Changed + more.Changed, c.Failed + more.Failed}
+	return Counts{c.Planned + more.Planned, c.Done + more.Done, c.Changed + more.Changed, c.Failed + more.Failed, c.Begun + more.Begun}
 }
 
 // Done returns how many actions were done.

@@ -85,6 +85,9 @@ func (r *Report) Summary(why string) string {
 		if c.Failed > 0 {
 			fmt.Fprintf(&b, ", %d failed", c.Failed)
 		}
+		if c.Begun > 0 {
+			fmt.Fprintf(&b, ", %d begun", c.Begun)
+		}
 	}
 	kept := 0
 	for _, n := range r.Kept {

@@ -135,6 +135,9 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 			a.Skip(ctx, "what goes with "+decide.AccountTarget(due[n]), kept.Reason)
 			stays, err = true, nil
 		}
+		if errors.Is(err, cleanup.ErrOutOfTime) {
+			err = errBegun
+		}
 		*result(due[n]) = cmp.Or(*result(due[n]), err)
 	}
 	if todo != (documents.Ref{}) && !stays && !slices.ContainsFunc(due, func(uid string) bool { return *result(uid) != nil }) {

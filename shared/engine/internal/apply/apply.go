@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -105,6 +106,9 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 			for k, err := range a.applyGuarded(ctx, batch, save) {
 				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
+					if errors.Is(err, errBegun) {
+						a.Counted(batch[k].Kind, func(c *report.Counts) { c.Begun++ })
+					}
 					continue
 				}
 				a.countResult(ctx, batch[k], err)
@@ -235,6 +239,9 @@ func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
 		if results[i] = w.err; w.err != nil && !w.Gone {
 			a.leaveUndone(w.Ref)
 		}
+		if (w.begun || w.partly) && errors.Is(w.err, cleanup.ErrOutOfTime) {
+			results[i] = errBegun
+		}
 	}
 	return results
 }
@@ -296,6 +303,9 @@ func (a *Applier) halfDone(err error) string {
 	}
 	return text
 }
+
+// errBegun says that time was up when some of an item was done.
+var errBegun = fmt.Errorf("begun: %w", cleanup.ErrOutOfTime)
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
 // not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.

@@ -27,6 +27,7 @@ type work struct {
 	decide.Asked
 	reason string        // why, as the plan says
 	begun  bool          // a commit has changed it
+	partly bool          // one has changed what goes before it
 	idle   int           // judgments since the last commit
 	tried  int           // writes that were last refused or committed for it
 	todo   documents.Ref // that remembers that it is not done yet
@@ -279,6 +280,7 @@ func (a *Applier) first(ctx context.Context, group []*work, c committed) {
 	for _, f := range families {
 		done, err := a.resultOf(ctx, f)
 		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
+		f.of.partly = f.of.partly || slices.ContainsFunc(f.all, func(w *work) bool { return w.begun || w.partly })
 		if err != nil && (done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
 			f.of.err = f.of.stays(err)
 		} else if done > 0 {

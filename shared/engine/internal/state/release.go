@@ -84,7 +84,7 @@ func (s State) sumWith(g Release) report.Report {
 		if again {
 			c.Failed = 0
 		}
-		c.Planned = c.Done + c.Changed + c.Failed
+		c.Planned, c.Begun = c.Done+c.Changed+c.Failed, 0
 		planned[kind] = c
 	}
 	sum.Actions = planned

@@ -265,7 +265,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestPartialRuns are counted in a row, however many calls each takes.
+// TestPartialRuns are counted in a row, however many calls each takes; one that was killed is none of them.
 func TestPartialRuns(t *testing.T) {
 	s := State{}
 	for i, id := range []string{first, second} {
@@ -275,6 +275,25 @@ func TestPartialRuns(t *testing.T) {
 		want(t, "runs", i+1, s.Last.PartialRuns)
 		want(t, "runs of the month", i+1, s.Month.At(midnight).Runs)
 	}
+	killed := begun(t, s, later, midnight.AddDate(0, 0, 2), false).Killed(midnight.AddDate(0, 0, 3))
+	want(t, "partial in a row, killed after them", 0, killed.PartialRuns)
+}
+
+// TestWhatWasBegun by a call was left, and is planned anew by the next one.
+func TestWhatWasBegun(t *testing.T) {
+	s := begun(t, State{}, first, midnight, false)
+	for i, c := range []report.Counts{{Planned: 3, Done: 1, Begun: 2}, {Planned: 2, Done: 1, Begun: 1}} {
+		var err error
+		if i > 0 {
+			s = acquired(t, s, taskFor(first, 0, first, midnight))
+		}
+		s, err = s.Release(Release{Who: []string{first, later}[i], Checkpoint: "m", Now: midnight, Report: &report.Report{
+			Status: report.Partial, Continued: i == 0, StartedAt: midnight, Actions: map[string]report.Counts{"x": c}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "the run", report.Counts{Planned: 3, Done: 2, Begun: 1}, s.Last.Totals())
 }
 
 func TestTooLong(t *testing.T) {

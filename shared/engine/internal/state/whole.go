@@ -67,7 +67,7 @@ func (s State) Killed(now time.Time) *report.Report {
 		return nil
 	}
 	r := s.Report()
-	r.Status, r.Continued = report.Killed, false
+	r.Status, r.Continued, r.PartialRuns = report.Killed, false, 0
 	r.Fail(r.Job, "run", fmt.Errorf("it was killed, or was out of memory or time: its lease ended at %s, and it had saved no report",
 		until.UTC().Format(time.RFC3339)))
 	return r
