@@ -9,7 +9,7 @@ export const badge = (report) => h("span", { class: "badge " + mood[report.statu
 // done describes what a run did.
 export function done(report) {
   const parts = Object.entries(report.actions).filter(([, c]) => c.planned > 0).map(([kind, c]) => `${c.done} × ${kind}`);
-  return parts.length > 0 ? parts.join(", ") : "nothing was due";
+  return parts.join(", ") || (report.status === "completed" ? "nothing was due" : "nothing was planned");
 }
 
 function last(job) {
