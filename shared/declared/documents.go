@@ -224,8 +224,13 @@ func (g *planning) count(ctx context.Context) {
 	if g.later {
 		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", cmp.Or(g.Limit, g.Judges()))
 	}
-	// What is pinned is due, and stays. The share is taken to be the same among the documents that were not read.
-	k.Planned = func(due int) int { return (g.Planned() - g.cleared) * due / max(1, g.seen) }
+	k.Planned = func(due int) int {
+		planned := g.Planned() - g.cleared
+		if g.Finds() { // all but what is pinned
+			return due - (g.seen - planned)
+		}
+		return planned * due / max(1, g.seen) // the share is taken to be the same among the documents that were not read
+	}
 	g.CountKept(ctx, k)
 }
 

@@ -89,6 +89,24 @@ func TestPinnedIsNotDue(t *testing.T) {
 	enginetest.Want(t, "left", 30, len(f.IDs(t, "drafts")))
 }
 
+// TestPinnedTellsNothingOfTheRest: all that was not looked at is due, however much of what was is pinned.
+func TestPinnedTellsNothingOfTheRest(t *testing.T) {
+	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}, "limit": 10}))
+	draft := func(at time.Time) func(i int) (string, fields) {
+		return func(i int) (string, fields) {
+			return fmt.Sprintf("drafts/%s%02d", at.Format("0102"), i), fields{"updatedAt": at, "published": false}
+		}
+	}
+	f.SetMany(t, 10, draft(old))
+	first := f.Run(t, `{"force":true}`)
+	if err := f.Restorer(t, f.Clock).Undo(t.Context(), first.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.SetMany(t, 30, draft(old.Add(24*time.Hour)))
+	f.SetMany(t, 10, draft(now))
+	enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 30 of 50 documents of drafts are due (60.0 %)")
+}
+
 // TestShareOfWhatMeetsTheConditions: where the share is of these alone, the message says so.
 func TestShareOfWhatMeetsTheConditions(t *testing.T) {
 	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}, "age": fields{"field": "updatedAt", "days": 90, "as": array{"timestamp", "text"}}}))
