@@ -75,7 +75,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 			people[uid] = p
 			continue
 		}
-		if p.Rule == "" {
+		if p.Rule == "" && !isAccount {
 			return errors.New("it is of an earlier version, whose previews do not name rules: wait until one of this version is old enough")
 		}
 		ref, err := documents.RefOf(p.Target)

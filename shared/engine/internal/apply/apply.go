@@ -239,7 +239,7 @@ func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
 		if results[i] = w.err; w.err != nil && !w.Gone {
 			a.leaveUndone(w.Ref)
 		}
-		if (w.begun || w.partly) && errors.Is(w.err, cleanup.ErrOutOfTime) {
+		if (w.begun || w.partly) && w.err != nil && (errors.Is(w.err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 			results[i] = errBegun
 		}
 	}

@@ -92,6 +92,8 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also in
 		a.Log.Over(planned.Ref)
 	case mustStay(err): // which is counted, and no failure
 		return errLater
+	case errors.Is(err, cleanup.ErrOutOfTime):
+		return errBegun
 	}
 	return err
 }

@@ -25,8 +25,8 @@ func (u *undoing) match(r undo.Record) {
 // names reports whether a record is of a target, as an outcome names it.
 func (u *undoing) names(r undo.Record, target string) bool {
 	switch {
-	case r.Object != nil && r.Object.Folder && u.Bucket != nil:
-		return strings.HasPrefix(target, u.targetOf(r))
+	case r.Object != nil && u.Bucket != nil:
+		return covers(target, u.targetOf(r)) || r.Object.Folder && covers(u.targetOf(r), target)
 	case r.Item != "":
 		return target == r.Item
 	}
