@@ -51,10 +51,12 @@ func (s *server) advice(_ context.Context, q struct {
 	Job      string
 	Status   report.Status
 	Stopped  bool
+	Force    bool
+	Lift     []string
 	Failures []string
 }) (advised, error) {
 	a := advised{Failures: []string{}}
-	r := &report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}
+	r := &report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped, Force: q.Force, Lift: q.Lift}
 	for _, text := range q.Failures {
 		r.Failures = append(r.Failures, report.Failure{Error: text})
 		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))

@@ -243,7 +243,8 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
-	a.given = advice.Given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules")}
+	a.given = advice.Given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules"), Local: asGiven(c, "local", "url"),
+		Location: asGiven(c, "location")}
 	local := c.Flags().Lookup("local")
 	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
 		// Without the flag, check asks no project.

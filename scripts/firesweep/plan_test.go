@@ -93,8 +93,8 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	url := o.serve(t)
 	for _, where := range [][]string{nil, {"--local", "--url", url}} {
 		out, _ := o.ends(t, exitFailed, append([]string{"plan", "cleanupReports"}, where...)...)
-		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1",
-			"-> Look at the whole plan: firesweep plan --force")
+		wantParts(t, oneLine(out), "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1",
+			strings.Join(slices.Concat([]string{"-> Look at the whole plan: firesweep plan"}, where, []string{"--force"}), " "))
 		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
 		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ",
 			"planned: 2 delete report")

@@ -53,7 +53,11 @@ func (p *printer) failures(r *report.Report) {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 	}
-	if do, command := advice.Tripped(r); do != "" {
+	switch do, command := advice.Tripped(r); {
+	case do == "":
+	case advice.Forgets(r.Job) || r.Approved != nil: // it names a UID or FILE in place of what nobody knows here
+		p.Say("", 4, 2, "-> %s %s", p.typed(do), p.typed(command))
+	default:
 		p.Say("", 4, 2, "-> %s", p.typed(do))
 		p.Command("%s", p.given.In(p.typed(command)))
 	}

@@ -286,7 +286,7 @@ func checkLift(lift []string) error {
 		if err := engine.CheckLift(name); err != nil {
 			return wrongUse("--lift: %s", err)
 		}
-		if strings.Contains(name, ":COLLECTION") {
+		if _, of, _ := strings.Cut(name, ":"); of == "COLLECTION" || of == "COLLECTION.FIELD" {
 			return wrongUse("--lift: %q: name the collection in place of COLLECTION", name)
 		}
 	}

@@ -136,7 +136,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	switch {
 	case run.Did != nil:
 		p.did(run.Did, runID)
-	case run.Done() > 0:
+	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
 		p.Command("firesweep show --log%s %s", p.given, runID)

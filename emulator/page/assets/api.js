@@ -24,5 +24,6 @@ export const call = (job, order, at) => post("/" + job, order, { "X-CloudSchedul
 // advise returns what to do about a report, or about an error.
 export function advise(job, report, errors) {
   const failures = errors ?? (report?.failures ?? []).map((f) => f.error);
-  return ask("advice", { job, status: report?.status ?? "", stopped: report?.stopped ?? false, failures });
+  const { status = "", stopped = false, force = false, lift = [] } = report ?? {};
+  return ask("advice", { job, status, stopped, force, lift, failures });
 }

@@ -9,7 +9,8 @@ export const badge = (report) => h("span", { class: "badge " + mood[report.statu
 // done describes what a run did.
 export function done(report) {
   const parts = Object.entries(report.actions).filter(([, c]) => c.planned > 0).map(([kind, c]) => `${c.done} × ${kind}`);
-  return parts.join(", ") || (report.status === "completed" ? "nothing was due" : "nothing was planned");
+  const none = { completed: "nothing was due", killed: "what was planned is not known" };
+  return parts.join(", ") || (none[report.status] ?? "nothing was planned");
 }
 
 function last(job) {

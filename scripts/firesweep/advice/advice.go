@@ -56,11 +56,17 @@ func Tripped(r *report.Report) (do, command string) {
 	if whens == nil {
 		return "", ""
 	}
+	if r.Force && !slices.Contains(whens, planIsRight) { // for what is lifted was not judged
+		looks, whens = append(looks, lookAtAll), append(whens, planIsRight)
+	}
 	if command = "firesweep run JOB"; force {
 		command += " --force"
 	}
 	for _, name := range lift {
 		command += " --lift " + screen.Quoted(name)
+	}
+	if r.Approved != nil {
+		command += " --plan FILE"
 	}
 	do = strings.Join(looks, " ") + " Only if " + strings.Join(whens, ", and ") + ":"
 	if Forgets(r.Job) {
@@ -169,8 +175,9 @@ var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply "
 // Here returns the advice with its commands as they are typed where nothing is deployed.
 func Here(text string) string { return here.Replace(text) }
 
-// Given are the flags that every command about the same runs needs, as they were given, each with a blank before it.
-type Given struct{ Project, Rules string }
+// Given are the flags that every command about the same runs needs, as they were given, each with a blank before it, and what only
+// those need that ask functions: Local to plan or run, Location to run.
+type Given struct{ Project, Rules, Local, Location string }
 
 func (g Given) String() string { return g.Project + g.Rules }
 
@@ -182,6 +189,10 @@ func (g Given) In(text string) string {
 			return "firesweep indexes" + g.Rules + " --"
 		case "firebase deploy":
 			return command + g.Project
+		case "firesweep run":
+			return command + g.Local + g.Location + g.String()
+		case "firesweep plan":
+			return command + g.Local + g.String()
 		default:
 			return command + g.String()
 		}

@@ -29,12 +29,15 @@ func TestTripped(t *testing.T) {
 		whole     = "Look at the whole plan: firesweep plan --force cleanupReports. Only if the plan is right:"
 		look      = "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out (ORPHANS)."
 	)
+	_, approved := advice.Tripped(&report.Report{Job: job, Approved: &report.Approved{}, Failures: []report.Failure{{Error: tooMany}}})
 	for want, got := range map[string]string{
+		"firesweep run cleanupReports --force --plan FILE": approved,
 		"": tripped(job, true, nil, "broken", "MAX_ACTIONS is empty"),
 		whole + "firesweep run cleanupReports --force": tripped(job, false, nil, tooMany+"; "+tooMuch),
 		look + " Only if the collection is rightly empty:firesweep run cleanupReports --lift older:a --lift empty:tasks": tripped(
 			job, false, []string{"older:a"}, empty, "broken"),
-		look + " Look how the application calls the field. Only if the collection is rightly empty, and nobody had a reason to write it:" +
+		look + " Look how the application calls the field. Look at the whole plan: firesweep plan --force cleanupReports. " +
+			"Only if the collection is rightly empty, and nobody had a reason to write it, and the plan is right:" +
 			"firesweep run cleanupReports --force --lift empty:tasks --lift 'unwritten:users/{u}/tasks.by'": tripped(
 			job, true, nil, "pass a: "+empty+"; "+unwritten, "pass b: "+empty),
 		"Look at the whole plan: firesweep forget --force UID. Only if the plan is right:firesweep forget --apply UID --force": tripped(
@@ -61,10 +64,12 @@ func TestLocal(t *testing.T) {
 }
 
 func TestGiven(t *testing.T) {
-	all := advice.Given{Project: " --project $1", Rules: " --rules 'a b'"}
+	all := advice.Given{Project: " --project $1", Rules: " --rules 'a b'", Local: " --url x", Location: " --location eu"}
 	for text, want := range map[string]string{
 		"see firesweep runs JOB.": "see firesweep runs --project $1 --rules 'a b' JOB.",
 		"see firesweep runs":      "see firesweep runs --project $1 --rules 'a b'",
+		"firesweep run JOB":       "firesweep run --url x --location eu --project $1 --rules 'a b' JOB",
+		"firesweep plan JOB":      "firesweep plan --url x --project $1 --rules 'a b' JOB",
 		"firesweep indexes --write, then firebase deploy --only x": "firesweep indexes --rules 'a b' --write, then firebase deploy --project $1 --only x",
 		"firesweep indexes writes it":                              "firesweep indexes writes it",
 		"firesweep.json: firesweep: run it with firesweep check":   "firesweep.json: firesweep: run it with firesweep check",
