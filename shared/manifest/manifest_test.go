@@ -70,6 +70,8 @@ func TestParse(t *testing.T) {
 		{"text in Latin-1", `"collectionGroup": "users"`, "\"collectionGroup\": \"gepr\xfcft\"", "gepr\ufffdft is no text in UTF-8: save the file as UTF-8"},
 		{"key in Latin-1", `"collectionGroup": "users"`, "\"gr\xfcppe\": \"users\"", "is no text in UTF-8"},
 		{"half a character", `"collectionGroup": "users"`, `"collectionGroup": "\ud83dusers"`, "\ufffdusers is no text in UTF-8"},
+		{"the character for what could not be read", `"collectionGroup": "users"`, `"collectionGroup": "us\ufffders\uFFFD�"`, ""},
+		{"a pair", `"collectionGroup": "users"`, `"collectionGroup": "us\ud83d\ude00ers"`, ""},
 		{"cut off", "\n  ]\n}\n", "\n  ]", fmt.Sprintf("line %d, column 4: it is not JSON: parsing object after value: unexpected EOF", lines)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func parsed(f File) (source, error) {
 		return source{}, errors.New(hujsonPlace.ReplaceAllString(err.Error(), "$1: it is not JSON: "))
 	}
 	for v := range root.All() {
-		if text, ok := v.Value.(hujson.Literal); ok && strings.ContainsRune(text.String(), utf8.RuneError) {
+		if text, ok := v.Value.(hujson.Literal); ok && !isText(text) {
 			line := 1 + bytes.Count(f.Text[:v.StartOffset], []byte("\n"))
 			return source{}, fmt.Errorf("line %d: %s is no text in UTF-8: save the file as UTF-8", line, text.String())
 		}
@@ -42,6 +42,14 @@ func parsed(f File) (source, error) {
 	plain := root.Clone()
 	plain.Standardize()
 	return source{f, root, plain.Pack()}, nil
+}
+
+// isText reports whether a value is read as it is written: it is valid UTF-8, and no half of a pair stands for a character.
+func isText(value hujson.Literal) bool {
+	const unreadable = string(utf8.RuneError)
+	raw := string(value)
+	written := strings.Count(raw, unreadable) + strings.Count(strings.ToLower(raw), `\ufffd`)
+	return utf8.ValidString(raw) && strings.Count(value.String(), unreadable) <= written
 }
 
 // pointers makes of a path such as functions[0].rule a JSON pointer.

@@ -116,7 +116,7 @@ export function page(job, about, reload) {
       await reload();
     }) : null;
     const planOnly = () => h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN is true in its environment."));
-    const noLog = !did.kept && !report.dryRun && report.status && total(report) > 0;
+    const noLog = !did.kept && !report.dryRun && (total(report) > 0 || report.status === "killed");
     empty(undone); // the button Undo fills it
     fill(ran, h("h3", { tabindex: "-1" }, report.status ? ["Run ", badge(report)] : "Run"),
       h("p", { class: "hint" }, [report.runId, report.status ? summary(report) : "a worker saves no report"].join(" · ")),

@@ -92,7 +92,7 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also in
 		a.Log.Over(planned.Ref)
 	case mustStay(err): // which is counted, and no failure
 		return errLater
-	case errors.Is(err, cleanup.ErrOutOfTime):
+	case errors.Is(err, cleanup.ErrOutOfTime), ctx.Err() != nil:
 		return errBegun
 	}
 	return err

@@ -50,7 +50,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	}
 	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
-	pins.seen, pins.of = map[string]bool{}, map[string][]string{}
+	pins.seen, pins.named, pins.of = map[string]bool{}, map[string]bool{}, map[string][]string{}
 	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
@@ -67,8 +67,8 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		}
 		return nil
 	})
-	for _, target := range u.Only { // what a record is of may have to be pinned
-		if err == nil && !pins.seen[target] {
+	for _, target := range u.Only {
+		if err == nil && !pins.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}

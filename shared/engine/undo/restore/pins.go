@@ -18,9 +18,10 @@ import (
 
 // pinning is what an undo may have to pin, in the order of the log.
 type pinning struct {
-	seen map[string]bool
-	all  []toPin
-	of   map[string][]string // the items for which something was done to a target
+	seen  map[string]bool
+	named map[string]bool // of Only, by something in the log
+	all   []toPin
+	of    map[string][]string // the items for which something was done to a target
 }
 
 type toPin struct {
@@ -58,9 +59,14 @@ func (u *undoing) everywhere(ctx context.Context, p pinning, f func(context.Cont
 func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	for _, r := range records {
 		for _, target := range u.Only {
-			if u.names(r, target) {
-				p.add(target, "")
+			if !u.names(r, target) {
+				continue
 			}
+			p.named[target] = true
+			if own := u.targetOf(r); covers(target, own) { // else the job would keep all of the folder, whatever went
+				target = own
+			}
+			p.add(target, "")
 		}
 		p.add(r.Item, "")
 	}

@@ -374,6 +374,7 @@ func TestOnlyAFolder(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/"}}) // with what was deleted by itself
 	enginetest.Want(t, "objects of the bucket", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u1/b/c.png", "users/u1/b/d.png",
 		"users/u1/bc.png", "users/u2/a.png"}, w.Objects(t))
+	wantPinned(t, w, "gs://"+w.Bucket+"/orphan", folder+"u0/", folder+"u1/", folder+"u1/b/", folder+"u2/")
 }
 
 // TestWhere: objects and accounts that begin like an id are not of it.
