@@ -48,8 +48,8 @@ func (u *undoing) targetOf(r undo.Record) string {
 
 // chosen reports whether a target is among those to take back.
 func (u *undoing) chosen(target string) bool {
-	covers := func(only string) bool { return covers(only, target) }
-	return (len(u.Only) == 0 || slices.ContainsFunc(u.Only, covers)) && (u.Where == nil || u.meant(target))
+	named := func(only string) bool { return covers(only, target) }
+	return (len(u.Only) == 0 || slices.ContainsFunc(u.Only, named)) && (u.Where == nil || u.meant(target))
 }
 
 // covers reports whether a target is the one that was named, or in the folder of objects that was.
