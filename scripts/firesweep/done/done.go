@@ -60,7 +60,7 @@ type Wanted struct {
 
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
-	r := reader{Wanted: w, reasons: map[string]string{}, led: map[string][]int{}, byTarget: map[string]*thing{}}
+	r := reader{Wanted: w, reasons: map[string]string{}, told: map[string][]int{}, byTarget: map[string]*thing{}}
 	err := p.Contents(ctx, runID, func(done, total int, call string, records []undo.Record) error {
 		if w.Progress != nil {
 			w.Progress(done, total)
@@ -73,14 +73,13 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 				}
 			}
 		}
-		leads := undo.Leads(records)
 		for i, record := range records {
 			r.stayed.Read(call, record)
 			if w.Only == nil || w.Only(record) {
 				r.add(record)
 			}
-			for _, item := range leads[i].Items {
-				r.led[item] = append(r.led[item], r.read)
+			if item := undo.ItemOf(records, i); item != "" {
+				r.told[item] = append(r.told[item], r.read)
 			}
 			r.read++
 		}
@@ -96,7 +95,7 @@ type reader struct {
 	stayed   undo.Stayed
 	reasons  map[string]string // of items
 	items    []Item
-	led      map[string][]int // to which records each item led
+	told     map[string][]int // the records that belong to each item
 	writes   []wrote
 	things   []*thing
 	byTarget map[string]*thing
@@ -120,7 +119,7 @@ type thing struct {
 func (r *reader) made() Log {
 	l := Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}
 	for _, item := range r.items {
-		if !r.stay(r.led[item.Target]) {
+		if !r.stay(r.told[item.Target]) {
 			l.Items = append(l.Items, item)
 		}
 	}

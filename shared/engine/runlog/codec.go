@@ -44,6 +44,11 @@ func Unpack(parts [][]byte) ([]undo.Record, error) {
 			return nil, fmt.Errorf("%w: record %d is empty", errDamaged, i+1)
 		}
 	}
+	for i, r := range records {
+		if r.Of < 0 || r.Of > len(records) || r.Of > 0 && records[r.Of-1].Item == "" {
+			return nil, fmt.Errorf("%w: record %d belongs to record %d, which is no item", errDamaged, i+1, r.Of)
+		}
+	}
 	return records, nil
 }
 
@@ -110,7 +115,7 @@ const (
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
 	accountKey, dataKey                                                = "account", "data"
 	itemKey, actionKey, reasonKey, stayedKey                           = "item", "action", "reason", "stayed"
-	untilKey                                                           = "until"
+	untilKey, ofKey                                                    = "until", "of"
 )
 
 func fieldsOf(r undo.Record) undo.Fields {
@@ -120,15 +125,16 @@ func fieldsOf(r undo.Record) undo.Fields {
 		return undo.Fields{
 			opKey: text(string(w.Op)), pathKey: text(w.Path), foundKey: truth(w.Found), sentKey: truth(w.Sent),
 			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed), copyOfKey: text(w.CopyOf),
+			ofKey: number(int64(r.Of)),
 		}
 	case r.Object != nil:
 		o := r.Object
 		return undo.Fields{
 			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner), markedKey: truth(o.Marked),
-			generationKey: number(o.Generation), untilKey: number(o.Until),
+			generationKey: number(o.Generation), untilKey: number(o.Until), ofKey: number(int64(r.Of)),
 		}
 	case r.Account != nil:
-		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
+		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data), ofKey: number(int64(r.Of))}
 	case r.Stayed != "":
 		return undo.Fields{stayedKey: text(r.Stayed), generationKey: number(r.Generation)}
 	}
@@ -137,6 +143,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 
 // recordOf reads what [fieldsOf] made.
 func recordOf(f undo.Fields) (undo.Record, bool) {
+	of := int(f[ofKey].GetIntegerValue())
 	switch {
 	case f[opKey] != nil:
 		w := undo.Write{
@@ -152,17 +159,17 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 			_, err = documents.RefOf(w.CopyOf)
 		}
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
-		return undo.Record{Write: &w}, err == nil && known
+		return undo.Record{Write: &w, Of: of}, err == nil && known
 	case f[objectKey] != nil:
 		o := undo.Object{Generation: f[generationKey].GetIntegerValue(), Until: f[untilKey].GetIntegerValue()}
 		o.ObjectDeletion = cleanup.ObjectDeletion{
 			Name: f[objectKey].GetStringValue(), Folder: f[folderKey].GetBooleanValue(),
 			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(), Marked: f[markedKey].GetBooleanValue(),
 		}
-		return undo.Record{Object: &o}, o.Name != ""
+		return undo.Record{Object: &o, Of: of}, o.Name != ""
 	case f[accountKey] != nil:
 		a := undo.Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
-		return undo.Record{Account: &a}, a.UID != ""
+		return undo.Record{Account: &a, Of: of}, a.UID != ""
 	case f[stayedKey] != nil:
 		stayed := undo.Record{Stayed: f[stayedKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue()}
 		return stayed, stayed.Stayed != ""

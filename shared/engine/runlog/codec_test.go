@@ -39,9 +39,11 @@ func someRecords(t testing.TB) []undo.Record {
 		}
 		all = append(all, r)
 	}
-	return append(all, undo.Record{Item: "things/a"}, undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "posts/ü"}, Generation: 1 << 60}},
+	all[1].Of = len(all) + 1
+	return append(all, undo.Record{Item: "things/a"},
+		undo.Record{Of: len(all) + 1, Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "posts/ü"}, Generation: 1 << 60}},
 		undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p", Marked: true}}},
-		undo.Record{Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
+		undo.Record{Of: len(all) + 1, Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
 }
 
 func TestPack(t *testing.T) {
@@ -112,6 +114,20 @@ func TestPackTooMuch(t *testing.T) {
 		t.Error(err)
 	} else if got, err := Unpack(entries); err != nil || len(got) != len(records)-1 {
 		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
+// TestRecordOfNoItem: a record whose item cannot be told is damaged.
+func TestRecordOfNoItem(t *testing.T) {
+	deletion := undo.Write{Op: documents.Delete, Path: "things/a"}
+	for of, fine := range map[int]bool{-1: false, 0: true, 1: true, 2: false, 3: false} {
+		entries, err := Pack([]undo.Record{{Item: "things/a"}, {Write: &deletion, Of: of}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Unpack(entries); (err == nil) != fine || (len(got) == 2) != fine {
+			t.Errorf("of %d: %v, %v", of, got, err)
+		}
 	}
 }
 

@@ -24,13 +24,23 @@ type Fields = map[string]*firestorepb.Value
 type Record struct {
 	Item           string // as the job's plan names its target; if what was done to it is taken back, it is pinned
 	Action, Reason string // of the item: what the run did to it, and why
-	Write          *Write
-	Object         *Object
-	Account        *Account
+	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, of a note, and of what belongs to none.
+	Of      int
+	Write   *Write
+	Object  *Object
+	Account *Account
 	// Stayed is a document's path, an object's name, or "account" and a uid: one deletion of it that an earlier record of the same
 	// call tells of was not made, for it had changed or time was up.
 	Stayed     string
 	Generation int64 // of an object that stayed; never 0
+}
+
+// ItemOf returns the item that a record of an entry belongs to, by the record's index; empty if to none.
+func ItemOf(entry []Record, index int) string {
+	if of := entry[index].Of; of > 0 {
+		return entry[of-1].Item
+	}
+	return ""
 }
 
 // Deletes reports whether a record tells of a deletion, of which [Record.Stayed] may say that it was not made.

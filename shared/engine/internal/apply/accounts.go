@@ -159,12 +159,12 @@ func (a *Applier) saveDue(
 	}
 	found = slices.DeleteFunc(found, func(found accounts.Account) bool { return rule.Judge(found, a.Run).Kind == "" })
 	saved = map[string]bool{}
-	items := make([]undo.Record, len(found))
-	for n, a := range found {
-		items[n] = itemOf(action(a.UID))
-		saved[a.UID] = true
+	var records []undo.Record
+	for _, one := range found {
+		records = append(records, itemOf(action(one.UID)), accountOf(one, len(records)+1))
+		saved[one.UID] = true
 	}
-	return saved, a.saveAccounts(ctx, items, found)
+	return saved, a.saveForUndo(ctx, records)
 }
 
 // stillDue looks at accounts once more and returns those to delete. Why others are kept that are due, it puts into their results.
@@ -289,11 +289,19 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Ti
 		return !slices.ContainsFunc(all, func(f *ongoing) bool { return f.Account == one.UID })
 	}
 	found = slices.DeleteFunc(found, stays)
-	items := make([]undo.Record, len(all))
-	for i, f := range all {
-		items[i] = undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
+	unsaved := map[string]accounts.Account{} // an account that several documents led to belongs to the first
+	for _, one := range found {
+		unsaved[one.UID] = one
 	}
-	if err := a.saveAccounts(ctx, items, found); err != nil {
+	var records []undo.Record
+	for _, f := range all {
+		records = append(records, f.item())
+		if one, there := unsaved[f.Account]; there {
+			records = append(records, accountOf(one, len(records)))
+			delete(unsaved, f.Account)
+		}
+	}
+	if err := a.saveForUndo(ctx, records); err != nil {
 		return fmt.Errorf("save accounts to the undo log: %w", err)
 	}
 	var stayed []undo.Record

@@ -46,7 +46,7 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 		}
 		tried[len(tried)-1] = outcomes
 		var changes []cleanup.Change
-		var items []undo.Record
+		var items []recorded
 		for i, o := range outcomes {
 			w := group[i]
 			w.tried = len(o.Change.Writes)
@@ -54,7 +54,8 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 				continue
 			}
 			changes = append(changes, remembering(o, w))
-			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)})
+			item := undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)}
+			items = append(items, recorded{item, o.Change.Writes, o.Change.Then})
 			if w.todo != (documents.Ref{}) {
 				t.over = append(t.over, w.todo)
 			}
@@ -62,12 +63,11 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 		if !slices.ContainsFunc(changes, needsCommit) {
 			return attempt{}, nil
 		}
-		var then []cleanup.FollowUp
 		for _, c := range changes {
-			t.writes, then = append(t.writes, c.Writes...), append(then, c.Then...)
+			t.writes = append(t.writes, c.Writes...)
 		}
 		t.todo = a.todoOf(group[0].Rule, changes)
-		t.records, err = a.recordsOf(ctx, src, items, t.writes, then)
+		t.records, err = a.recordsOf(ctx, src, items)
 		return t, err
 	})
 	if err != nil {

@@ -78,6 +78,11 @@ type ongoing struct {
 	err      error
 }
 
+// item returns the record of the item whose follow-up it is.
+func (f *ongoing) item() undo.Record {
+	return undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
+}
+
 // do does follow-ups side by side. What became of each is in its err. at is when the documents that led to them were deleted.
 func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 	var accounts, named []*ongoing
@@ -123,18 +128,22 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) error {
 	a.do(ctx, at, all)
 	var writes []documents.Write
-	var items []undo.Record // that these writes are of
+	var items []recorded // that these writes are of
+	writeOf := func(f *ongoing, some []documents.Write) {
+		of := recorded{writes: some}
+		if !collections.IsOwn(f.of.Ref.Collection) {
+			of.item = f.item()
+		}
+		writes, items = append(writes, some...), append(items, of)
+	}
 	var left, stays error
 	for _, f := range all {
-		if item := f.of.Ref.Path(); !collections.IsOwn(item) {
-			items = append(items, undo.Record{Item: item, Action: f.of.Kind, Reason: f.of.reason})
-		}
 		switch {
 		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
 			stays = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:
-			writes = append(writes, f.Recorded.Done...)
+			writeOf(f, f.Recorded.Done)
 			continue
 		case f.err == nil:
 			continue
@@ -144,10 +153,10 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 			f.of.err = cmp.Or(f.of.err, errLater)
 			a.Keep(f.Recorded.Kept, 1)
 			a.Notice(ctx, f.of.Ref.Path(), f.Recorded.Warn(f.err))
-			writes = append(writes, f.Recorded.Failed...)
+			writeOf(f, f.Recorded.Failed)
 		case f.Recorded != nil:
 			f.of.err = cmp.Or(f.of.err, f.err)
-			writes = append(writes, f.Recorded.Failed...)
+			writeOf(f, f.Recorded.Failed)
 		default: // nothing but the Todo remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)
 			left = cmp.Or(left, f.err)
@@ -158,7 +167,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	}
 	_, err := a.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
 		t.writes = writes
-		t.records, err = a.recordsOf(ctx, a.In(tx, 0), slices.Clone(items), writes, nil)
+		t.records, err = a.recordsOf(ctx, a.In(tx, 0), items)
 		return t, err
 	})
 	for _, f := range all {

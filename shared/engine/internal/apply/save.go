@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -20,45 +19,57 @@ import (
 // What a run deletes or changes is saved for undo, in its log. A commit writes its own records ([Applier.recordsOf]). What is
 // deleted without one is saved ahead ([Applier.saveForUndo]), and whoever takes it back looks whether it was deleted.
 
-// recordsOf returns what is saved for undo of a commit: its items, the documents that its writes delete or change, as they were,
-// and the objects that follow. It reads the documents that nobody has read yet.
-func (a *Applier) recordsOf(
-	ctx context.Context, src cleanup.Source, items []undo.Record, writes []documents.Write, then []cleanup.FollowUp,
-) ([]undo.Record, error) {
+// recorded is an item, and what a commit does to it: what its document led to is the item's too.
+type recorded struct {
+	item   undo.Record // of an item of the bundle's own the zero value: its record would tell people nothing
+	writes []documents.Write
+	then   []cleanup.FollowUp
+}
+
+// recordsOf returns what is saved for undo of a commit: of each item its record, then the documents that its writes delete or change,
+// as they were, and the objects that follow. It reads the documents that nobody has read yet.
+func (a *Applier) recordsOf(ctx context.Context, src cleanup.Source, items []recorded) (records []undo.Record, err error) {
 	if !a.Saves {
 		return nil, nil
 	}
 	var refs []documents.Ref
-	var theirs []documents.Write // the application's
-	for _, w := range writes {
-		if collections.IsOwn(w.Ref.Collection) {
-			continue
-		}
-		theirs = append(theirs, w)
-		if w.Op != documents.Create && !w.Sent {
-			refs = append(refs, w.Ref)
+	for _, of := range items {
+		for _, w := range of.writes {
+			if !collections.IsOwn(w.Ref.Collection) && w.Op != documents.Create && !w.Sent {
+				refs = append(refs, w.Ref)
+			}
 		}
 	}
 	before, err := src.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	records := items
-	for _, w := range theirs {
-		d, found := before[w.Ref]
-		record, err := undo.Of(w, d, found)
-		if err != nil {
-			return nil, err
+	for _, of := range items {
+		place := 0
+		if of.item.Item != "" {
+			records = append(records, of.item)
+			place = len(records)
 		}
-		records = append(records, record)
-	}
-	for _, f := range then {
-		if f.Object.Name != "" {
-			o := undo.Object{ObjectDeletion: f.Object}
-			if a.Approved != nil {
-				o.Until = a.Approved.Made.UnixMicro()
+		for _, w := range of.writes {
+			if collections.IsOwn(w.Ref.Collection) {
+				continue
 			}
-			records = append(records, undo.Record{Object: &o})
+			d, found := before[w.Ref]
+			record, err := undo.Of(w, d, found)
+			if err != nil {
+				return nil, err
+			}
+			record.Of = place
+			records = append(records, record)
+		}
+		for _, f := range of.then {
+			if f.Object.Name != "" {
+				o := undo.Object{ObjectDeletion: f.Object}
+				if a.Approved != nil {
+					o.Until = a.Approved.Made.UnixMicro()
+				}
+				records = append(records, undo.Record{Of: place, Object: &o})
+			}
 		}
 	}
 	return records, nil
@@ -116,7 +127,8 @@ func (a *Applier) saveDocuments(ctx context.Context, batch []decide.Action) (sav
 	size := 0
 	save := func(of decide.Action, before undo.Fields, bytes int) error {
 		saved[of.Target] = true
-		records = append(records, itemOf(of), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: of.Target, Found: true, Before: before}})
+		deletion := undo.Write{Op: documents.Delete, Path: of.Target, Found: true, Before: before}
+		records = append(records, itemOf(of), undo.Record{Of: len(records) + 1, Write: &deletion})
 		if size += bytes; size <= maxAheadBytes {
 			return nil
 		}
@@ -169,7 +181,7 @@ func (a *Applier) saveObjects(ctx context.Context, batch []decide.Action) error 
 	for _, a := range batch {
 		d := a.Effect.(cleanup.DeleteObject)
 		o := undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: d.Name}, Generation: d.Generation}
-		records = append(records, itemOf(a), undo.Record{Object: &o})
+		records = append(records, itemOf(a), undo.Record{Of: len(records) + 1, Object: &o})
 	}
 	return a.saveForUndo(ctx, records)
 }
@@ -204,11 +216,7 @@ func (a *Applier) saveStayed(ctx context.Context, stayed []undo.Record) {
 	}
 }
 
-// saveAccounts saves what there is to know of accounts that are to be deleted. items are what they are deleted for.
-func (a *Applier) saveAccounts(ctx context.Context, items []undo.Record, found []accounts.Account) error {
-	records := slices.Clone(items)
-	for _, a := range found {
-		records = append(records, undo.Record{Account: &undo.Account{UID: a.UID, Data: a.JSON()}})
-	}
-	return a.saveForUndo(ctx, records)
+// accountOf returns the record of an account that is to be deleted, with all that there is to know of it. of is its item's place.
+func accountOf(a accounts.Account, of int) undo.Record {
+	return undo.Record{Of: of, Account: &undo.Account{UID: a.UID, Data: a.JSON()}}
 }

@@ -70,15 +70,15 @@ func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 		}
 		p.add(r.Item, "")
 	}
-	for i, led := range undo.Leads(records) {
-		target, with := u.targetOf(records[i]), "" // whichever it went with
-		if led.Sure && len(led.Items) == 1 {
-			with = led.Items[0]
+	for i, r := range records {
+		item, target := undo.ItemOf(records, i), u.targetOf(r)
+		if item == "" {
+			continue
 		}
-		if len(led.Items) > 0 && records[i].Deletes() {
-			p.add(target, with)
+		if r.Deletes() {
+			p.add(target, item)
 		}
-		p.of[target] = append(p.of[target], led.Items...)
+		p.of[target] = append(p.of[target], item)
 	}
 }
 
