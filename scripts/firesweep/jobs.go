@@ -11,7 +11,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -51,21 +50,6 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
-// toRun is [application.jobsNamed] without rules that only firesweep forget uses. The error names one that was asked for, or if there
-// are no others.
-func (a *application) toRun(names []string) ([]manifest.Entry, error) {
-	jobs, err := a.jobsNamed(names)
-	i := slices.IndexFunc(jobs, manifest.Entry.ForgetOnly)
-	if err != nil || i < 0 {
-		return jobs, err
-	}
-	first := jobs[i].Name
-	if jobs = slices.DeleteFunc(jobs, manifest.Entry.ForgetOnly); len(names) > 0 || len(jobs) == 0 {
-		return nil, wrongUse("only firesweep forget UID uses %s, because its schedule is never", first)
-	}
-	return jobs, nil
-}
-
 // bucketOf returns the bucket of the function that made a run.
 func (a *app) bucketOf(runID string) string {
 	job, _ := a.entryOfRun(runID)
@@ -86,12 +70,8 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
+// entryOfRun returns the job or worker that a run's id begins with.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
-	if name, _, _ := strings.Cut(runID, "-"); advice.Forgets(name) && a.Jobs[name].Name == "" {
-		e, _, err := a.forgets(name, "anybody")
-		return e, err == nil
-	}
 	for _, e := range a.All {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true
@@ -313,7 +293,7 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	case err == nil && killed != nil && isIt(killed.RunID):
 		return killed, nil
 	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
-		return nil, &noReportError{job.Name, record.Holder, record}
+		return nil, &noReportError{record.Holder, a.underWay(job.Name, record), record}
 	}
 	return nil, err
 }
