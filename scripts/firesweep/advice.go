@@ -119,7 +119,7 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 	if planned := r.Totals().Planned; planned > 0 && len(r.Plan) < planned {
 		p.Say("", 4, 2, "See all that is due: %s", p.cmd("plan", "--force", r.Job))
 	}
-	p.Say("", 4, 2, "If that is as it must be, run it once without the limit, besides what was lifted already:")
+	p.Say("", 4, 2, "If that is as it must be, run it once without the limit:")
 	p.Printer.Command("%s", p.lifting(r, lift))
 }
 
@@ -149,8 +149,6 @@ func (p *printer) next(r *report.Report) string {
 		return "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
 	case r.Status == report.Partial && r.Stopped:
 		return "It was stopped. " + goesOn
-	case r.Status == report.Partial && r.Continued && len(r.Shards) > 0:
-		return "Its shards are under way, or will be at once. Look again: " + p.cmd("show", r.Job)
 	case r.Status == report.Partial && r.Continued:
 		return "It ran out of time and continues at once: " + p.cmd("runs", r.Job)
 	case r.Status == report.Partial:

@@ -142,9 +142,12 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	}
 	p.first(all, "thing", screen.Columns("WHAT", "RUN", "TARGET"), rows)
 	p.Line("")
-	run, target := "RUN", "TARGET"
-	if len(found) == 1 {
-		run, target = shortID(found[0].Run), screen.Quoted(found[0].Target)
+	run, target := shortID(found[0].Run), screen.Quoted(found[0].Target)
+	if len(found) > 1 {
+		target = "TARGET"
+	}
+	if slices.ContainsFunc(found, func(t foundThing) bool { return t.Run != found[0].Run }) {
+		run = "RUN"
 	}
 	if back == len(found) {
 		p.Say("", 2, 2, "See what was in it:")

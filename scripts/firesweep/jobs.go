@@ -297,12 +297,3 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	}
 	return nil, err
 }
-
-// readsOfLastRun returns how many documents a job's last run read, for an estimate; 0 if that is not known.
-func (a *app) readsOfLastRun(ctx context.Context, job manifest.Entry) int64 {
-	record, err := a.record(ctx, job)
-	if err != nil || record.Last == nil {
-		return 0
-	}
-	return record.Last.Usage.FirestoreReads
-}

@@ -249,7 +249,7 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 	case report == nil:
 		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
 	default:
-		s.note("run", record.Holder, "ended "+statusWords(report, true), nil)
+		s.note("run", record.Holder, "ended "+statusWords(report), nil)
 	}
 }
 

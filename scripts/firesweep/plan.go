@@ -200,9 +200,6 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
-		if a.screen.errs {
-			at.expected = a.readsOfLastRun(ctx, job)
-		}
 		o := options(job)
 		o.Meter = &at.meter
 		stop := a.progress(ctx, at.now)
@@ -273,21 +270,17 @@ func (p *printer) indexes(all []planned) {
 
 // planning is the progress of a plan.
 type planning struct {
-	text     string
-	meter    usage.Meter
-	expected int64 // reads of the job's last run; 0: not known
+	text  string
+	meter usage.Meter
 }
 
-// now compares what the plan has read with the reads of the job's last run.
-func (p *planning) now() stage {
+// now says what the plan has read.
+func (p *planning) now() string {
 	u, text := p.meter.Usage(), p.text
-	if u.FirestoreReads > 0 {
-		text += ": " + plural(int(u.FirestoreReads), "document read")
+	if u != (usage.Usage{}) {
+		text += ": " + used(u)
 	}
-	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
-		text += ", " + plural(int(pages), "request to Storage")
-	}
-	return stage{text, u.FirestoreReads, p.expected}
+	return text
 }
 
 // fewWarnings is how many warnings of a plan are shown without --all.

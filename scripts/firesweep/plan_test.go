@@ -79,10 +79,10 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	o := withReports(t, "MAX_ACTIONS=1")
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
 	wantParts(t, oneLine(out), "cleanupReports: aborted", "more than 1 items are due, and a run may do no more (MAX_ACTIONS). ",
-		"If that is as it must be, run it once without the limit, besides what was lifted already: firesweep run cleanupReports --force")
+		"If that is as it must be, run it once without the limit: firesweep run cleanupReports --force")
 	wantNone(t, out, "Do it:")
 	out = o.well(t, "plan", "--force", "cleanupReports")
-	wantParts(t, out, "2 due, forced: without limits on numbers and shares", "reports/old\n", "reports/older\n")
+	wantParts(t, out, "2 due, forced", "reports/old\n", "reports/older\n")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 }
 
@@ -104,21 +104,15 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	p := planning{text: "cleanupReports (5 of 9)"}
-	p.expected = 400
-	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
+	want(t, "at first", "cleanupReports (5 of 9)", p.now())
 	p.meter.Add(usage.Usage{FirestoreReads: 100})
 	p.meter.Add(usage.Usage{StorageClassA: 1})
-	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
-	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
-	p.expected = 100
-	want(t, "as much as the last run", read+" (1m00s so far)", p.now().line(time.Minute))
+	want(t, "later", "cleanupReports (5 of 9): 100 reads, 1 request to Storage", p.now())
 
 	var at far
-	want(t, "before the first step", "beginning (0 ms so far)", at.now().line(0))
+	want(t, "before the first step", "beginning", at.now())
 	at.step("reading", "a", 0, 4)
-	want(t, "the first", "reading: a (1 of 4) (1.0 s so far)", at.now().line(time.Second))
-	at.step("reading", "b", 1, 4)
-	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left (2.0 s so far)", at.now().line(2*time.Second))
+	want(t, "the first", "reading: a (1 of 4)", at.now())
 }
 
 // TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.

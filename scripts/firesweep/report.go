@@ -25,7 +25,7 @@ func statusStyle(s report.Status) string {
 
 // head prints which run or plan a report is of, how it ended, and what it is about.
 func (p *printer) head(r *report.Report) {
-	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), screen.Plain(statusWords(r, false))))
+	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), screen.Plain(statusWords(r))))
 	p.Say(screen.Faint, 2, 2, "project %s, database %s%s", p.where, r.Database, prefixed(", bucket ", r.Bucket))
 	facts := "now " + when(r.Now) + " UTC"
 	if r.Status != report.Killed { // whose figures nobody knows
@@ -50,7 +50,6 @@ func (p *printer) report(r *report.Report) {
 	default:
 		p.actions(r)
 	}
-	p.shards(r)
 	p.Kept(r)
 	p.failures(r)
 	if r.Truncated && !r.DryRun {
@@ -106,28 +105,6 @@ func backWords(u *report.Undone) string {
 	return "it was brought back at " + when(u.At) + " UTC"
 }
 
-// shards prints the state of a split run's shards.
-func (p *printer) shards(r *report.Report) {
-	if len(r.Shards) == 0 {
-		return
-	}
-	rows := make([]screen.Row, len(r.Shards))
-	for i, s := range r.Shards {
-		status := string(s.Status)
-		switch {
-		case s.Runs == 0:
-			status = "not ended yet"
-		case s.Left:
-			status += ", some is left"
-		case !s.Through:
-			status += ", continues"
-		}
-		rows[i] = screen.Row{Cells: cells(i, s.Runs, s.Scanned, s.Done, status)}
-	}
-	p.Table(append(screen.Numbers("SHARD", "RUNS", "SCANNED", "DONE"), screen.Columns("STATUS")...), rows)
-	p.Line("")
-}
-
 // runs prints a table of reports.
 func (p *printer) runs(reports []*report.Report) {
 	rows := make([]screen.Row, len(reports))
@@ -138,7 +115,7 @@ func (p *printer) runs(reports []*report.Report) {
 			figures = []string{"?", "?", "?", "?"}
 		}
 		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat([]string{r.StartedAt.UTC().Format("2006-01-02 15:04"),
-			shortID(r.RunID)}, figures, []string{statusWords(r, true)})}
+			shortID(r.RunID)}, figures, []string{statusWords(r)})}
 		if t.Begun > 0 {
 			rows[i].Notes = []string{fmt.Sprintf("%d begun, and the next run does the rest", t.Begun)}
 		}
@@ -154,32 +131,27 @@ func (p *printer) runs(reports []*report.Report) {
 		screen.Columns("STATUS")), rows)
 }
 
-// statusWords describes how a run ended and what was special about it, in a few words or in all.
-func statusWords(r *report.Report, few bool) string {
+// statusWords describes how a run ended, or what a plan found, and what was special about it.
+func statusWords(r *report.Report) string {
 	words := string(r.Status)
-	if r.DryRun && r.Status == report.Completed {
-		if words = "nothing is due"; r.Totals().Planned > 0 {
-			words = fmt.Sprintf("%d due", r.Totals().Planned)
-		}
+	switch planned := r.Totals().Planned; {
+	case r.DryRun && r.Status == report.Completed && planned == 0:
+		words = "nothing is due"
+	case r.DryRun && r.Status == report.Completed:
+		words = fmt.Sprintf("%d due", planned)
+	case r.DryRun:
+		words += ", plan"
 	}
 	for _, special := range []struct {
-		is        bool
-		few, full string
+		is   bool
+		word string
 	}{
-		{r.PartialRuns > 1, fmt.Sprintf(" (%d)", r.PartialRuns), fmt.Sprintf(" (%d in a row)", r.PartialRuns)},
-		{r.Stopped, ", stopped", ", stopped"},
-		{r.Continued, ", continues", ", continues at once"},
-		{r.DryRun && r.Status != report.Completed, ", plan", ", plan only"},
-		{r.Force, ", forced", ", forced: without limits on numbers and shares"},
-		{len(r.Lift) > 0, ", lifted", ", lifted: " + strings.Join(r.Lift, ", ")},
-		{r.Undone != nil && r.Undone.Partial, ", partly undone", ""}, // else it has a line of its own
-		{r.Undone != nil && !r.Undone.Partial, ", undone", ""},
+		{r.PartialRuns > 1, fmt.Sprintf(" (%d in a row)", r.PartialRuns)}, {r.Stopped, ", stopped"}, {r.Continued, ", continues"},
+		{r.Force, ", forced"}, {len(r.Lift) > 0, ", lifted " + strings.Join(r.Lift, " ")},
+		{r.Undone != nil && r.Undone.Partial, ", partly undone"}, {r.Undone != nil && !r.Undone.Partial, ", undone"},
 	} {
-		switch {
-		case special.is && few:
-			words += special.few
-		case special.is:
-			words += special.full
+		if special.is {
+			words += special.word
 		}
 	}
 	return words

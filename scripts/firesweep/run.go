@@ -272,7 +272,7 @@ func (p *printer) ran(plan planned, r ran, did map[string]screen.Tally) {
 		return
 	}
 	rep := r.Report
-	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(rep.Status), screen.Plain(statusWords(rep, false))))
+	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(rep.Status), screen.Plain(statusWords(rep))))
 	for _, what := range []string{"deleted", "changed", "created"} {
 		if words := did[what].Words(); words != "" {
 			p.Say("", 2, 2, "%s %s", what, words)

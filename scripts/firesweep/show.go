@@ -110,11 +110,10 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	}
 	return a.show(run, func(p *printer) {
 		p.run(run, runID, none)
-		if deployed := report == nil || report.Revision != "" && !strings.HasPrefix(report.Revision, byHand); deployed &&
-			a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
+		if byHand := report != nil && strings.HasPrefix(report.Revision, byHand); !byHand && !p.emulated {
 			p.Say("", 2, 2, "See each line that a deployed function logged:")
 			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
-				runID, a.getenv("GOOGLE_CLOUD_PROJECT"))
+				runID, p.where)
 		}
 	}, report != nil && wentWrong(report.Status))
 }

@@ -28,15 +28,17 @@ type printer struct {
 	given given
 	npx   bool   // npx started the command: it is on nobody's PATH
 	where string // the project that results are about
+
+	emulated bool // it is on emulators
 }
 
 func (a *app) printer() *printer {
-	where := a.getenv("GOOGLE_CLOUD_PROJECT")
-	if a.getenv("FIRESTORE_EMULATOR_HOST") != "" {
+	where, emulated := a.getenv("GOOGLE_CLOUD_PROJECT"), a.getenv("FIRESTORE_EMULATOR_HOST") != ""
+	if emulated {
 		where += " on emulators"
 	}
 	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, given: a.given,
-		npx: a.getenv("npm_command") == "exec", where: where}
+		npx: a.getenv("npm_command") == "exec", where: where, emulated: emulated}
 }
 
 // Command prints a command to type.
@@ -148,30 +150,13 @@ const (
 	progressEvery = 500 * time.Millisecond
 )
 
-// stage is how far long work is.
-type stage struct {
-	text        string // what is done
-	done, total int64  // of it; the rest is not estimated unless some is done, and not all
-}
-
-// line describes the stage after a time.
-func (s stage) line(passed time.Duration) string {
-	text := s.text
-	if 0 < s.done && s.done < s.total {
-		left := time.Duration(float64(passed) * float64(s.total-s.done) / float64(s.done))
-		text += fmt.Sprintf(", about %d %%, %s left", s.done*100/s.total, short(left.Round(time.Second)))
-	}
-	return screen.Plain(text + " (" + short(passed.Round(time.Second)) + " so far)")
-}
-
 // doing is work of which only what it is can be said.
-func doing(text string) func() stage { return func() stage { return stage{text: text} } }
+func doing(text string) func() string { return func() string { return text } }
 
 // waiting is work that ends at a time, if not before.
-func (a *app) waiting(what string, until time.Time) func() stage {
-	return func() stage {
-		left := max(0, until.Sub(a.clock())).Round(time.Second)
-		return stage{text: fmt.Sprintf("waiting for %s, %s left at most", what, short(left))}
+func (a *app) waiting(what string, until time.Time) func() string {
+	return func() string {
+		return fmt.Sprintf("waiting for %s, %s left at most", what, short(max(0, until.Sub(a.clock())).Round(time.Second)))
 	}
 }
 
@@ -193,21 +178,22 @@ func used(u usage.Usage) string {
 	return cmp.Or(strings.Join(all, ", "), "nothing")
 }
 
-// far is a stage that work sets while it is shown.
-type far struct{ at atomic.Pointer[stage] }
+// far is how far work is, which sets it while it is shown.
+type far struct{ at atomic.Pointer[string] }
 
-func (f *far) set(text string, done, total int) { f.at.Store(&stage{text, int64(done), int64(total)}) }
-
-// step says that step i of n begins, counted from 0.
-func (f *far) step(what, name string, i, n int) {
-	f.set(fmt.Sprintf("%s: %s (%d of %d)", what, name, i+1, n), i, n)
+func (f *far) set(text string, done, total int) {
+	text = fmt.Sprintf("%s (%d of %d)", text, done, total)
+	f.at.Store(&text)
 }
 
-func (f *far) now() stage {
+// step says that step i of n begins, counted from 0.
+func (f *far) step(what, name string, i, n int) { f.set(what+": "+name, i+1, n) }
+
+func (f *far) now() string {
 	if at := f.at.Load(); at != nil {
 		return *at
 	}
-	return stage{text: "beginning"}
+	return "beginning"
 }
 
 // ofEach returns what f returns for each job, and shows how far it is. The first error ends it.
@@ -226,7 +212,7 @@ func ofEach[T any](ctx context.Context, a *app, what string, jobs []manifest.Ent
 }
 
 // progress shows how far long work is on standard error, if that is a terminal, until the returned function is called.
-func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
+func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
@@ -236,7 +222,8 @@ func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
 			// A single line, so that it can be overwritten.
-			line := []rune(now().line(a.clock().Sub(begun)))
+			passed := short(a.clock().Sub(begun).Round(time.Second))
+			line := []rune(screen.Plain(now() + " (" + passed + " so far)"))
 			fmt.Fprintf(a.errs, "\r\x1b[K%s", string(line[:min(len(line), a.screen.width-1)]))
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")

@@ -16,49 +16,26 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// TestStatusWords: what is special about a run is said in a table in few words, and of one run in all.
+// TestStatusWords: what is special about a run is said.
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
-	for few, tt := range map[string]struct {
-		full string
-		report.Report
-	}{
-		"completed":             {"completed", report.Report{Status: report.Completed, PartialRuns: 1}},
-		"partial (2), stopped":  {"partial (2 in a row), stopped", report.Report{Status: report.Partial, PartialRuns: 2, Stopped: true}},
-		"partial, continues":    {"partial, continues at once", report.Report{Status: report.Partial, Continued: true}},
-		"nothing is due":        {"nothing is due", report.Report{Status: report.Completed, DryRun: true}},
-		"3 due":                 {"3 due", report.Report{Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}}},
-		"aborted, plan":         {"aborted, plan only", report.Report{Status: report.Aborted, DryRun: true}},
-		"failed, undone":        {"failed", report.Report{Status: report.Failed, Undone: &report.Undone{}}},
-		"killed, partly undone": {"killed", report.Report{Status: report.Killed, Undone: &report.Undone{Partial: true}}},
-		"completed, forced, lifted": {"completed, forced: without limits on numbers and shares, lifted: a, b",
-			report.Report{Status: report.Completed, Force: true, Lift: []string{"a", "b"}}},
+	for words, r := range map[string]report.Report{
+		"completed":                     {Status: report.Completed, PartialRuns: 1},
+		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
+		"partial, continues":            {Status: report.Partial, Continued: true},
+		"nothing is due":                {Status: report.Completed, DryRun: true},
+		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
+		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
+		"failed, undone":                {Status: report.Failed, Undone: &report.Undone{}},
+		"killed, partly undone":         {Status: report.Killed, Undone: &report.Undone{Partial: true}},
+		"completed, forced, lifted a b": {Status: report.Completed, Force: true, Lift: []string{"a", "b"}},
 	} {
-		want(t, few, []string{few, tt.full}, []string{statusWords(&tt.Report, true), statusWords(&tt.Report, false)})
-	}
-}
-
-func TestShardsOfARun(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	p := &printer{Printer: screen.Printer{W: &out, Width: 80}}
-	p.shards(&report.Report{})
-	want(t, "a run that was not split", "", out.String())
-	p.shards(&report.Report{Shards: []report.Shard{
-		{Status: report.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: report.Partial, Runs: 2, Scanned: 90},
-		{Status: report.Failed, Runs: 1, Left: true}, {},
-	}})
-	for _, line := range []string{"0 1 1200 7 completed", "1 2 90 0 partial, continues", "2 1 0 0 failed, some is left",
-		"3 0 0 0 not ended yet"} {
-		if !strings.Contains(oneLine(out.String()), oneLine(line)) {
-			t.Errorf("no %q in\n%s", line, out.String())
-		}
+		want(t, "status", words, statusWords(&r))
 	}
 }
 
