@@ -115,8 +115,8 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
-// moment parses the value of a flag such as --now: a time, or a duration from now.
-func moment(flag, text string, now time.Time) (at time.Time, err error) {
+// moment parses the value of --now: a time, or a duration from now.
+func moment(text string, now time.Time) (at time.Time, err error) {
 	var d time.Duration
 	switch {
 	case text == "":
@@ -131,7 +131,7 @@ func moment(flag, text string, now time.Time) (at time.Time, err error) {
 		at, err = time.Parse(time.RFC3339, text)
 	}
 	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
+		return time.Time{}, wrongUse("--now is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", text)
 	}
 	return at, nil
 }

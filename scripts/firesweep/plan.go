@@ -115,7 +115,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := moment("now", f.at, a.clock())
+	now, err := moment(f.at, a.clock())
 	if err != nil {
 		return err
 	}

@@ -391,7 +391,7 @@ func TestShowOfHalfARun(t *testing.T) {
 	o.env["UNDO_DAYS"] = "0"
 	o.now = o.now.Add(24 * time.Hour)
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
-	report = o.called(t, "cleanupReports", "")
+	o.called(t, "cleanupReports", "")
 	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")

@@ -1,4 +1,4 @@
-// Package screen writes to terminals: texts that fit the terminal's width, tables, with colours if it has any, and without characters
+// Package screen writes to terminals: texts that fit the width, tables, with colours if there are any, and without characters
 // that a terminal would take for a command.
 package screen
 
@@ -28,7 +28,7 @@ const (
 	LeastWidth   = 40 // of a narrower screen, too
 )
 
-// Plain returns a text without characters that a terminal would take for a command, or that nobody sees. Names and reasons contain
+// Plain returns a text without characters that a terminal would take for a command, or that nobody sees. Names and reasons hold
 // what users wrote.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -80,7 +80,7 @@ func On(out *os.File, getenv func(string) string) Printer {
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
 
-// Obeys reports whether a stream is a terminal that takes codes, such as those of styles, as commands. On Windows, Windows Terminal
+// Obeys reports whether a stream is a terminal that takes codes, such as those of styles, as commands. On Windows, its Terminal
 // does.
 func Obeys(f *os.File, getenv func(string) string) bool {
 	return IsTerminal(f) && getenv("TERM") != "dumb" && (runtime.GOOS != "windows" || getenv("WT_SESSION") != "")

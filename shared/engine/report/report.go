@@ -148,8 +148,8 @@ type Failure struct {
 	Pass    string            `json:"pass,omitempty" firestore:"pass,omitempty"`
 }
 
-// codeOf returns the status that one of Google's services answered; "" if none did.
-func codeOf(err error) string {
+// CodeOf returns the status that one of Google's services answered; "" if none did.
+func CodeOf(err error) string {
 	var http *googleapi.Error
 	code := codes.Unknown
 	if errors.As(err, &http) {
@@ -214,7 +214,7 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	f := Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText), Code: codeOf(err)}
+	f := Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText), Code: CodeOf(err)}
 	r.Failures = append(r.Failures, f)
 }
 
