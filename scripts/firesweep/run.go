@@ -142,7 +142,7 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 	switch {
 	case lifts && !plans[0].well():
 		return false, nil
-	case first != "" && f.yes && due > 0:
+	case first != "" && f.yes: // also if nothing is due: once the record says that it ran here, nobody is asked
 		return a.agreesTo(first+". Type the project's id to run: ", id)
 	case f.yes:
 		return true, nil // also if nothing is due: the record says then that the job ran

@@ -147,6 +147,12 @@ func TestRunAsks(t *testing.T) {
 			want(t, answer+", drafts", left, len(o.Documents(t, "drafts")))
 		}
 	}
+	o := newOperator(t)
+	o.dueDrafts(t, 0)
+	o.screen.in = true
+	_, errs := o.ends(t, exitFailed, "run", "--yes") // nothing is due yet, and the next run would ask nobody
+	wantParts(t, errs, "Type the project's id to run: ")
+	want(t, "jobs that ran", 0, len(o.Documents(t, "cleanupJobs")))
 	for answer, left := range map[string]int{"": 2, "n\n": 2, "y\n": 1, "Yes\n": 1} {
 		o := newOperator(t)
 		o.dueDrafts(t, 0)
