@@ -21,6 +21,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
@@ -118,7 +119,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	}
 	for line := range strings.Lines(out.String()) {
 		// a command is whole
-		if n := screen.Columns(strings.TrimSuffix(line, "\n")); n > screen.DefaultWidth && !strings.HasPrefix(line, "    ") {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > screen.DefaultWidth && !strings.HasPrefix(line, "    ") {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -54,8 +54,7 @@ func TestUndo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{{"undo", deleted.RunID}, {"undo", "--apply", deleted.RunID},
-		{"undo", "--apply", "--json", deleted.RunID}} {
+	for _, arguments := range [][]string{{"undo", "--yes", deleted.RunID}, {"undo", "--yes", "--json", deleted.RunID}} {
 		execute(t, command, w.Environment, arguments...)
 	}
 	w.wantReports(t, n)

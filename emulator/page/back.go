@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -37,7 +36,7 @@ func (s *server) undo(ctx context.Context, q struct {
 			if o.Step.Back() {
 				t.Back++
 			}
-			t.Outcomes = append(t.Outcomes, outcome{o, advice.Undone(o.Step)})
+			t.Outcomes = append(t.Outcomes, outcome{o, string(o.Step)})
 			return nil
 		})
 	})

@@ -12,7 +12,6 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -66,7 +65,7 @@ func reportedOf(r *report.Report) *reported {
 	if r == nil {
 		return nil
 	}
-	return &reported{r, advice.Local(advice.Next(r))}
+	return &reported{r, ""}
 }
 
 // jobs answers with all jobs and workers.

@@ -1,4 +1,4 @@
-# Makes Markdown of `firesweep plan --json` or `firesweep run --here --json`, with at most $items items of each job, and
+# Makes Markdown of `firesweep plan --json` or `firesweep run --json`, with at most $items items of each job, and
 # with the $checksum of the plan file, if there is one. $project, the $folder in the repository, the $database and the
 # $jobs, each may be empty, tell its comment from others. Names and reasons hold what users wrote, so they stand in <pre>,
 # where nothing is Markdown, a link or a mention.
@@ -26,14 +26,14 @@ def job:
     if ($r.kept // {}) != {} then "Kept: \([$r.kept | to_entries[] | "\(.value) \(.key | @html)"] | join("; "))." else empty end,
     if $r.approved then "Of \($r.approved.items) approved items, \($r.approved.fellAway // 0) fell away." else empty end,
     if ($fell | length) > 0 then $fell | map("\(.action)  \(.target)\n    \(.reason)") | pre else empty end,
-    if $r.dryRun == false and $did != "" then "Undo: `firesweep undo --apply \($r.runId)`" else empty end;
+    if $r.dryRun == false and $did != "" then "Undo: `firesweep undo \($r.runId)`" else empty end;
 
-(.plans // .runs) as $all
+(.runs // .plans) as $all
 | ([[" of ", $project], [" in ", $folder], [", database ", $database], [": ", $jobs]] | map(select(.[1] != "") | add) | add // "" | @html) as $of
 | [
     "<!-- firesweep\($of | gsub("--"; "")) -->",
-    "## Firesweep: \(if .plans then "the plan\($of)" else "a run\($of)" end)",
-    if .plans then "What a run would do now. Nothing was changed." else empty end,
+    "## Firesweep: \(if .runs then "a run\($of)" else "the plan\($of)" end)",
+    if .runs then empty else "What a run would do now. Nothing was changed." end,
     if $checksum == "" then empty else "Checksum of the plan file: <code>\($checksum | @html)</code>" end,
     ($all[] | job)
   ]

@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -41,7 +40,6 @@ type checked struct {
 	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
-	Costs    string                      `json:"costs,omitempty"`    // of a rule
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
 	Empty    []string                    `json:"empty,omitempty"`  // collections of unless that hold no document in --project
@@ -50,7 +48,6 @@ type checked struct {
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
 
-	backtest   bool // it has one
 	forgetOnly bool // it never runs
 }
 
@@ -178,7 +175,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "", forgetOnly: e.ForgetOnly(),
+		forgetOnly: e.ForgetOnly(),
 	}
 	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
@@ -195,7 +192,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note, c.Costs = noteOn(*e.Rule, cmp.Or(config.For(e.Name, a.getenv)("FIRESTORE_DATABASE"), "(default)")), costs(e)
+		c.Note = noteOn(*e.Rule, cmp.Or(config.For(e.Name, a.getenv)("FIRESTORE_DATABASE"), "(default)"))
 	}
 	return c, nil
 }
@@ -321,9 +318,6 @@ func (c checked) facts() [][2]string {
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}
-	if previews := c.Own && c.DryRun == nil && dryRun != "" || c.DryRun != nil && *c.DryRun; previews && c.backtest {
-		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
-	}
 	var roles, indexes []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
 		roles = append(roles, c.Roles[backend]...)
@@ -338,7 +332,6 @@ func (c checked) facts() [][2]string {
 		{"empty", emptyWords(c.Empty)},
 		{"doubts", strings.Join(c.Doubts, "; ")},
 		{"reads", c.Reads},
-		{"costs", c.Costs},
 		{"clients", prefixed("decide what goes if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
 		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -131,7 +130,7 @@ func (p *patient) examine(ctx context.Context) {
 		p.begin(3+i, job.Name)
 		about := p.of(job.Name)
 		if err := p.examineJob(ctx, about, job); err != nil {
-			about.add(levelUnknown, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
+			about.add(levelUnknown, p.remedy(ctx, err), "Its runs cannot be read: %s", err)
 		}
 	}
 	slices.SortStableFunc(p.all, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/api/firestore/v1"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -28,7 +27,7 @@ func (p *patient) examineDatabases(ctx context.Context) {
 		rules, err = firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project)...)
 	}
 	if err != nil {
-		p.of("Firestore").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Firestore").add(levelUnknown, p.remedy(ctx, err), "It cannot be opened: %s", err)
 		return
 	}
 	jobs := p.jobsBy(func(_ manifest.Entry, cfg config.Config) string { return cfg.Database })
@@ -193,7 +192,7 @@ func (p *patient) examineBuckets(ctx context.Context) {
 	}
 	service, err := storage.NewService(ctx, p.google(ctx, "storage", p.project)...)
 	if err != nil {
-		p.of("Storage").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Storage").add(levelUnknown, p.remedy(ctx, err), "It cannot be opened: %s", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {

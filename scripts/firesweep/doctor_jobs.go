@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -35,7 +34,7 @@ func (p *patient) examineJob(ctx context.Context, about subject, job manifest.En
 	look := "Look at: firesweep show " + job.Name
 	switch st.State {
 	case stateMissing:
-		about.add(levelProblem, "Look at: firesweep runs --log "+job.Name, "It %s. %s", st.State, st.Detail)
+		about.add(levelProblem, "Look at the log: gcloud logging read labels.job="+job.Name, "It %s. %s", st.State, st.Detail)
 	case stateFailed, stateAborted, stateKilled:
 		about.add(levelProblem, look, "Its last run %s: %s", ended[st.State], st.Detail)
 	case stateNever:
@@ -76,7 +75,7 @@ func (p *patient) examineScheduler(ctx context.Context) {
 	}
 	_, there, err := p.deployedJobs(ctx, p.project, p.location)
 	if err != nil {
-		do := cmp.Or(advice.On("", err.Error()), "It needs roles/cloudscheduler.viewer. Make sure that the location is right.")
+		do := cmp.Or(p.remedy(ctx, err), "It needs roles/cloudscheduler.viewer. Make sure that the location is right.")
 		scheduler.add(levelUnknown, do, "It cannot be read: %s", err)
 		return
 	}
@@ -92,7 +91,7 @@ func (p *patient) examineScheduler(ctx context.Context) {
 				"correct that first: terraform apply would pause it again.",
 				"Cloud Scheduler does not call it: it is %s.", own.State)
 		case own.Status != nil && own.Status.Code != 0:
-			about.add(levelProblem, "Look at: firesweep runs --log "+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",
+			about.add(levelProblem, "Look at the log: gcloud logging read labels.job="+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",
 				own.LastAttemptTime, own.Status.Code, own.Status.Message)
 		default:
 			about.add(levelFine, "", "Cloud Scheduler calls it: %s %s", own.Schedule, own.TimeZone)

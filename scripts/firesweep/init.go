@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,14 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/scripts/prices"
-	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 type initFlags struct {
@@ -71,19 +66,15 @@ is left out, except for documents.`,
 
 // proposed is a proposal that has passed the checks. docs/command.md documents it as JSON.
 type proposed struct {
-	Name    string             `json:"name"`
-	Rule    json.RawMessage    `json:"rule"` // the entry of functions
-	Does    string             `json:"does"`
-	Why     string             `json:"why"`
-	Due     look.Due           `json:"due"`
-	Price   map[string]float64 `json:"price"`   // in US dollars, of what is due now, by the class of locations
-	Monthly map[string]float64 `json:"monthly"` // likewise, of its runs in a month in which nothing is due
-	Saves   map[string]float64 `json:"saves"`   // likewise, a month, of what is stored
-	Index   bool               `json:"index"`   // it needs an index that Firestore does not make by itself
-	Written bool               `json:"written"`
+	Name    string          `json:"name"`
+	Rule    json.RawMessage `json:"rule"` // the entry of functions
+	Does    string          `json:"does"`
+	Why     string          `json:"why"`
+	Due     look.Due        `json:"due"`
+	Index   bool            `json:"index"` // it needs an index that Firestore does not make by itself
+	Written bool            `json:"written"`
 
-	things     string
-	now, month usage.Usage
+	things string
 }
 
 func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
@@ -99,7 +90,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 			"where nobody can be asked, add --yes", f.maxReads)
 	}
 	var err error
-	if f.now, err = moment("now", f.at, a.clock()); err != nil {
+	if f.now, err = moment(f.at, a.clock()); err != nil {
 		return err
 	}
 	file, err := a.openRules()
@@ -111,8 +102,8 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 		return err
 	}
 	p := a.aside()
-	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents (%s)%s.",
-		cfg.Project, cfg.Database, f.maxReads, prices.About(usage.Usage{FirestoreReads: int64(f.maxReads)}), a.initUses(cfg, uses))
+	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents%s.",
+		cfg.Project, cfg.Database, f.maxReads, a.initUses(cfg, uses))
 	if !f.yes && !a.agrees("Go on?") {
 		return errors.New("nothing was read: the answer was not yes")
 	}
@@ -275,26 +266,7 @@ func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile,
 	}
 	text := p.Text(name, when)
 	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Words(), Why: p.Why, Due: due, things: p.Things,
-		Index: len(e.AllIndexes()) > 0, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
-	one.pay(e, p.Scans)
+		Index: len(e.AllIndexes()) > 0}
 	file.take(name)
 	return &one
-}
-
-// pay works out what the rule costs and saves.
-func (one *proposed) pay(e manifest.Entry, scans bool) {
-	items, of := int64(one.Due.Items), int64(one.Due.Of)
-	run := atRest
-	if scans && e.Accounts == "" { // how many accounts are old enough and stay is not known
-		run = run.Plus(toJudge(*e.Rule, of-items))
-	}
-	one.month, one.now = prices.Times(run, float64(schedule.Monthly(e))), run.Plus(toDelete(*e.Rule, items))
-	for _, l := range prices.Lists {
-		stored := l.Document
-		if e.Objects != "" {
-			stored = l.Object
-		}
-		one.Price[l.Name], one.Monthly[l.Name] = l.Of(one.now), l.Of(one.month)
-		one.Saves[l.Name] = math.Round(stored*float64(one.Due.Bytes)/(1<<30)*1e9) / 1e9
-	}
 }

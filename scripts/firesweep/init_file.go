@@ -17,7 +17,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -161,7 +160,7 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 			rows = append(rows, row)
 		}
 		p.Table([]screen.Column{
-			{Name: "COLLECTION", Path: true}, {Name: "DOCUMENTS", Right: true}, {Name: "LOOKED AT", Right: true},
+			{Name: "COLLECTION"}, {Name: "DOCUMENTS", Right: true}, {Name: "LOOKED AT", Right: true},
 		}, rows)
 		p.Line("")
 	}
@@ -177,7 +176,7 @@ func (p *printer) seen(f *look.Findings, bound *look.Bound) {
 			rows = append(rows, row)
 		}
 		p.Table([]screen.Column{
-			{Name: "FOLDER", Path: true}, {Name: "FILES", Right: true}, {Name: "SIZE", Right: true}, {Name: "OLDEST"}, {Name: "NEWEST"},
+			{Name: "FOLDER"}, {Name: "FILES", Right: true}, {Name: "SIZE", Right: true}, {Name: "OLDEST"}, {Name: "NEWEST"},
 		}, rows)
 		p.Line("")
 	}
@@ -275,18 +274,6 @@ func (p *printer) proposed(n int, one proposed) {
 	}
 	p.Say("", 2, 10, "%-9s %s%d of %d %s now", "finds", about, one.Due.Items, one.Due.Of, one.things)
 	p.Say("", 2, 10, "%-9s %s", "why", one.Why)
-	p.Say("", 2, 10, "%-9s now %s; then, each month, %s", "costs", prices.About(one.now), prices.About(one.month))
-	if one.Due.Bytes > 0 {
-		most, least := one.Saves[prices.Lists[0].Name], one.Saves[prices.Lists[0].Name]
-		for _, saved := range one.Saves {
-			most, least = max(most, saved), min(least, saved)
-		}
-		saves := "less than a cent"
-		if most >= 0.005 {
-			saves = prices.Dollars(least) + " to " + prices.Dollars(most)
-		}
-		p.Say("", 2, 10, "%-9s %s, %s a month", "saves", size(one.Due.Bytes), saves)
-	}
 	if one.Index {
 		p.Say("", 2, 10, "%-9s it needs one that Firestore does not make by itself: firesweep indexes writes it", "index")
 	}

@@ -258,8 +258,8 @@ func TestInitShows(t *testing.T) {
 	out, errs := o.ends(t, exitFine, "init", "--rules", file)
 	begin, out, _ := strings.Cut(out, "\n\n") // its lines depend on how long the names are, and so do those of the end
 	out, end, _ := strings.Cut(strings.TrimSuffix(strings.TrimRight(out, "\n"), file), file)
-	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents "+
-		"(less than a cent), lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", oneLine(begin))
+	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents"+
+		", lists the files of "+o.Bucket+" in at most 20 requests, and lists at most 10000 accounts, which is free.", oneLine(begin))
 	want(t, "output", ridesShown, strings.ReplaceAll(out, time.Now().UTC().Format(time.DateOnly), "TODAY"))
 	want(t, "end", "was written: cleanupOrphanedDrivers. Nothing is deleted yet. What they would delete, one by one, and why: firesweep plan --rules", oneLine(end))
 	want(t, "questions", "Go on? (y/N) "+strings.Repeat("Write this rule? (y/N) ", 5), errs)
@@ -309,8 +309,6 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
 
   finds     2 of 12 documents now
   why       of 12 that were looked at, 2 have no account
-  costs     now less than a cent; then, each month, less than a cent
-  saves     274 bytes, less than a cent a month
 
 2. cleanupDraftRides
   Deletes documents of rides whose status is draft and whose changedAt is more
@@ -318,8 +316,6 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
 
   finds     11 of 30 documents now
   why       nobody has worked on the draft
-  costs     now less than a cent; then, each month, less than a cent
-  saves     1.5 KiB, less than a cent a month
   index     it needs one that Firestore does not make by itself:
             firesweep indexes writes it
 
@@ -331,8 +327,6 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   finds     1 of 13 documents now
   why       of 13 that were looked at, 1 have no document above it and
             no account
-  costs     now less than a cent; then, each month, less than a cent
-  saves     123 bytes, less than a cent a month
 
 4. cleanupOrphanedLicencesFiles
   Deletes objects licences/{driver}.* that were uploaded more than 7 days ago
@@ -340,8 +334,6 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
 
   finds     1 of 13 files now
   why       of 13 owners that were looked up, 1 are not in drivers
-  costs     now less than a cent; then, each month, less than a cent
-  saves     7 bytes, less than a cent a month
 
 5. cleanupUnusedGuests
   Deletes anonymous accounts that were last active more than 90 days ago, unless
@@ -350,7 +342,6 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   finds     1 of 13 accounts now
   why       guests who sign in on another device, or delete the app,
             never come back to their account
-  costs     now less than a cent; then, each month, less than a cent
 
 `
 

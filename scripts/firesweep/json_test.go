@@ -28,20 +28,19 @@ func TestJSON(t *testing.T) {
 	}{
 		{report.Report{}, `
 			actions actions.begun actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
-			approved.which bucket continued database dryRun durationMs failures failures.action failures.error
-			failures.target force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
+			approved.which bucket continued database dryRun durationMs failures failures.action failures.code failures.error
+			failures.pass failures.target failures.tripped failures.tripped.all failures.tripped.due failures.tripped.lift
+			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
 			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
 			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action more reason rule target version writes"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
-		{planned{}, "error index job price report warnings"},
+		{planned{}, "error index job report warnings"},
 		{planFile{}, "checksum plans"},
 		{jobPlan{}, "bucket database entry items job made project version"},
-		{backtested{}, "at cut error gone job kept kept.kept kept.used planned preview reads skipped written"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
-		{loggedJob{}, "job other other.fields other.message other.report other.severity other.time runs"},
 		{shownRun{}, "did"},
 		{done.Log{}, `
 			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
@@ -51,8 +50,7 @@ func TestJSON(t *testing.T) {
 		{stopped{}, "job kept report run"},
 		{switched{}, "did error name what"},
 		{taken{}, "applied outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
-		{forgotten{}, "emulator error plan project rules run uid"},
-		{foundThing{}, "reason run target what"},
+		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{pinnedItem{}, "at by database run target why with"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
@@ -65,9 +63,9 @@ func TestJSON(t *testing.T) {
 			folders folders.atLeast folders.bytes folders.files folders.folder folders.newest folders.objects
 			folders.oldest folders.owner folders.owner.alive folders.owner.from folders.owner.gone folders.owner.looked
 			folders.owner.odd folders.owner.to unseen`},
-		{proposed{}, "does due due.bytes due.exact due.items due.of index monthly name price rule saves why written"},
+		{proposed{}, "does due due.bytes due.exact due.items due.of index name rule why written"},
 		{checked{}, `
-			costs declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
+			declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
 			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy
 			limits next note own plan reads roles schedule timeZone when`},
 	}

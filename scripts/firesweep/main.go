@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,9 +25,9 @@ import (
 	"github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // Mozilla's certificates, where the machine has none, as in the image
 	"google.golang.org/api/option"
+	"google.golang.org/api/transport"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -55,6 +56,8 @@ type app struct {
 	// google returns additional options for a client of one of Google's services that works on a project, such as whose quota
 	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
+	// credentials returns an error if there are none for Google's services.
+	credentials func(ctx context.Context) error
 
 	hooks   restore.Hooks // of what reads undo logs and takes runs back
 	running engine.Hooks  // of what plans and runs here
@@ -72,8 +75,7 @@ type app struct {
 
 	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
-	here  bool // jobs run in this process
-	given advice.Given
+	given given
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -95,8 +97,8 @@ func main() {
 	out := screen.On(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		dir: dir, google: asCaller, local: startLocal,
-		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr), colour: out.Colour, width: out.Width},
+		dir: dir, google: asCaller, credentials: findCredentials, local: startLocal,
+		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr, os.Getenv), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -106,6 +108,11 @@ func main() {
 // asCaller returns the options of clients that work with the caller's credentials.
 func asCaller(ctx context.Context, _, project string) []option.ClientOption {
 	return quota.Of(ctx, project)
+}
+
+func findCredentials(ctx context.Context) error {
+	_, err := transport.Creds(ctx)
+	return err
 }
 
 // A usageError says that the command was used wrongly. Nothing was begun.
@@ -153,7 +160,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitFine
 	}
-	text := a.given.In(screen.Plain(err.Error()))
+	text := screen.Plain(err.Error())
 	switch {
 	case ctx.Err() != nil:
 		interrupted := "firesweep: interrupted"
@@ -169,12 +176,19 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
-		if do := advice.On("JOB", err.Error()); do != "" {
-			fmt.Fprintf(a.errs, "  -> %s\n", a.given.In(do))
+		if do := a.remedy(ctx, err); do != "" {
+			fmt.Fprintf(a.errs, "  -> %s\n", do)
 		}
 		return exitFailed
 	}
 }
+
+// Groups of commands.
+const (
+	begin    = "begin"
+	act      = "act"
+	lookBack = "look back"
+)
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -190,30 +204,53 @@ are the application default ones: gcloud auth application-default login. If
 emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
 used.
 
-Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, 3 with
-plan --exit-code something would be done, 130 interrupted. What --json writes:
-` + version.Page("docs/command.md"),
-		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, or nobody
+agreed, 3 with plan --exit-code something would be done, 130 interrupted. What
+--json writes: ` + version.Page("docs/command.md"),
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Args: isCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
+		&cobra.Group{ID: lookBack, Title: "Look back:"})
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error {
+			of, rest, err := root.Find(names)
+			if err == nil {
+				err = isCommand(root, rest)
+			}
+			if err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	})
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
+	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	const project, asJSON, jobs = 1, 2, 4 // --project, --json, and names of jobs as arguments
 	for _, command := range []struct {
+		group string
 		make  func() *cobra.Command
 		takes int
 	}{
-		{a.planCommand, project | asJSON | jobs}, {a.backtestCommand, project | asJSON | jobs}, {a.runsCommand, project | asJSON | jobs},
-		{a.showCommand, project | asJSON | jobs}, {a.runCommand, project | asJSON | jobs}, {a.stopCommand, project | asJSON | jobs},
-		{a.pauseCommand, project | asJSON | jobs}, {a.resumeCommand, project | asJSON | jobs}, {a.undoCommand, project | asJSON},
-		{a.forgetCommand, project | asJSON}, {a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},
-		{a.doctorCommand, project | asJSON | jobs}, {a.checkCommand, asJSON | jobs}, {a.indexesCommand, jobs},
-		{a.initCommand, project | asJSON}, {a.importCommand, 0},
+		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON | jobs}, {begin, a.indexesCommand, jobs},
+		{begin, a.doctorCommand, project | asJSON | jobs},
+		{act, a.planCommand, project | asJSON | jobs}, {act, a.runCommand, project | asJSON | jobs},
+		{act, a.stopCommand, project | asJSON | jobs}, {act, a.pauseCommand, project | asJSON | jobs},
+		{act, a.resumeCommand, project | asJSON | jobs}, {act, a.pinCommand, project}, {act, a.releaseCommand, project},
+		{lookBack, a.runsCommand, project | asJSON | jobs}, {lookBack, a.showCommand, project | asJSON | jobs},
+		{lookBack, a.undoCommand, project | asJSON | jobs}, {lookBack, a.pinnedCommand, project | asJSON},
 	} {
 		c := command.make()
+		c.GroupID = command.group
 		if command.takes&project != 0 {
 			c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
 		}
@@ -227,6 +264,27 @@ plan --exit-code something would be done, 130 interrupted. What --json writes:
 		root.AddCommand(c)
 	}
 	return root
+}
+
+// isCommand refuses what is no command, and names the one that may be meant.
+func isCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return wrongUse("unknown command %q%s", args[0], prefixed(": is it ", strings.Join(root.SuggestionsFor(args[0]), " or ")))
+}
+
+// flagError is what is said of wrong flags. It names the one that may be meant.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError{err}
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra looks for the nearest of commands alone
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	return wrongUse("%w%s", err, prefixed(": is it --", strings.Join(flags.SuggestionsFor(unknown.GetSpecifiedName()), " or --")))
 }
 
 // prepare finds the rules and the project that a command is about.
@@ -243,10 +301,8 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
-	a.given = advice.Given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules"), Local: asGiven(c, "local", "url"),
-		Location: asGiven(c, "location")}
-	local := c.Flags().Lookup("local")
-	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
+	a.given = given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules")}
+	if project := c.Flags().Lookup("project"); project != nil {
 		// Without the flag, check asks no project.
 		if given := project.Value.String(); given != "" || c.Name() != "check" {
 			if err := a.chooseProject(given); err != nil {
@@ -261,13 +317,8 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// findEmulators fails if an emulator that the environment names does not answer, which clients try for long. It says that emulators
-// are used, where the project may be one of Google's.
+// findEmulators fails if an emulator that the environment names does not answer, which clients try for long.
 func (a *app) findEmulators(ctx context.Context) error {
-	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
-	if host != "" && id != "" && !forEmulators(id) {
-		fmt.Fprintf(a.errs, "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST=%s), not on Google's %s\n", host, id)
-	}
 	for _, name := range []string{"FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
 		host := a.getenv(name)
 		if _, _, err := net.SplitHostPort(host); err != nil {

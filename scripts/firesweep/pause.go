@@ -154,7 +154,7 @@ func turn[T any](s *switching, what, name, state, on string, pause, resume func(
 }
 
 func (s *switching) switchJobs(ctx context.Context) {
-	d, there, err := s.deployedJobs(ctx, s.project, s.location)
+	jobs, there, err := s.deployedJobs(ctx, s.project, s.location)
 	if err != nil {
 		s.note("job", "Cloud Scheduler", "", err)
 		return
@@ -165,8 +165,8 @@ func (s *switching) switchJobs(ctx context.Context) {
 		switch {
 		case own != nil:
 			found = true
-			turn(s, "job", job.Name, own.State, enabled, d.jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do,
-				d.jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do)
+			turn(s, "job", job.Name, own.State, enabled, jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do,
+				jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do)
 		case !s.all:
 			//nolint:staticcheck // a name
 			none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.location)
@@ -249,7 +249,7 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 	case report == nil:
 		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
 	default:
-		s.note("run", record.Holder, "ended "+statusWords(report, true), nil)
+		s.note("run", record.Holder, "ended "+statusWords(report), nil)
 	}
 }
 
@@ -262,7 +262,7 @@ func (s *switching) print(p *printer) {
 		}
 		rows = append(rows, r)
 	}
-	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "NAME", Path: true}, {Name: "NOW"}}, rows)
+	p.Table(screen.Columns("WHAT", "NAME", "NOW"), rows)
 	p.Line("")
 	if !s.pause {
 		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")

@@ -110,9 +110,6 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 		if p == nil {
 			return nil, wrongUse("--plan: %s has no plan of %s", f.plan, job.Name)
 		}
-		if f.local { // the functions on this machine know their project
-			continue
-		}
 		function, err := a.function(job, io.Discard)
 		cfg, wrong := a.settings(job, readOf(job)...)
 		if err = cmp.Or(err, wrong); err == nil {

@@ -30,40 +30,28 @@ func rewrite(t *testing.T, file string, change func(*planFile)) {
 // TestRunOfAPlanFile: it holds no contents, what is in it and still as it was is done, and what fell away is named.
 func TestRunOfAPlanFile(t *testing.T) {
 	t.Parallel()
-	for _, where := range []string{"deployed", "local"} {
-		t.Run(where, func(t *testing.T) {
-			t.Parallel()
-			o := withReports(t)
-			file := o.approved(t)
-			wantParts(t, read(t, file), `"reports/old"`)
-			wantNone(t, read(t, file), "reviewed", "dismissed", "2025-")
-			o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
-			o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
-			args := []string{"run", "--local", "--url", o.serve(t), "--plan", file}
-			if where == "deployed" {
-				o.onGoogle(t)
-				args = deployedRun("--plan", file, "cleanupReports")
-			}
-			out, _ := o.ends(t, exitFine, args...)
-			wantParts(t, out, "delete report        1     1        0       0", "approved: 2 items; 1 of them fell away",
-				"delete report reports/older: not done, it was changed since the plan was", "Of the plan, all that is still as", "kept 1: not in the approved plan")
-			left := o.Documents(t, "reports")
-			if _, old := left["old"]; old || len(left) != 3 {
-				t.Errorf("left: %v", left)
-			}
-			if where == "deployed" { // the report of a second call is in the log's next minute
-				return
-			}
-			wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
-			out, _ = o.ends(t, exitFine, append(args, "--json")...)
-			fell := parsed[struct{ Runs []ran }](t, out).Runs[0].FellAway
-			slices.SortFunc(fell, func(a, b report.Planned) int { return strings.Compare(a.Target, b.Target) })
-			want(t, "fell away", []report.Planned{
-				{Target: "reports/old", Action: "delete report", Reason: "gone, or no longer found to be due"},
-				{Target: "reports/older", Action: "delete report", Reason: "it was changed since the plan was approved"},
-			}, fell)
-		})
+	o := withReports(t)
+	file := o.approved(t)
+	wantParts(t, read(t, file), `"reports/old"`)
+	wantNone(t, read(t, file), "reviewed", "dismissed", "2025-")
+	o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
+	out := o.well(t, args...)
+	wantParts(t, out, "  deleted 1 document of reports\n", "approved: 2 items; 1 of them fell away",
+		"delete report reports/older: not done, it was changed since the plan was", "Of the plan, all that is still as",
+		"kept 1: not in the approved plan")
+	left := o.Documents(t, "reports")
+	if _, old := left["old"]; old || len(left) != 3 {
+		t.Errorf("left: %v", left)
 	}
+	wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
+	fell := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].FellAway
+	slices.SortFunc(fell, func(a, b report.Planned) int { return strings.Compare(a.Target, b.Target) })
+	want(t, "fell away", []report.Planned{
+		{Target: "reports/old", Action: "delete report", Reason: "gone, or no longer found to be due"},
+		{Target: "reports/older", Action: "delete report", Reason: "it was changed since the plan was approved"},
+	}, fell)
 }
 
 // TestPreviewOfAPlanFile shows what a run of the file would do, and names that run.
@@ -73,8 +61,9 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 	file := o.approved(t)
 	write(t, file, strings.ReplaceAll(read(t, file), "\n", "\r\n")) // as Git does on Windows
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
-	out := o.well(t, "run", "--here", "--plan", file)
-	wantParts(t, out, "reports/old", "kept 1: not in the approved plan", "firesweep run --here --apply --plan "+file)
+	out, errs := o.ends(t, exitWrongUse, "run", "--plan", file)
+	wantParts(t, out, "reports/old", "kept 1: not in the approved plan")
+	wantParts(t, errs, "\n    firesweep run --plan "+file+" --yes --confirm "+o.ID+"\n")
 	wantNone(t, out, "reports/new")
 }
 
@@ -90,7 +79,7 @@ func TestPlanFileOfAnotherBucket(t *testing.T) {
 		want(t, "bucket", o.Bucket, f.Plans["cleanupExports"].Bucket)
 		f.Plans["cleanupExports"].Bucket = "other"
 	})
-	o.refuses(t, exitWrongUse, "the plan is not for this: its bucket is \"other\", and here it is \""+o.Bucket+"\"; make a plan", "run", "--here", "--apply", "--plan", file)
+	o.refuses(t, exitWrongUse, "the plan is not for this: its bucket is \"other\", and here it is \""+o.Bucket+"\"; make a plan", "run", "--yes", "--plan", file)
 }
 
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
@@ -126,15 +115,14 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		file := write(t, filepath.Join(t.TempDir(), "plan.json"), read(t, good))
 		o.now = written
 		tt.change(file)
-		errs := o.refuses(t, exitWrongUse, tt.why, deployedRun(append([]string{"--plan", file}, tt.args...)...)...)
+		errs := o.refuses(t, exitWrongUse, tt.why, append([]string{"run", "--yes", "--plan", file}, tt.args...)...)
 		if strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: %s", name, errs)
 		}
 	}
 	o.now = written
 	for why, args := range map[string][]string{
-		"no such file":         deployedRun("--plan", "none.json"),
-		"leave out --local":    {"plan", "--local", "--out", "x.json"},
+		"no such file":         {"run", "--plan", "none.json"},
 		"no plan was written ": {"plan", "--out", filepath.Join(t.TempDir(), "p"), "cleanupReports"},
 	} {
 		code := exitWrongUse

@@ -203,7 +203,6 @@ func (a *app) chooseProject(flag string) error {
 		return err
 	case ruled != "":
 		a.setenv("GOOGLE_CLOUD_PROJECT", ruled)
-		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
 	id := a.getenv("GOOGLE_CLOUD_PROJECT")
 	if id != said && forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {

@@ -1,191 +1,460 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-
-// deployedRun is a command on the functions that are deployed.
-func deployedRun(args ...string) []string {
-	return append([]string{"run", "--location", location}, args...)
+type ranHere struct {
+	Plans []planned
+	Runs  []ran
 }
 
-func TestRunOfADeployedJob(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	o.reports(t)
-	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
-	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
-	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
-	want(t, "reports", 1, len(o.Documents(t, "reports")))
-	once := g.name("cleanupReports-once-1768057200000")
-	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
-		"POST " + once + ":run", "DELETE " + once}, g.calls)
-	want(t, "bodies", []string{"{}"}, g.bodies)
-	// It is made once, is due on a leap day, calls as the job's own does, and is never repeated.
-	want(t, "the job that was made", []string{`{"attemptDeadline":"330s","httpTarget":{"body":"e30=","headers":{"Content-Type":"application/json"},` +
-		`"httpMethod":"POST","oidcToken":{"audience":"https://cleanupreports-x.a.run.app","serviceAccountEmail":"` + schedulerEmail + `"},` +
-		`"uri":"https://cleanupreports-x.a.run.app"},"name":"` + once + `","retryConfig":{"retryCount":0},"schedule":"0 0 29 2 *","timeZone":"UTC"}`}, g.made)
-	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
+// dueDrafts puts an application with a rule into a folder, and drafts into its project: n are due, and one is not.
+func (o *operator) dueDrafts(t *testing.T, n int) {
+	t.Helper()
+	rules := strings.Replace(drafts, `"collection":`, `"maxDuePercent": 100, "collection":`, 1)
+	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
+	o.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"editedAt": now.AddDate(-1, 0, 0)}
+	})
+	o.Set(t, "drafts/young", map[string]any{"editedAt": now})
 }
 
-func TestPreviewOfDeployedJobs(t *testing.T) {
+// TestRun goes the way of somebody who has nothing deployed: preview, the first run, the next one, and undo.
+func TestRun(t *testing.T) {
 	t.Parallel()
-	o, g := onGoogle(t)
-	o.reports(t)
-	g.behind = 10 * time.Minute // what is logged right after the call is found, although it is of an earlier time here
+	o := newOperator(t)
+	o.dueDrafts(t, 2)
 	before := o.everything(t)
-	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
-	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
-		"cleanExpiredComped: completed, plan only")
-	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
+	out, errs := o.ends(t, exitWrongUse, "run", "--project", o.ID)
+	wantParts(t, out, "cleanupDrafts: 2 due", "  delete document: 2, because editedAt 2025", "\n    drafts/d0000\n")
+	want(t, "standard error", "firesweep: nothing was changed, because nobody can be asked. Do it:\n"+
+		"    firesweep run --project "+o.ID+" --yes --confirm "+o.ID+"\n", errs)
+	o.env["npm_command"] = "exec" // as npx sets it
+	wantParts(t, o.well(t, "plan"), "\n    npx firesweep run\n")
+	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", database (default): give the project's id: --confirm "+o.ID, "run", "--yes")
+	o.refuses(t, exitWrongUse, `--confirm is "other", and the project is `+o.ID, "run", "--yes", "--confirm", "other")
 	want(t, "the project", before, o.everything(t))
 
-	o.now = o.now.Add(time.Minute)
-	o.other["MAX_ACTIONS"] = "none"
-	out, _ = o.ends(t, exitFailed, deployedRun("cleanupReports")...)
-	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
-	g.jobs = nil
-	o.refuses(t, exitFailed, "no job is deployed in projects/", deployedRun("--dry-run")...)
+	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--confirm", o.ID, "--json")).Runs
+	rep := runs[0].Report
+	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete document"])
+	wantParts(t, rep.Revision, "firesweep run by ")
+	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
+	if len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0 {
+		t.Error("its report is not saved")
+	}
+	wantParts(t, o.well(t, "runs"), "cleanupDrafts")
+
+	wantParts(t, o.well(t, "show", "--project", o.ID, rep.RunID), "npx firesweep undo --project "+o.ID+" "+rep.RunID)
+	out = o.well(t, "run", "--yes") // it ran here before, so nobody is asked
+	wantParts(t, out, "cleanupDrafts: nothing is due", "cleanupDrafts: completed")
+	wantNone(t, out, "firesweep undo")
+	want(t, "runs", 2, len(o.Documents(t, "cleanupRuns")))
+	wantNone(t, o.well(t, "run"), "completed") // nothing is due, so nobody need be asked, and nothing runs
+	want(t, "runs", 2, len(o.Documents(t, "cleanupRuns")))
+	wantParts(t, o.well(t, "undo", "--yes", rep.RunID), "2 things came back.")
+	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
+	wantParts(t, o.well(t, "run", "--yes"), "completed")
+	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
 }
 
+// TestRunOnAnotherBucket: one that nobody named must be that of the last run, and one that somebody named is confirmed.
+func TestRunOnAnotherBucket(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[{"name":"cleanupExports","schedule":"0 4 * * *",
+		"objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
+	o.now = time.Now().Add(time.Hour)
+	o.Set(t, "users/u2", map[string]any{})
+	run := []string{"run", "--yes"}
+	o.refuses(t, exitWrongUse, "cleanupExports (on the bucket "+o.Bucket+") never ran in "+o.ID, run...)
+	o.well(t, append(run, "--confirm", o.ID)...)
+	first := o.Bucket
+	o.Bucket = o.ID + ".appspot.com"
+	o.Put(t, "exports/u1/a", nil, nil)
+	o.env["STORAGE_BUCKET"] = ""
+	out, errs := o.ends(t, exitWrongUse, append(run, "--confirm", o.ID)...)
+	want(t, "output", "", out)
+	wantParts(t, errs, "the last run of cleanupExports worked on the bucket "+first+", and not on "+o.Bucket+": set STORAGE_BUCKET")
+	o.env["STORAGE_BUCKET"] = o.Bucket
+	o.refuses(t, exitWrongUse, "cleanupExports (on the bucket "+o.Bucket+") never ran in "+o.ID, run...)
+	want(t, "objects", []string{"exports/u1/a"}, o.Objects(t))
+	o.well(t, append(run, "--confirm", o.ID)...)
+	want(t, "objects, confirmed", 0, len(o.Objects(t)))
+}
+
+// TestEmptyFlags restrict nothing, as a variable that is not set makes them, and nothing is begun.
+func TestEmptyFlags(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	before := o.everything(t)
+	for _, args := range []string{
+		"run --yes --confirm ID --plan", "run --yes --confirm ID --project", "run --yes --confirm ID --rules",
+		"run --yes --confirm", "undo --yes 01234567 --where", "plan --now", "plan --out", "runs --of",
+		"release --run",
+	} {
+		flag := args[strings.LastIndex(args, " ")+1:]
+		o.refuses(t, exitWrongUse, flag+" is empty", append(strings.Fields(strings.ReplaceAll(args, "ID", o.ID)), "")...)
+	}
+	want(t, "the project", before, o.everything(t))
+}
+
+// TestRunAsks: at a terminal the project's id is typed the first time, and anything else runs nothing; later it is agreed to.
+func TestRunAsks(t *testing.T) {
+	t.Parallel()
+	for answer, left := range map[string]int{"": 2, "yes\n": 2, "ID\n": 1} {
+		for _, asJSON := range []bool{false, true} {
+			o := newOperator(t)
+			o.dueDrafts(t, 1)
+			o.screen.in, o.in = true, strings.ReplaceAll(answer, "ID", o.ID)
+			code, args := exitFailed, []string{"run", "cleanupDrafts"}
+			if left == 1 {
+				code = exitFine
+			}
+			if asJSON {
+				args = append(args, "--json")
+			}
+			out, errs := o.ends(t, code, args...)
+			wantParts(t, errs, "cleanupDrafts never ran in "+o.ID+", database (default). Type the project's id to run: ")
+			if asJSON { // the plan is shown all the same, and not in the way of a program
+				wantParts(t, errs, "drafts/d0000")
+				if result := parsed[ranHere](t, out+strings.Repeat(`{}`, 1-min(1, len(out)))); left == 1 && len(result.Plans)*len(result.Runs) != 1 {
+					t.Errorf("%+v", result)
+				}
+			}
+			want(t, answer+", drafts", left, len(o.Documents(t, "drafts")))
+		}
+	}
+	o := newOperator(t)
+	o.dueDrafts(t, 0)
+	o.screen.in = true
+	_, errs := o.ends(t, exitFailed, "run", "--yes") // nothing is due yet, and the next run would ask nobody
+	wantParts(t, errs, "Type the project's id to run: ")
+	want(t, "jobs that ran", 0, len(o.Documents(t, "cleanupJobs")))
+	for answer, left := range map[string]int{"": 2, "n\n": 2, "y\n": 1, "Yes\n": 1} {
+		o := newOperator(t)
+		o.dueDrafts(t, 0)
+		o.well(t, "run", "--yes", "--confirm", o.ID)
+		o.dueDrafts(t, 1)
+		o.screen.in, o.in = true, answer
+		out, errs, code := o.run(t, "run")
+		want(t, answer+", well", left == 1, code == exitFine)
+		wantParts(t, errs, "Do this to 1 item in "+o.ID+" on emulators? (y/N) ")
+		if left == 1 {
+			wantParts(t, out, "  deleted 1 document of drafts\n  Take it back:\n    firesweep undo ")
+		} else {
+			wantParts(t, errs, "firesweep: nothing was changed: the answer was not yes")
+		}
+		want(t, answer+", drafts", left, len(o.Documents(t, "drafts")))
+	}
+}
+
+// TestForcedRun shows the plan without limits, and asks for a whole yes.
 func TestForcedRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, answer string
-		args         []string
-		code, left   int
-		bodies       []string
+		answer string
+		args   []string
+		code   int
+		left   int
 	}{
-		{"agreed to", "yes\n", nil, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
-		{"agreed to before", "", []string{"--yes"}, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
-		{"lifted by name as well", "yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1,
-			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`,
-				`{"force":true,"lift":["empty:tasks","older:posts"]}`}},
-		{"not agreed to", "y\n", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
-		{"no answer", "", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
+		{"yes\n", nil, exitFine, 1}, {"", []string{"--yes"}, exitFine, 1}, {"y\n", nil, exitFailed, 3}, {"", nil, exitFailed, 3},
+		{"yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			o := withReports(t, "MAX_ACTIONS=1")
-			o.screen.in, o.in = true, tt.answer
-			g := o.onGoogle(t)
-			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
-			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
-			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args,
-				"--yes") {
-				t.Errorf("asked %t: %s", asked, errs)
-			}
-			want(t, "bodies", tt.bodies, g.bodies)
-			want(t, "reports", tt.left, len(o.Documents(t, "reports")))
-			want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
-		})
+		o := withReports(t, "MAX_ACTIONS=1")
+		o.called(t, "cleanupReports", `{"dryRun":false}`) // so that it ran here
+		o.screen.in, o.in = true, tt.answer
+		out, errs := o.ends(t, tt.code, append([]string{"run", "--force", "cleanupReports"}, tt.args...)...)
+		wantParts(t, out, "2 due, forced", "    reports/old\n")
+		asks := !slices.Contains(tt.args, "--yes")
+		want(t, "asked", asks, strings.Contains(errs, "Run it like this, without its safety limits? Type yes: "))
+		want(t, "reports", tt.left, len(o.Documents(t, "reports")))
 	}
 }
 
-func TestRunLocally(t *testing.T) {
+// TestRunWithALimit: what a rule leaves to its next run is said, and nobody is told that everything is done.
+func TestRunWithALimit(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 5)
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"collection":`, `"limit": 2, "maxDuePercent": 100, "collection":`, 1)})
+	out := o.well(t, "run", "--yes", "--confirm", o.ID)
+	wantParts(t, out, "deleted 2 documents of drafts", "kept 3: left to a later run: each run does 2")
+	wantNone(t, out, "Everything")
+	want(t, "drafts", 4, len(o.Documents(t, "drafts")))
+}
+
+// TestWhatARunDid is counted by kinds, with what was deleted along, and files.
+func TestWhatARunDid(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"collection":`,
+		`"maxDuePercent": 100, "with": [{"subcollection": "parts"}, {"objects": "drafts/{id}/**"}], "collection":`, 1)})
+	for _, id := range []string{"a", "b"} {
+		o.Set(t, "drafts/"+id, map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
+		o.Set(t, "drafts/"+id+"/parts/p", map[string]any{})
+		o.Put(t, "drafts/"+id+"/cover", nil, nil)
+	}
+	out := o.well(t, "run", "--yes", "--confirm", o.ID)
+	wantParts(t, out, "    drafts/a\n      with 1 document of parts, 1 folder of files\n",
+		"  deleted 2 documents of drafts, 2 documents of parts, 2 files\n")
+}
+
+// TestRunGoesOn: what is left when the time of a call is over, the same run does in this process until nothing is left.
+func TestRunGoesOn(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 3000)
+	// The first four calls have planned for half of their time when they have read a page.
+	var passed atomic.Int64
+	var late, runs atomic.Bool // runs: what is shown first is planned
+	o.running.Dial = queried(func(collection string) error {
+		if runs.Load() && collection == "drafts" && passed.Load() < 4*260 && late.CompareAndSwap(false, true) {
+			passed.Add(260)
+		}
+		return nil
+	})
+	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		if _, commits := message.(*firestorepb.CommitRequest); commits {
+			runs.Store(true)
+		}
+		return nil
+	})...)
+	o.running.BeforeApply = func() { late.Store(false) }
+	a, out, errs := o.app()
+	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
+	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID, "--json"}); code != exitFine {
+		t.Fatalf("%d, %s%s", code, errs, out)
+	}
+	rep := parsed[ranHere](t, out.String()).Runs[0].Report
+	want(t, "status", report.Completed, rep.Status)
+	want(t, "done", 3000, rep.Actions["delete document"].Done)
+	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+	saved := o.Documents(t, "cleanupRuns")
+	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
+	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
+	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
+	if calls != 5 {
+		t.Errorf("%d calls, want 5", calls)
+	}
+	want(t, "tasks", 0, len(o.Tasks().Pending("")))
+}
+
+// TestRunInterrupted: it ends in order, says what it did, and the next run need not wait.
+func TestRunInterrupted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.running.BeforeApply = cancel
+	a, out, errs := o.app()
+	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"run", "--yes", "--confirm", o.ID}))
+	wantParts(t, out.String(), "cleanupDrafts: partial", "or was interrupted", "2000 were left to the next run")
+	wantParts(t, errs.String(), "firesweep: interrupted")
+	want(t, "drafts", 2001, len(o.Documents(t, "drafts")))
+	o.running.BeforeApply = nil
+	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs
+	want(t, "the next run", 2000, runs[0].Report.Actions["delete document"].Done)
+}
+
+// TestRunInterruptedBehindACommit: documents are gone and their files are not. The run says of how many, and the next one does the rest.
+func TestRunInterruptedBehindACommit(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"collection":`,
+		`"maxDuePercent": 100, "with": [{"subcollection": "parts"}, {"objects": "drafts/{id}/**"}], "collection":`, 1)})
+	for _, id := range []string{"a", "b", "c"} {
+		o.Set(t, "drafts/"+id, map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
+		o.Set(t, "drafts/"+id+"/parts/p", map[string]any{})
+		o.Put(t, "drafts/"+id+"/cover", nil, nil)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.running.Dial = wire.Before(func(_ context.Context, _ string, message any) error {
+		c, _ := message.(*firestorepb.CommitRequest)
+		if slices.ContainsFunc(c.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/parts/") }) {
+			cancel()
+		}
+		return nil
+	})
+	a, out, errs := o.app()
+	if code := a.run(ctx, []string{"run", "--yes", "--confirm", o.ID}); code != exitInterrupted {
+		t.Fatalf("exit code %d, %s%s", code, errs, out)
+	}
+	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
+	begun := "delete document: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
+	wantParts(t, oneLine(out.String()), "partial", begun, "Take it back: firesweep undo ")
+	wantParts(t, oneLine(o.well(t, "show", "cleanupDrafts")), begun)
+	wantParts(t, oneLine(o.well(t, "runs", "cleanupDrafts")), "3 begun, and the next run does the rest")
+	o.running.Dial = nil
+	rep := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs[0].Report
+	want(t, "the next run", report.Completed, rep.Status)
+	want(t, "files", 0, len(o.Objects(t)))
+}
+
+// TestRunBesideDeployedJobs: both have one lease and one record, whoever came first.
+func TestRunBesideDeployedJobs(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	o.underWayRun(t)
+	out, _ := o.ends(t, exitFailed, "run", "--yes", "cleanupReports") // the job has run here, as its record says
+	wantParts(t, out, "cleanupReports: skipped", "Another run was under way: firesweep runs cleanupReports")
+	wantNone(t, out, "nothing was due")
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
+	o.now = o.now.Add(time.Hour)
+	wantParts(t, o.well(t, "run", "--yes", "cleanupReports"), "completed", "firesweep undo ")
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
+	want(t, "deployed, after it", report.Completed, o.called(t, "cleanupReports", "").Status)
+}
+
+// TestRunKeepsLimits: they hold as they do deployed, and are lifted in the same way.
+func TestRunKeepsLimits(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
-	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
-	out, _ := o.ends(t, exitFailed, local...)
-	wantParts(t, out, "A safety limit tripped: nothing was deleted or changed")
-	wantParts(t, o.well(t, append(local, "--dry-run", "--force")...), "planned: 2 delete report")
-	out, errs := o.ends(t, exitFine, append(local, "--force", "--yes", "--json")...)
-	runs := parsed[struct{ Runs []ran }](t, out).Runs
-	want(t, "runs", 1, len(runs))
-	want(t, "status", report.Completed, runs[0].Report.Status)
-	want(t, "done", 2, runs[0].Report.Actions["delete report"].Done)
-	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program
+	args := []string{"run", "--yes", "--confirm", o.ID, "cleanupReports"}
+	out, _ := o.ends(t, exitFailed, args...)
+	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: more than 1 items are due, and a run may do no more (MAX_ACTIONS).",
+		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
+	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
+	wantNone(t, out, "Terraform", `{"`)
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
+	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
+	out, _ = o.ends(t, exitFailed, args...)
+	wantParts(t, oneLine(out), "The next run tries again what failed")
+	o.running.Dial = documents.ReadOnly() // as of somebody with the role of a viewer
+	out, _ = o.ends(t, exitFailed, args...)
+	wantParts(t, oneLine(out), "PermissionDenied", "-> A right is missing.")
+	o.running.Dial = nil
+	out = o.well(t, append(args, "--force")...)
+	wantParts(t, out, "2 due, forced", "completed, forced")
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
 }
 
-// TestRunThatCannotBeMade: each step fails, and says what failed; no temporary job is left.
-func TestRunThatCannotBeMade(t *testing.T) {
+// hint returns the command that lifts what tripped, as its arguments.
+func hint(t *testing.T, out string) []string {
+	t.Helper()
+	_, command, found := strings.Cut(out, ":\n    firesweep ")
+	if !found {
+		t.Fatalf("no command in\n%s", out)
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	return strings.Fields(command)
+}
+
+// TestHintsCanBePasted: what is printed under an aborted plan or run lifts all that it tripped, and nothing else is needed.
+func TestHintsCanBePasted(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		fails  func(r *http.Request) bool
-		status int
-		want   string
-		left   int // jobs of Cloud Scheduler
+	o := newOperator(t)
+	const rules = `{"functions": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
+		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
+	o.dueDrafts(t, 20)
+	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
+	wanted := []string{"run", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
+	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"plan", "--now", "+1d"}, {"run", "--yes", "--confirm", o.ID},
+		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
+		out, _ := o.ends(t, exitFailed, args...)
+		want(t, fmt.Sprint(args), wanted, hint(t, out))
+	}
+	o.well(t, append(wanted, "--yes", "--confirm", o.ID)...)
+	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
+}
+
+// TestRunRefuses what it cannot do, before it does anything.
+func TestRunRefuses(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.dueDrafts(t, 1)
+	before := o.everything(t)
+	for args, says := range map[string]string{
+		"--yes cleanupPlaceholderUsers": "cleanupPlaceholderUsers: it hands work to its worker through Cloud Tasks, so it only runs " +
+			"deployed: leave it out, and start it there: gcloud scheduler jobs run cleanupPlaceholderUsers --location=REGION",
+		"--lift x": `--lift: "x" cannot be lifted`,
+		"--force --yes cleanupDrafts cleanupReports":                  "force one job at a time",
+		"--yes --confirm " + o.ID + " cleanupOrphanedMedia --rules x": "--rules: open",
+	} {
+		o.refuses(t, exitWrongUse, says, append([]string{"run"}, strings.Fields(args)...)...)
+	}
+	o.env["GOOGLE_CLOUD_PROJECT_cleanupDrafts"] = "other"
+	o.refuses(t, exitWrongUse, "GOOGLE_CLOUD_PROJECT_cleanupDrafts is other, and the project is "+o.ID, "run", "--yes", "--confirm", o.ID)
+	delete(o.env, "GOOGLE_CLOUD_PROJECT_cleanupDrafts")
+	o.env["DRY_RUN"] = "true"
+	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID)
+	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
+	want(t, "the project", before, o.everything(t))
+}
+
+// TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	terraform := read(t, "../../terraform/iam.tf")
+	for role, permissions := range rights {
+		block, _, _ := strings.Cut(strings.SplitN(terraform, role+" = {", 2)[1], "\n    }\n")
+		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
+		var listed []string
+		for _, m := range got {
+			listed = append(listed, m[1])
+		}
+		want(t, role, permissions, listed)
+	}
+
+	for name, tt := range map[string]struct {
+		has, says, errs string
+		status          int
 	}{
-		{"not deployed", func(r *http.Request) bool { return r.Method == http.MethodGet }, 404, "is it deployed there?", 2},
-		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403,
-			"read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
-		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403,
-			"act as " + schedulerEmail + "): 403", 2},
-		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403,
-			"run the job cleanupReports-once-", 2},
-		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403,
-			"it needs roles/logging.viewer", 2},
-		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403,
-			"delete it by hand: gcloud scheduler jobs delete projects/", 3},
+		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`},
+		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
+		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
+			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
+		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
+			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
+		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			o, g := onGoogle(t)
-			g.fail = func(r *http.Request) int {
-				if tt.fails(r) {
-					return tt.status
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if tt.status != 0 {
+					w.WriteHeader(tt.status)
 				}
-				return 0
+				fmt.Fprintf(w, `{"permissions":[%s],"error":{"code":%d,"message":"it is refused"}}`, tt.has, tt.status)
+			}))
+			t.Cleanup(server.Close)
+			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
+			o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
+				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
+			o.google = func(context.Context, string, string) []option.ClientOption {
+				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
 			}
-			o.screen.width = 2000
-			out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
-			wantParts(t, out, tt.want)
-			want(t, "jobs of Cloud Scheduler", tt.left, len(g.jobs))
+			a, _ := o.loaded(t)
+			errs := a.errs.(*bytes.Buffer)
+			said := ""
+			if err := a.checkRights(t.Context(), a.used()); err != nil {
+				said = err.Error()
+			}
+			want(t, "error", tt.says, said)
+			wantParts(t, errs.String(), tt.errs)
+			want(t, "lines on standard error", min(1, len(tt.errs)), min(1, errs.Len()))
 		})
-	}
-}
-
-func TestRunThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	g.unseen = 1000
-	var waited time.Duration
-	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
-	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
-	want(t, "waited, the attempt deadline and a minute", 390*time.Second, waited)
-	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
-	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
-}
-
-func TestRunThatIsInterrupted(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	a, out, errs := o.app()
-	a.sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
-	if code := a.run(ctx, deployedRun("cleanupReports")); code != exitInterrupted || out.Len() > 0 {
-		t.Errorf("exit code %d, %s", code, out)
-	}
-	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which keeps running: see firesweep runs cleanupReports")
-	want(t, "jobs of Cloud Scheduler", 2, len(g.jobs))
-}
-
-func TestFilter(t *testing.T) {
-	t.Parallel()
-	entry := map[string]any{"a": "x", "b": map[string]any{"c": true, "m": "It did not run"}, "t": "2026-01-10T15:00:00Z"}
-	for text, holds := range map[string]bool{
-		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false,
-		`b.c:*`:                     true,
-		`t>="2026-01-10T15:00:00Z"`: true, `t>="2026-01-10T15:00:00.1Z"`: false, `a="y" OR (a="x" AND b.c=true)`: true,
-	} {
-		if f, err := parseFilter(text); err != nil || f(entry) != holds {
-			t.Errorf("%s: %v, want %t", text, err, holds)
-		}
-	}
-	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `a="x" OR b="y" AND c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
-		`a="x" b="y"`, `"x"`} {
-		if _, err := parseFilter(text); err == nil {
-			t.Errorf("%s is accepted", text)
-		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -54,7 +53,9 @@ func (s standing) last() time.Time {
 
 type runsFlags struct {
 	limit int
-	log   logFlags
+	of    string // a path, an object, an account or an id: only the runs that deleted or changed it
+	since string
+	all   bool
 }
 
 func (a *app) runsCommand() *cobra.Command {
@@ -63,31 +64,43 @@ func (a *app) runsCommand() *cobra.Command {
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
 		Long: `Show the last runs of jobs, newest first, and the state of each job. A job that
-failed, was aborted or killed, or did not run in time makes the exit code 1.
+failed, was aborted or killed, or did not run in time makes the exit code 1. The
+runs are read from Firestore (cleanupRuns, kept for 90 days).
 
-The runs are read from Firestore (cleanupRuns, kept for 90 days). With --log
-they are read from Cloud Logging, which also has previews, calls that started
-no run, and lines that raise an alert.`,
+With --of show instead which runs deleted or changed a document, an object or an
+account, what lies below it, and whatever belongs to it: a document of which a
+field held the text, or that has it in its path. It reads every entry of the
+undo logs, which bills a read for each.
+
+A deployed job is started by Google:
+  gcloud scheduler jobs run JOB --project=PROJECT --location=REGION
+
+It needs the role roles/datastore.viewer.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports
-  firesweep runs --log --since 2d
+  firesweep runs --of posts/abc
+  firesweep runs --of uid-of-somebody --since 2d
+  firesweep runs --of gs://my-bucket/posts/u1/a.png
   firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
 	}
 	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
-	f.log.flags(c)
+	c.Flags().StringVar(&f.of, "of", "", "the runs that changed `TARGET`: a path, a uid, an id")
+	c.Flags().StringVar(&f.since, "since", "", "with --of: only runs of this `AGE`, such as 36h")
+	c.Flags().BoolVar(&f.all, "all", false, "with --of: list everything, not only the first things")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		if f.limit < 1 || f.limit > 1000 {
+		switch {
+		case f.limit < 1 || f.limit > 1000:
 			return wrongUse("--limit is %d: it must be a whole number from 1 to 1000", f.limit)
-		}
-		if err := f.log.check(c); err != nil {
-			return err
+		case f.of == "" && (f.since != "" || f.all):
+			return wrongUse("--since and --all need --of")
+		case f.of != "" && len(names) > 0:
+			return wrongUse("--of looks through the runs of all jobs: leave out %s", strings.Join(names, " "))
+		case f.of != "":
+			return a.runsOf(c.Context(), f)
 		}
 		jobs, err := a.jobsNamed(names)
 		if err != nil {
 			return err
-		}
-		if f.log.log {
-			return a.loggedRuns(c.Context(), f, jobs)
 		}
 		return a.runs(c.Context(), f, jobs, len(names) > 0)
 	}
@@ -133,7 +146,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
-		st.State, st.Detail = stateUnderWay, underWay(job.Name, record)
+		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record)
 	case record.byUndo():
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
@@ -161,13 +174,12 @@ func (s *standing) byLastRun(last *report.Report) {
 	}
 	s.State, s.Detail = string(last.Status), "See firesweep show "+shortID(last.RunID)+"."
 	if len(last.Failures) > 0 {
-		f := last.Failures[0]
-		s.Detail = fmt.Sprintf("%s %s: %s. %s", f.Action, f.Target, f.Error, s.Detail)
+		s.Detail = strings.TrimSuffix(wrong(last, last.Failures[0]), ".") + ". " + s.Detail
 	}
 }
 
 // underWay describes what holds a job's lease.
-func underWay(job string, record record) string {
+func (a *app) underWay(job string, record record) string {
 	switch until := when(record.Until); {
 	case record.byUndo():
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
@@ -175,8 +187,8 @@ func underWay(job string, record record) string {
 	case record.Told():
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
-		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",
-			record.Holder, until, job)
+		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",
+			record.Holder, until, a.cmd("stop", job))
 	}
 }
 
@@ -193,23 +205,29 @@ func (p *printer) standings(all []standing, named bool) {
 	if len(never) > 0 {
 		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
+	if !p.emulated {
+		p.Say(screen.Faint, 0, 2, "A deployed job is started at once by:")
+		p.Command("gcloud scheduler jobs run JOB --project=%s --location=REGION", p.where)
+	}
 }
 
-// standing prints the state of a job and its runs.
+// standing prints the state of a job and its runs. What went wrong in a run is said below that.
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(screen.Bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
-	if s.State != stateFine {
-		style := screen.Yellow
-		if s.State == stateUnderWay {
-			style = ""
-		}
-		p.Say(style, 2, 2, "%s: %s", s.State, s.Detail)
+	switch s.State {
+	case stateFine:
+	case stateUnderWay:
+		p.Say("", 2, 2, "%s: %s", s.State, s.Detail)
+	case stateFailed, stateAborted:
+		p.Say(screen.Yellow, 2, 2, "%s: %s", s.State, p.cmd("show", s.Job))
+	default:
+		p.Say(screen.Yellow, 2, 2, "%s: %s", s.State, s.Detail)
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
 	}
 	if s.Month.Runs > 0 {
-		p.Say("", 2, 2, "%s so far: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), prices.About(s.Month.Usage))
+		p.Say(screen.Faint, 2, 2, "%s: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), used(s.Month.Usage))
 	}
 	p.Line("")
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -52,11 +50,10 @@ func TestRuns(t *testing.T) {
 	}
 	wantNarrow(t, text, screen.DefaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
-		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
-		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID),
-		"check safety limits cleanupReports: MAX_ACTIONS",
-		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID),
-		"2026-01 so far: 3 runs, which used less than a cent", "No run is saved for: cleanupOrphanedMedia, ")
+		"2026-01-11 15:01  "+shortID(third.RunID)+"        2     2       0  0 ms  completed, forced\n",
+		"2026-01-11 15:00  "+shortID(second.RunID)+"        2     0       0  0 ms  aborted\n    a safety limit stopped it: more than 1 items are",
+		"2026-01-10 15:00  "+shortID(first.RunID)+"        2     2       0  0 ms  completed\n",
+		"2026-01: 3 runs, which used 27 reads, ", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
 	want(t, "state", stateFine, s.State)
 	var ids []string
@@ -210,13 +207,13 @@ func TestKilledRun(t *testing.T) {
 		want(t, "status", report.Killed, s.Runs[i].Status)
 		want(t, "start", killed.StartedAt, s.Runs[i].StartedAt)
 		text, _, _ := o.run(t, "runs", "cleanupReports")
-		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
+		wantParts(t, text, "2026-01-10 15:00  "+short, "killed\n", "run cleanupReports: it was killed")
 		wantNarrow(t, text, screen.DefaultWidth)
 		out, _ := o.ends(t, exitFailed, "show", short)
 		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older",
 			"firesweep undo "+killed.RunID)
-		wantParts(t, o.well(t, "undo", short), "2 things would be taken back")
-		wantParts(t, o.well(t, "undo", "--apply", short), "2 things taken back")
+		wantParts(t, o.preview(t, short), "reports/old", "reports/older")
+		wantParts(t, o.well(t, "undo", "--yes", short), "2 things came back.")
 		if got := o.Documents(t, "reports"); len(got) != 3 {
 			t.Errorf("reports %v", got)
 		}
@@ -263,10 +260,9 @@ func TestShow(t *testing.T) {
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
 		wantNarrow(t, text, screen.DefaultWidth)
-		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "  version "+version.String()+"\n",
-			"ACTION         PLANNED  DONE  CHANGED  FAILED",
-			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ",
-			"there is nothing to do")
+		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC,\n  version "+version.String()+"\n", "project "+o.ID+" on emulators",
+			"  delete report: 2 of 2 done\n", "kept 1: not older than 1 month", " reads, ")
+		wantNone(t, text, " 0 reads", " 0 writes", " 0 deletes", "Storage", "task")
 		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID ||
 			got.Actions["delete report"].Done != 2 {
 			t.Errorf("%+v", got)
@@ -281,78 +277,21 @@ func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for status, says := range map[report.Status]string{
-		report.Completed: "there is nothing to do", report.Partial: "The next run continues from there",
-		report.Skipped: "firesweep runs cleanupReports",
-		report.Aborted: "firesweep plan --force cleanupReports", report.Failed: "firesweep run cleanupReports",
+		report.Completed: "cleanupReports: completed", report.Partial: "The next run continues from there",
+		report.Skipped: "Another run was under way: firesweep runs cleanupReports",
+		report.Aborted: "Nothing was deleted or changed.", report.Failed: "The next run tries again what failed",
 		report.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
 			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report",
-				"error": "rpc error: code = PermissionDenied"}},
+				"error": "it is refused", "code": "PermissionDenied"}},
 		}})
 		code := exitFine
 		if slices.Contains([]report.Status{report.Aborted, report.Failed, report.Killed}, status) {
 			code = exitFailed
 		}
 		out, _ := o.ends(t, code, "show", "cleanupReports")
-		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
-	}
-}
-
-func TestRunsOfTheLog(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	o.reports(t)
-	g.unseen = 0
-	o.other["MAX_ACTIONS"] = "none"
-	o.function("cleanupReports").ServeHTTP(answer(t, "")) // did not run
-	o.other["MAX_ACTIONS"] = ""
-	o.function("cleanupReports").ServeHTTP(answer(t, `{"forced":true}`)) // is refused
-	o.function("cleanupReports").ServeHTTP(answer(t, `{"dryRun":true}`))
-	o.function("cleanupReports").ServeHTTP(answer(t, `{"force":true}`))
-	g.takeLog()
-
-	out := o.well(t, "runs", "--log", "--since", "1d", "cleanupReports", "cleanExpiredComped")
-	wantNarrow(t, out, screen.DefaultWidth)
-	wantParts(t, out, "completed, forced        2     2 ", "completed, plan          2     0 ",
-		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a`, "cleanExpiredComped\n  no run\n")
-	jobs := parsed[struct{ Jobs []loggedJob }](t, o.well(t, "runs", "--log", "--json", "--limit", "3", "cleanupReports")).Jobs
-	if len(jobs) != 1 || len(jobs[0].Runs) != 2 {
-		t.Fatalf("%+v", jobs)
-	}
-	want(t, "lines of no run", 1, len(jobs[0].Other))
-	want(t, "the newest is forced", true, jobs[0].Runs[0].Force)
-	id := jobs[0].Runs[0].RunID
-	out = o.well(t, "show", "--log", id)
-	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1",
-		"    delete reports/old\n")
-	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
-	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
-		t.Errorf("%d lines: %+v", len(lines), lines)
-	}
-
-	o.now = o.now.Add(25 * time.Hour)
-	wantParts(t, o.well(t, "runs", "--log", "--since", "1d", "cleanupReports"), "no run")
-	o.refuses(t, exitFailed, "the log has no line of run "+id, "show", "--log", "--since", "1d", id)
-}
-
-// TestLogThatIsReadTooSoon: Cloud Logging allows so many requests a minute.
-func TestLogThatIsReadTooSoon(t *testing.T) {
-	t.Parallel()
-	for refused, code := range map[int]int{tooSoonRepeat: exitFine, tooSoonRepeat + 1: exitFailed} {
-		o, g := onGoogle(t)
-		g.unseen = 0
-		left, waited := refused, time.Duration(0)
-		g.fail = func(*http.Request) int {
-			if left--; left >= 0 {
-				return http.StatusTooManyRequests
-			}
-			return 0
-		}
-		o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
-		if out, errs, got := o.run(t, "runs", "--log", "cleanupReports"); got != code || waited != tooSoonRepeat*tooSoonPause {
-			t.Errorf("refused %d times: exit code %d after %s, %s%s", refused, got, waited, out, errs)
-		}
+		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A right is missing.")
 	}
 }

@@ -26,10 +26,7 @@ var (
 
 const idTime = "20060102T150405Z" // as a run's id has the time of its beginning
 
-type showFlags struct {
-	all, contents bool
-	log           logFlags
-}
+type showFlags struct{ all, contents bool }
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
@@ -45,45 +42,41 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
 and what to do about it, and by its undo log what it deleted or changed and why.
 RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
-job's name for its last run. With --log every line that the run logged is shown,
-with --contents what was in things, of those that TARGETs name or of the first
-30.
+job's name for its last run. With --contents what was in things is shown, of
+those that TARGETs name or of the first 50.
 
-It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.
-Exit code 1 means that the run failed, was aborted or was killed, or that there
-is no such run.`,
+It needs the role roles/datastore.viewer. Exit code 1 means that the run failed,
+was aborted or was killed, or that there is no such run.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
   firesweep show --all cleanupReports
-  firesweep show --contents 5f3a9c01 posts/abc
-  firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
+  firesweep show --contents 5f3a9c01 posts/abc`,
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
 	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
-	f.log.flags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 1 && !f.contents {
 			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
 		}
-		if f.contents && f.log.log {
-			return wrongUse("--contents and --log do not go together: the log has names only")
-		}
-		if err := f.log.check(c); err != nil {
+		name, err := a.runNamed(args[0])
+		if err != nil {
 			return err
-		}
-		name := args[0]
-		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
-			jobs, err := a.jobsNamed(args[:1])
-			if err != nil {
-				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
-			}
-			name = jobs[0].Name // whose service an alert writes in lower case
-		}
-		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
-			return a.showLog(c.Context(), f.log, name)
 		}
 		return a.showRun(c.Context(), f, name, args[1:])
 	}
 	return c
+}
+
+// runNamed returns a run's id, the last part of that, or the name of the job whose last run is meant.
+func (a *app) runNamed(name string) (string, error) {
+	if runIDPattern.MatchString(name) || shortIDPattern.MatchString(name) {
+		return name, nil
+	}
+	jobs, err := a.jobsNamed([]string{name})
+	if err != nil {
+		return "", wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
+			name, a.cmd("runs"))
+	}
+	return jobs[0].Name, nil // whose service an alert writes in lower case
 }
 
 func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string) error {
@@ -92,7 +85,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if err != nil && !errors.As(err, &none) {
 		return err
 	}
-	w, runID := done.Wanted{Most: listed}, ""
+	w, runID := done.Wanted{Most: screen.Listed}, ""
 	if report != nil {
 		runID, w.Bucket = report.RunID, report.Bucket
 	} else {
@@ -102,10 +95,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if f.all {
 		w.Most = 0
 	}
-	switch {
-	case f.log.log:
-		return a.showLog(ctx, f.log, runID)
-	case f.contents:
+	if f.contents {
 		return a.showContents(ctx, w, runID, targets, job)
 	}
 	run := shownRun{Report: report}
@@ -118,7 +108,14 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if report == nil && run.Did == nil {
 		return err
 	}
-	return a.show(run, func(p *printer) { p.run(run, runID, none) }, report != nil && wentWrong(report.Status))
+	return a.show(run, func(p *printer) {
+		p.run(run, runID, none)
+		if byHand := report != nil && strings.HasPrefix(report.Revision, byHand); !byHand && !p.emulated {
+			p.Say("", 2, 2, "See each line that a deployed function logged:")
+			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
+				runID, p.where)
+		}
+	}, report != nil && wentWrong(report.Status))
 }
 
 // run prints a run's report and what it did; either may be missing, and none says why there is no report.
@@ -129,7 +126,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
 		why := "There is no report of it: it is a worker's, or it is older than 90 days."
 		if none.record.Holder != "" {
-			why = none.Error()
+			why = none.why
 		}
 		p.Say(screen.Yellow, 2, 2, "%s", why)
 	}
@@ -138,8 +135,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		p.did(run.Did, runID)
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
-		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
-		p.Command("firesweep show --log%s %s", p.given, runID)
+		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS).")
 	}
 }
 
@@ -155,17 +151,11 @@ func didSomething(r *report.Report) bool {
 
 // A noReportError says that a run has saved no report, or that it has expired.
 type noReportError struct {
-	job, runID string
+	runID, why string
 	record     record // of its job, where the run is under way; else zero
 }
 
-func (e *noReportError) Error() string {
-	if e.record.Holder != "" {
-		return underWay(e.job, e.record)
-	}
-	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)",
-		e.runID)
-}
+func (e *noReportError) Error() string { return e.why }
 
 // sought returns the report of a run by its id, its short id, or its job, and shows that it is looked for.
 func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
@@ -176,21 +166,21 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 			return killed, err
 		}
 		if err == nil && record.Last == nil {
-			err = fmt.Errorf("no run of %s is saved: see firesweep runs", name)
+			err = fmt.Errorf("no run of %s is saved: see %s", name, a.cmd("runs"))
 		}
 		return record.Last, err
 	}
 	if job, ok := a.entryOfRun(name); ok {
 		rep, err := a.reportOf(ctx, job, name)
 		if err == nil && rep == nil {
-			err = &noReportError{job: job.Name, runID: name}
+			err = &noReportError{runID: name, why: "there is no report of " + name + ": reports are kept for 90 days, and plans have none"}
 		}
 		return rep, err
 	}
 	if shortIDPattern.MatchString(name) {
 		return a.soughtShort(ctx, name)
 	}
-	return nil, wrongUse("%s is not a run of a job: see firesweep runs", name)
+	return nil, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
 }
 
 // soughtShort looks for a run by the last part of its id, in the newest runs first.
@@ -215,12 +205,8 @@ func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, er
 		}
 		until = from
 	}
-	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days, and those of previews are "+
-		"in the log only; give the whole id of a run of forget", short)
+	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
 }
-
-// listed is how many things of each kind are shown without --all.
-const listed = 30
 
 // doneBy reads the undo log of a run of a job; nil if it has none.
 func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (*done.Log, error) {
@@ -310,15 +296,15 @@ func (p *printer) did(d *done.Log, runID string) {
 	}
 	p.Line("")
 	p.Say(screen.Bold, 2, 0, "What it did, and why:")
-	p.Table([]screen.Column{{Name: "ACTION", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, items)
+	p.Table(screen.Columns("ACTION", "TARGET"), items)
 	p.more(d.ItemsTotal-len(items), "item")
 	if len(writes) > 0 {
 		p.Line("")
 		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
-		p.Table([]screen.Column{{Name: "WRITE", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, writes)
+		p.Table(screen.Columns("WRITE", "TARGET"), writes)
 		p.more(d.WritesTotal-len(writes), "write")
 	}
 	p.Line("")
-	p.Say("", 2, 2, "See what is still gone or changed, and would come back:")
+	p.Say("", 2, 2, "See what would come back, and bring it back:")
 	p.Command("firesweep undo%s %s", p.given, runID)
 }

@@ -62,7 +62,7 @@ func TestStop(t *testing.T) {
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
 	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+runID+", started at", "stop", "cleanupReports")
-	wantParts(t, o.well(t, "undo", "--apply", "0123abcd"), "1 thing taken back")
+	wantParts(t, o.well(t, "undo", "--yes", "0123abcd"), "1 thing came back.")
 	if o.Documents(t, "reports")["a"] == nil {
 		t.Error("it did not come back")
 	}

@@ -2,69 +2,52 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/usage"
 )
+
+// given are the flags that every command about the same runs needs, as they were given, each with a blank before it.
+type given struct{ Project, Rules string }
+
+func (g given) String() string { return g.Project + g.Rules }
 
 // printer writes for people.
 type printer struct {
 	screen.Printer
-	here  bool // what is advised runs in this process
-	given advice.Given
-	npx   bool // npx started the command: it is on nobody's PATH
+	given given
+	npx   bool   // npx started the command: it is on nobody's PATH
+	where string // the project that results are about
+
+	emulated bool // it is on emulators
 }
 
 func (a *app) printer() *printer {
-	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, here: a.here, given: a.given,
-		npx: a.getenv("npm_command") == "exec"}
+	where, emulated := a.getenv("GOOGLE_CLOUD_PROJECT"), a.getenv("FIRESTORE_EMULATOR_HOST") != ""
+	if emulated {
+		where += " on emulators"
+	}
+	return &printer{Printer: screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, given: a.given,
+		npx: a.getenv("npm_command") == "exec", where: where, emulated: emulated}
 }
 
-// Say prints a text. The commands in it are about what this one was about.
-func (p *printer) Say(style string, indent, hang int, format string, args ...any) {
-	p.Printer.Say(style, indent, hang, "%s", p.given.In(fmt.Sprintf(format, args...)))
-}
-
-// Command prints a command to type, or how it begins where the rest would be unsafe to paste.
+// Command prints a command to type.
 func (p *printer) Command(format string, args ...any) {
 	command := fmt.Sprintf(format, args...)
 	if p.npx && strings.HasPrefix(command, "firesweep ") {
 		command = "npx " + command
 	}
-	begin, all := toPaste(runtime.GOOS, command)
-	if !all {
-		p.Printer.Say("", 4, 2, "Type it, and the rest in quotes of your shell: %s", begin)
-		return
-	}
 	p.Printer.Command("%s", command)
-}
-
-// toPaste returns a command, or its part before the first quoted text, and whether that is all of it: on Windows nobody knows whether
-// it is pasted into PowerShell or into cmd.exe, which runs what follows an & in PowerShell's quotes.
-func toPaste(system, command string) (begin string, all bool) {
-	if system != "windows" || !strings.ContainsAny(command, `&|<>^%"`) {
-		return command, true
-	}
-	begin, _, _ = strings.Cut(command, " '")
-	return begin, false
-}
-
-// typed returns advice with its commands as they are typed here.
-func (p *printer) typed(text string) string {
-	if p.here {
-		return advice.Here(text)
-	}
-	return text
 }
 
 // aside returns the printer of what is said besides the result: with --json, standard output is for programs.
@@ -105,8 +88,8 @@ func encode(to io.Writer, v any) error {
 // first prints a table of things: the first of them, unless all are to be listed.
 func (p *printer) first(all bool, what string, columns []screen.Column, rows []screen.Row) {
 	shown := rows
-	if len(rows) > listed && !all {
-		shown = rows[:listed]
+	if len(rows) > screen.Listed && !all {
+		shown = rows[:screen.Listed]
 	}
 	p.Table(columns, shown)
 	p.more(len(rows)-len(shown), what)
@@ -152,12 +135,13 @@ func short(d time.Duration) string {
 	}
 }
 
-// plural returns a number with its noun.
+// plural returns a number with its noun, whose first word tells how many there are.
 func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+	if n != 1 {
+		first, rest, _ := strings.Cut(noun, " ")
+		noun = strings.TrimSpace(first + "s " + rest)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // progressAfter is how long work takes before its progress is shown, and progressEvery how often it is shown.
@@ -166,48 +150,50 @@ const (
 	progressEvery = 500 * time.Millisecond
 )
 
-// stage is how far long work is.
-type stage struct {
-	text        string // what is done
-	done, total int64  // of it; the rest is not estimated unless some is done, and not all
-}
-
-// line describes the stage after a time.
-func (s stage) line(passed time.Duration) string {
-	text := s.text
-	if 0 < s.done && s.done < s.total {
-		left := time.Duration(float64(passed) * float64(s.total-s.done) / float64(s.done))
-		text += fmt.Sprintf(", about %d %%, %s left", s.done*100/s.total, short(left.Round(time.Second)))
-	}
-	return screen.Plain(text + " (" + short(passed.Round(time.Second)) + " so far)")
-}
-
 // doing is work of which only what it is can be said.
-func doing(text string) func() stage { return func() stage { return stage{text: text} } }
+func doing(text string) func() string { return func() string { return text } }
 
 // waiting is work that ends at a time, if not before.
-func (a *app) waiting(what string, until time.Time) func() stage {
-	return func() stage {
-		left := max(0, until.Sub(a.clock())).Round(time.Second)
-		return stage{text: fmt.Sprintf("waiting for %s, %s left at most", what, short(left))}
+func (a *app) waiting(what string, until time.Time) func() string {
+	return func() string {
+		return fmt.Sprintf("waiting for %s, %s left at most", what, short(max(0, until.Sub(a.clock())).Round(time.Second)))
 	}
 }
 
-// far is a stage that work sets while it is shown.
-type far struct{ at atomic.Pointer[stage] }
-
-func (f *far) set(text string, done, total int) { f.at.Store(&stage{text, int64(done), int64(total)}) }
-
-// step says that step i of n begins, counted from 0.
-func (f *far) step(what, name string, i, n int) {
-	f.set(fmt.Sprintf("%s: %s (%d of %d)", what, name, i+1, n), i, n)
+// used says what was used, but for what was not.
+func used(u usage.Usage) string {
+	var all []string
+	for _, of := range []struct {
+		n    int64
+		noun string
+	}{
+		{u.FirestoreReads, "read"}, {u.FirestoreWrites, "write"}, {u.FirestoreDeletes, "delete"},
+		{u.StorageClassA + u.StorageClassB, "request to Storage"}, {u.StorageDeletes, "delete of files"},
+		{u.AuthCalls, "call of Authentication"}, {u.Tasks, "task"},
+	} {
+		if of.n > 0 {
+			all = append(all, plural(int(of.n), of.noun))
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), "nothing")
 }
 
-func (f *far) now() stage {
+// far is how far work is, which sets it while it is shown.
+type far struct{ at atomic.Pointer[string] }
+
+func (f *far) set(text string, done, total int) {
+	text = fmt.Sprintf("%s (%d of %d)", text, done, total)
+	f.at.Store(&text)
+}
+
+// step says that step i of n begins, counted from 0.
+func (f *far) step(what, name string, i, n int) { f.set(what+": "+name, i+1, n) }
+
+func (f *far) now() string {
 	if at := f.at.Load(); at != nil {
 		return *at
 	}
-	return stage{text: "beginning"}
+	return "beginning"
 }
 
 // ofEach returns what f returns for each job, and shows how far it is. The first error ends it.
@@ -226,7 +212,7 @@ func ofEach[T any](ctx context.Context, a *app, what string, jobs []manifest.Ent
 }
 
 // progress shows how far long work is on standard error, if that is a terminal, until the returned function is called.
-func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
+func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
@@ -236,7 +222,9 @@ func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
 			// A single line, so that it can be overwritten.
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(now().line(a.clock().Sub(begun)), a.screen.width-1)[0])
+			passed := short(a.clock().Sub(begun).Round(time.Second))
+			line := []rune(screen.Plain(now() + " (" + passed + " so far)"))
+			fmt.Fprintf(a.errs, "\r\x1b[K%s", string(line[:min(len(line), a.screen.width-1)]))
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")
 	})
@@ -246,29 +234,43 @@ func (a *app) progress(ctx context.Context, now func() stage) (stop func()) {
 	}
 }
 
-// warnings is the log of a plan. It keeps the messages of warnings and errors, without the summary, which repeats the report.
+// warnings is the log of a plan. It keeps warnings; errors are in the report.
 type warnings struct {
-	mu       sync.Mutex
-	messages []string
+	mu  sync.Mutex
+	all []warning
+}
+
+// warning is a line of the log that warns.
+type warning struct {
+	Severity, Message, Reason string
+	Kept                      int             // so many are kept for the reason
+	Report                    json.RawMessage // of the summary, which repeats it
 }
 
 // Write implements io.Writer. Each call is one line, as slog writes them.
 func (w *warnings) Write(line []byte) (int, error) {
-	var entry struct {
-		Severity, Message string
-		Report            json.RawMessage
-	}
-	err := json.Unmarshal(bytes.TrimSpace(line), &entry)
-	if err == nil && entry.Report == nil && (entry.Severity == "WARNING" || entry.Severity == "ERROR") {
+	var one warning
+	err := json.Unmarshal(bytes.TrimSpace(line), &one)
+	if err == nil && one.Report == nil && one.Severity == "WARNING" {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.messages = append(w.messages, strings.TrimSpace(entry.Message))
+		w.all = append(w.all, one)
 	}
 	return len(line), nil
 }
 
-func (w *warnings) lines() []string {
+// lines returns the messages, without sums of what others name one by one.
+func (w *warnings) lines() (lines []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.messages
+	named := map[string]bool{}
+	for _, one := range w.all {
+		named[one.Reason] = named[one.Reason] || one.Kept == 0
+	}
+	for _, one := range w.all {
+		if one.Kept == 0 || !named[one.Reason] {
+			lines = append(lines, strings.TrimSpace(one.Message))
+		}
+	}
+	return lines
 }

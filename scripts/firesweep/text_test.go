@@ -11,72 +11,32 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/api/logging/v2"
+	"google.golang.org/api/cloudscheduler/v1"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// TestStatusWords: what is special about a run is said in a table in few words, and of one run in all.
+// TestStatusWords: what is special about a run is said.
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
-	for few, tt := range map[string]struct {
-		full string
-		report.Report
-	}{
-		"completed":             {"completed", report.Report{Status: report.Completed, PartialRuns: 1}},
-		"partial (2), stopped":  {"partial (2 in a row), stopped", report.Report{Status: report.Partial, PartialRuns: 2, Stopped: true}},
-		"partial, continues":    {"partial, continues at once", report.Report{Status: report.Partial, Continued: true}},
-		"completed, plan":       {"completed, plan only", report.Report{Status: report.Completed, DryRun: true}},
-		"failed, undone":        {"failed", report.Report{Status: report.Failed, Undone: &report.Undone{}}},
-		"killed, partly undone": {"killed", report.Report{Status: report.Killed, Undone: &report.Undone{Partial: true}}},
-		"completed, forced, lifted": {"completed, forced: without limits on numbers and shares, lifted: a, b",
-			report.Report{Status: report.Completed, Force: true, Lift: []string{"a", "b"}}},
+	for words, r := range map[string]report.Report{
+		"completed":                     {Status: report.Completed, PartialRuns: 1},
+		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
+		"partial, continues":            {Status: report.Partial, Continued: true},
+		"nothing is due":                {Status: report.Completed, DryRun: true},
+		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
+		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
+		"failed, undone":                {Status: report.Failed, Undone: &report.Undone{}},
+		"killed, partly undone":         {Status: report.Killed, Undone: &report.Undone{Partial: true}},
+		"completed, forced, lifted a b": {Status: report.Completed, Force: true, Lift: []string{"a", "b"}},
 	} {
-		want(t, few, []string{few, tt.full}, []string{statusWords(&tt.Report, true), statusWords(&tt.Report, false)})
+		want(t, "status", words, statusWords(&r))
 	}
-}
-
-func TestShardsOfARun(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	p := &printer{Printer: screen.Printer{W: &out, Width: 80}}
-	p.shards(&report.Report{})
-	want(t, "a run that was not split", "", out.String())
-	p.shards(&report.Report{Shards: []report.Shard{
-		{Status: report.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: report.Partial, Runs: 2, Scanned: 90},
-		{Status: report.Failed, Runs: 1, Left: true}, {},
-	}})
-	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0",
-		"3  not ended yet 0 0 0"} {
-		if !strings.Contains(oneLine(out.String()), oneLine(line)) {
-			t.Errorf("no %q in\n%s", line, out.String())
-		}
-	}
-}
-
-// TestExpected: what was worked out of some actions counts for all of their kind, and what that has read is not read twice.
-func TestExpected(t *testing.T) {
-	t.Parallel()
-	r := &report.Report{
-		Usage: usage.Usage{FirestoreReads: 500, StorageClassA: 7},
-		Actions: map[string]report.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10},
-			"unknown": {Planned: 9}},
-		Plan: []report.Planned{
-			{Action: "delete draft", Writes: []string{"delete drafts/a", "delete drafts/a/lines/1"}},
-			{Action: "delete draft", Writes: []string{"delete drafts/b", "set archive/b", "delete gs://bucket/b.png"}},
-			{Action: "delete draft"},
-			{Action: "delete file", Writes: []string{"delete gs://bucket/c.png"}},
-			{Action: "warn", Writes: []string{"update circles/c", "hand over task t", "delete account u", "nothing: it is pinned"}},
-			{Action: "unknown"},
-		},
-	}
-	want(t, "usage", usage.Usage{
-		FirestoreReads: 500 + 1996 + 1 + 9, FirestoreWrites: 3 + 500 + 41 + 3 + 10 + 2, FirestoreDeletes: 1500, StorageClassA: 7,
-		StorageDeletes: 550, Tasks: 10,
-	}, expected(manifest.Entry{}, r))
 }
 
 // TestQuotaOfTheProject: the calls of a person count against the quota of the project that the command looks at.
@@ -85,7 +45,7 @@ func TestQuotaOfTheProject(t *testing.T) {
 	google := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted = r.Header.Get("X-Goog-User-Project")
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; an empty page of the log
+		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; no jobs
 	}))
 	t.Cleanup(google.Close)
 	person := filepath.Join(t.TempDir(), "credentials.json")
@@ -97,9 +57,9 @@ func TestQuotaOfTheProject(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, google.Listener.Addr().String())
 	}
 	t.Cleanup(func() { transport.DialTLSContext = nil })
-	service, err := logging.NewService(t.Context(), asCaller(t.Context(), "logging", "demo-a")...)
+	service, err := cloudscheduler.NewService(t.Context(), asCaller(t.Context(), "cloudscheduler", "demo-a")...)
 	if err == nil {
-		_, err = service.Entries.List(&logging.ListLogEntriesRequest{}).Context(t.Context()).Do()
+		_, err = service.Projects.Locations.Jobs.List("projects/p/locations/l").Context(t.Context()).Do()
 	}
 	if err != nil || counted != "demo-a" {
 		t.Errorf("%q, %v", counted, err)
@@ -142,20 +102,58 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	wantParts(t, errs.String(), "no job is called")
 }
 
-// TestToPaste: what users wrote must not run in cmd.exe, which knows no quotes of PowerShell.
-func TestToPaste(t *testing.T) {
+// TestUsed names no figure that is zero.
+func TestUsed(t *testing.T) {
 	t.Parallel()
-	const begin = "firesweep pin --apply --because"
-	for _, c := range "&|<>^%\"" {
-		text := begin + " 'x " + string(c) + " calc' 'posts/a b'"
-		whole, all := toPaste("linux", text)
-		want(t, "elsewhere", text, whole)
-		want(t, "all of it elsewhere", true, all)
-		start, all := toPaste("windows", text)
-		want(t, "on Windows", begin, start)
-		want(t, "all of it on Windows", false, all)
+	for said, u := range map[string]usage.Usage{
+		"nothing": {}, "1 read, 2 writes": {FirestoreReads: 1, FirestoreWrites: 2},
+		"3 deletes, 2 requests to Storage, 1 delete of files": {FirestoreDeletes: 3, StorageClassA: 1, StorageClassB: 1, StorageDeletes: 1},
+		"2 calls of Authentication, 1 task":                   {AuthCalls: 2, Tasks: 1},
+	} {
+		want(t, said, said, used(u))
 	}
-	whole, all := toPaste("windows", begin+" x 'posts/a b'")
-	want(t, "harmless", begin+" x 'posts/a b'", whole)
-	want(t, "all of it, harmless", true, all)
+}
+
+// TestTripped: each limit is said in a sentence made of its figures, and one that has none by what the engine says.
+func TestTripped(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
+	for says, tripped := range map[string]cleanup.Tripped{
+		"12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
+			Limit: "maxDuePercent", Of: "documents of drafts", Due: 12, All: 20, Most: 50},
+		"19 of 20 users looked up do not exist (95.0 %), and at most 50 % may be missing": {
+			Limit: "MAX_MISSING_PERCENT", Of: "users", Due: 19, All: 20, Most: 50},
+		"40 items are due because users/none does not exist, and at most 30 may be": {
+			Limit: "MAX_PER_OWNER", Of: "users/none", Due: 40, Most: 30},
+		"users holds no document":                                            {Limit: "empty", Of: "users"},
+		"the owners of the 20 newest files do not exist in users":            {Limit: "older", Of: "users", Due: 20},
+		"check safety limits cleanupDrafts: tenants: the project allows any": {Limit: "tenants"},
+	} {
+		f := report.Stop(r.Job, "files", "tenants: the project allows any", []cleanup.Tripped{tripped})
+		wantParts(t, wrong(r, f), says)
+	}
+}
+
+// TestRemedies: what to do is told by the status that Google answered, and by the credentials that there are.
+func TestRemedies(t *testing.T) {
+	t.Parallel()
+	o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}}
+	a, _, _ := o.app()
+	broken := errors.New("broken")
+	for says, err := range map[string]error{
+		"":                        broken,
+		"A right is missing.":     fmt.Errorf("read it: %w", status.Error(codes.PermissionDenied, "no")),
+		"A right is missing. ":    fmt.Errorf("list: %w", &googleapi.Error{Code: 403}),
+		"Log in: gcloud auth":     status.Error(codes.Unauthenticated, "no"),
+		"connected to the intern": fmt.Errorf("look: %w", &net.DNSError{}),
+		"is this machine connect": status.Error(codes.Unavailable, "no"),
+	} {
+		if got := a.remedy(t.Context(), err); !strings.Contains(got, says) || (got == "") != (says == "") {
+			t.Errorf("%v: %q, want %q", err, got, says)
+		}
+	}
+	o.noCredentials = broken
+	want(t, "without credentials", logIn, a.remedy(t.Context(), broken))
+	o.env["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:1"
+	want(t, "on emulators", "", a.remedy(t.Context(), broken))
 }

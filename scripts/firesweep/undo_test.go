@@ -22,6 +22,43 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
+// preview shows what an undo would do where nobody can be asked.
+func (o *operator) preview(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errs := o.ends(t, exitWrongUse, append([]string{"undo"}, args...)...)
+	return out + errs
+}
+
+// TestUndoAsks: what is not agreed to does not come back; a job's name is that of its last run.
+func TestUndoAsks(t *testing.T) {
+	t.Parallel()
+	for answer, back := range map[string]int{"": 0, "n\n": 0, "y\n": 2} {
+		for _, asJSON := range []bool{false, true} {
+			o := withReports(t)
+			run := o.called(t, "cleanupReports", "").RunID
+			o.screen.in, o.in = true, answer
+			args := []string{"undo", "cleanupReports"}
+			if asJSON {
+				args = append(args, "--json")
+			}
+			out, errs, code := o.run(t, args...)
+			want(t, "well", back > 0, code == exitFine)
+			wantParts(t, errs, "Bring back 2 things in "+o.ID+" on emulators? (y/N) ")
+			want(t, "left and back", 1+back, len(o.Documents(t, "reports")))
+			switch {
+			case asJSON && back > 0:
+				want(t, "applied", true, parsed[taken](t, out).Applied)
+				fallthrough
+			case asJSON:
+				want(t, "shown to the person", 1, strings.Count(errs, "reports/old\n"))
+			default:
+				want(t, "shown once", 1, strings.Count(out, "reports/old\n"))
+				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "release --run "+run))
+			}
+		}
+	}
+}
+
 // TestUndo deletes reports, shows what would come back, brings it back, and releases it.
 func TestUndo(t *testing.T) {
 	t.Parallel()
@@ -34,19 +71,19 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
-	shown, _ := o.ends(t, exitFailed, "undo", "--claims=false", first.RunID)
-	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since",
-		"2 things would be taken back", "firesweep undo --apply "+first.RunID, "1 conflict")
+	shown := o.preview(t, "--claims=false", first.RunID)
+	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "1 conflict",
+		"nothing was changed, because nobody can be asked. Do it:\n    firesweep undo --yes "+first.RunID+"\n")
 	if len(o.Documents(t, "reports")) != 1 {
 		t.Error("to show it has done it")
 	}
-	out, _ := o.ends(t, exitFailed, "undo", "--apply", "--json", first.RunID)
+	out, _ := o.ends(t, exitFailed, "undo", "--yes", "--json", first.RunID)
 	got := parsed[taken](t, out)
 	want(t, "applied", true, got.Applied)
 	want(t, "outcomes", 3, len(got.Outcomes))
 	back := o.Documents(t, "reports")
 	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
-	again, _ := o.ends(t, exitFailed, "undo", "--apply", first.RunID)
+	again, _ := o.ends(t, exitFailed, "undo", "--yes", first.RunID)
 	wantParts(t, again, "nothing to bring back")
 	o.now = o.now.Add(time.Hour)
 	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
@@ -65,35 +102,37 @@ func TestUndo(t *testing.T) {
 func TestUndoOfAPart(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for i := range listed + 5 {
+	for i := range screen.Listed + 5 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{
 			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
 	}
 	run := o.called(t, "cleanupReports", "").RunID
-	wantParts(t, oneLine(o.well(t, "find", "reports/r01")), "deleted reports/r01 "+run+" status reviewed, createdAt ",
-		"firesweep undo --only reports/r01 "+run)
+	found := oneLine(o.well(t, "runs", "--of", "reports/r01"))
+	wantParts(t, found, "deleted "+shortID(run)+" reports/r01 status reviewed, createdAt ", "firesweep undo --only reports/r01 "+shortID(run))
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
-	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
-	wantParts(t, shown, "2 things would be taken back",
-		"firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
-	wantParts(t, o.well(t, "undo", "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
-	if all := o.well(t, "undo", "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
+	shown := o.preview(t, "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
+	wantParts(t, shown, "firesweep undo --yes --project "+project+" --only reports/r01 --only reports/r02 "+run)
+	wantParts(t, o.preview(t, "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
+	if all := o.preview(t, "--all", run); strings.Count(all, "bring back") != screen.Listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
 	}
 	o.refuses(t, exitFailed, "the undo log has nothing of it", "undo", "cleanupReports-20260101T000000Z-0123abcd")
-	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--apply", "--only", "reports/r01", "--only", "reports/typo", run)
+	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--yes", "--only", "reports/r01", "--only", "reports/typo", run)
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
-	o.well(t, "undo", "--apply", "--where", "reporter=u1", run)
+	o.well(t, "undo", "--yes", "--where", "reporter=u1", run)
 	for id, d := range o.Documents(t, "reports") {
 		if d["reporter"] != "u1" {
 			t.Errorf("%s is back, of %v", id, d["reporter"])
 		}
 	}
-	want(t, "reports", (listed+5)/2, len(o.Documents(t, "reports")))
+	want(t, "reports", screen.Listed/2+2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
-	wantParts(t, o.well(t, "show", run), "A part of it was taken back at", "17 things")
-	o.well(t, "undo", "--apply", run)
-	wantParts(t, o.well(t, "show", "cleanupreports"), "It was taken back at", "35 things")
+	wantParts(t, o.well(t, "show", run), "A part of it was brought back at", "27 things")
+	o.well(t, "undo", "--yes", run)
+	wantParts(t, o.well(t, "show", "cleanupreports"), "It was brought back at", "55 things")
+	found = o.well(t, "runs", "--of", "reports/r01")
+	wantParts(t, found, "it was brought back at 2026-01-10 15:00 UTC", "firesweep show --contents "+shortID(run))
+	wantNone(t, found, "firesweep undo")
 }
 
 // TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has
@@ -105,8 +144,8 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 		run := o.called(t, job, "").RunID
 		o.other = maps.Clone(o.env)
 		maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "STORAGE_BUCKET" })
-		o.well(t, "undo", run)
-		o.well(t, "undo", "--apply", run)
+		o.preview(t, run)
+		o.well(t, "undo", "--yes", run)
 		o.well(t, "show", "--contents", run)
 		o.well(t, "pin", "--apply", "--because", "hold", "projects/p1")
 		o.well(t, "pinned")
@@ -125,11 +164,11 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 		t.Fatal("no post is gone")
 	}
 	post := "posts/" + gone[0]
-	wantParts(t, o.well(t, "find", post), "deleted", post, run)
-	wantParts(t, o.well(t, "find", gone[0]), post)
+	wantParts(t, o.well(t, "runs", "--of", post), "deleted", post, shortID(run))
+	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
 	wantParts(t, o.well(t, "show", "--contents", run, post), "deleted "+post, "circleId: ")
-	o.ends(t, exitFailed, "find", "posts/none")
-	o.well(t, "undo", "--apply", "--only", post, run)
+	o.ends(t, exitFailed, "runs", "--of", "posts/none")
+	o.well(t, "undo", "--yes", "--only", post, run)
 	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
 	next := o.called(t, "cleanupOrphanedMedia", "")
 	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[undo.KeptPinned]+next.Kept[undo.KeptWithPinned] == 0 {
@@ -150,8 +189,8 @@ func TestUndoWarns(t *testing.T) {
 	}
 	o.SetObjectAccess(t, false)
 	run := o.called(t, "checkGhostCircles", "").RunID
-	wantParts(t, o.well(t, "undo", run), "Warning: uniform access is off in bucket", "storage.objects.setIamPolicy")
-	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--apply", "--json", run)).Warnings))
+	wantParts(t, o.preview(t, run), "Warning: uniform access is off in bucket", "storage.objects.setIamPolicy")
+	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--yes", "--json", run)).Warnings))
 }
 
 // TestPin: nothing that is pinned goes, nor what leads to it.
@@ -192,10 +231,10 @@ func TestUndoneAccounts(t *testing.T) {
 		if claims {
 			args = []string{"--claims", run}
 		}
-		shown := o.well(t, append([]string{"undo"}, args...)...)
+		shown := o.preview(t, args...)
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
-		wantParts(t, shown, "firesweep undo --apply "+strings.Join(args, " ")+"\n")
-		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
+		wantParts(t, shown, "firesweep undo --yes "+strings.Join(args, " ")+"\n")
+		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
 		elsewhere := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
 			if name == "FIRESTORE_DATABASE" {
 				return "other"
@@ -216,10 +255,10 @@ func TestUndoneAccounts(t *testing.T) {
 		}
 		const left = `it is back without its claims {"admin":true}: set them by hand`
 		wantParts(t, oneLine(o.well(t, "undo", run)), left)
-		again, _ := o.ends(t, exitFailed, "undo", "--apply", "--claims", run)
+		again, _ := o.ends(t, exitFailed, "undo", "--yes", "--claims", run)
 		wantParts(t, oneLine(again), left, "1 conflict")
 		ok(t, o.Auth(t).SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
-		o.well(t, "undo", "--apply", "--claims", run)
+		o.well(t, "undo", "--yes", "--claims", run)
 	}
 }
 
@@ -256,7 +295,6 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		if done == 0 || done < report.Done() {
 			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Items)
 		}
-		wantNarrow(t, o.well(t, "show", report.RunID), screen.DefaultWidth)
 	}
 }
 
@@ -264,29 +302,29 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 func TestShowListsTheFirst(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for i := range listed + 2 {
+	for i := range screen.Listed + 2 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	}
 	rep := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
 	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
 		"\n    firesweep undo "+rep.RunID+"\n")
-	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
+	want(t, "items, and none of their own deletions", screen.Listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
-	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
+	want(t, "all items", screen.Listed+2, strings.Count(all, "  reports/r"))
 	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	want(t, "items as JSON", listed, len(short.Did.Items))
+	want(t, "items as JSON", screen.Listed, len(short.Did.Items))
 	short.Did.Items = nil
-	want(t, "the rest", done.Log{ItemsTotal: listed + 2, Writes: []done.Write{}}, *short.Did)
+	want(t, "the rest", done.Log{ItemsTotal: screen.Listed + 2, Writes: []done.Write{}}, *short.Did)
 
 	// Likewise of what was in things.
 	text = o.well(t, "show", "--contents", "cleanupReports")
-	want(t, "things", listed, strings.Count(text, "deleted reports/r"))
+	want(t, "things", screen.Listed, strings.Count(text, "deleted reports/r"))
 	wantParts(t, text, "and 2 things more: use --all")
-	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r31")
+	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r51")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
-	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31",
+	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r51",
 		"reports/none")
 	want(t, "last run", string(report.Completed), string(short.Status))
 }
@@ -309,11 +347,11 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 		{Item: "ken"}, {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}, Generation: 7}},
 		{Stayed: "ken.png", Generation: 7},
 	}
-	for i := range listed + 1 {
+	for i := range screen.Listed + 1 {
 		path := fmt.Sprintf("reports/r%02d", i)
 		records = append(records, undo.Record{Item: path}, deleted(path))
 	}
-	records = append(records, undo.Record{Stayed: fmt.Sprintf("reports/r%02d", listed)})
+	records = append(records, undo.Record{Stayed: fmt.Sprintf("reports/r%02d", screen.Listed)})
 	packed, err := runlog.Pack(records)
 	if err != nil {
 		t.Fatal(err)
@@ -322,20 +360,20 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 		"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp,
 	})
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
+	want(t, "items, writes", [4]int{screen.Listed + 2, screen.Listed, 0, 0},
 		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
 	text := o.well(t, "show", report.RunID) + o.well(t, "show", "--contents", report.RunID)
 	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b", "and 6 things more")
 	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", "--all", "--contents", report.RunID)
 	wantParts(t, text, "reports/r00", "deleted reports/r00")
-	for _, stayed := range []string{"reports/c", "ken", "hana", "reports/r30"} {
+	for _, stayed := range []string{"reports/c", "ken", "hana", fmt.Sprintf("reports/r%d", screen.Listed)} {
 		if strings.Contains(text, stayed) {
 			t.Errorf("it names %s, which stayed:\n%s", stayed, text)
 		}
 	}
 }
 
-// TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log it is said where else that is named.
+// TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log that is said.
 func TestShowOfHalfARun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
@@ -353,9 +391,8 @@ func TestShowOfHalfARun(t *testing.T) {
 	o.env["UNDO_DAYS"] = "0"
 	o.now = o.now.Add(24 * time.Hour)
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
-	report = o.called(t, "cleanupReports", "")
-	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)",
-		"\n    firesweep show --log "+report.RunID+"\n")
+	o.called(t, "cleanupReports", "")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
 	wantNone(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing")
@@ -387,10 +424,10 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 		found := parsed[struct {
 			Searched int
 			Found    []foundThing
-		}](t, o.well(t, "find", "--json", file)).Found
+		}](t, o.well(t, "runs", "--json", "--of", file)).Found
 		want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
 	}
-	wantParts(t, o.well(t, "undo", "--only", file, circles.RunID), file)
+	wantParts(t, o.preview(t, "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
 	if !slices.ContainsFunc(writes, func(w done.Write) bool {

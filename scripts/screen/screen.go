@@ -1,8 +1,9 @@
-// Package screen writes to terminals: tables and texts that fit the terminal's width, with colours if it has any, and without
-// characters that a terminal would take for a command.
+// Package screen writes to terminals: texts that fit the width, tables, with colours if there are any, and without characters
+// that a terminal would take for a command.
 package screen
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,10 +13,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
-	"golang.org/x/text/width"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -26,79 +28,33 @@ const (
 	LeastWidth   = 40 // of a narrower screen, too
 )
 
-// Plain returns a text without characters that a terminal would take for a command. Names and reasons contain what users wrote.
+// Plain returns a text without characters that a terminal would take for a command, or that nobody sees. Names and reasons hold
+// what users wrote.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r
 	}, s)
 }
 
-// Columns returns how many columns a text takes on a terminal.
-func Columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-func columnsOf(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	default:
-		return 1
-	}
-}
-
-// WrapPath divides a path into lines of at most that many columns, after a slash if possible. Joined, the lines are the whole
-// path.
-func WrapPath(s string, most int) []string {
-	var lines []string
-	for {
-		end := fits(s, most)
-		if end == len(s) {
-			return append(lines, s)
-		}
-		if slash := strings.LastIndexByte(s[:end], '/') + 1; slash > end/2 {
-			end = slash
-		}
-		lines = append(lines, s[:end])
-		s = s[end:]
-	}
-}
-
-// Wrap divides a text into lines of at most that many columns, at spaces if possible.
-func Wrap(s string, most int) []string {
-	var lines []string
-	for rest := strings.TrimSpace(s); ; {
-		end := fits(rest, most)
-		if end == len(rest) {
-			return append(lines, rest)
-		}
-		if space := strings.LastIndexByte(rest[:end+1], ' '); space > 0 {
-			end = space
-		}
-		lines = append(lines, strings.TrimRight(rest[:end], " "))
-		rest = strings.TrimLeft(rest[end:], " ")
-	}
-}
-
-// fits returns how many bytes of a text fit into that many columns: those of one character, at least.
-func fits(s string, most int) int {
-	used := 0
-	for i, r := range s {
-		if used += columnsOf(r); used > most && i > 0 {
-			return i
+// Wrap divides a text into lines of at most so many characters between its words.
+func Wrap(s string, most int) (lines []string) {
+	line, used := "", 0
+	for i, word := range strings.Split(strings.TrimSpace(s), " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+			line, used = word, n
+		case used+1+n > most && word != "":
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, used = word, n
+		default:
+			line, used = line+" "+word, used+1+n
 		}
 	}
-	return len(s)
+	return append(lines, line)
 }
 
 // Printer writes for people.
@@ -112,8 +68,8 @@ type Printer struct {
 // (https://no-color.org).
 func On(out *os.File, getenv func(string) string) Printer {
 	p := Printer{W: out, Width: DefaultWidth}
-	if Obeys(out) {
-		p.Colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	if IsTerminal(out) {
+		p.Colour = Obeys(out, getenv) && getenv("NO_COLOR") == ""
 		if width, _, err := term.GetSize(int(out.Fd())); err == nil { //nolint:gosec // a descriptor fits
 			p.Width = max(width, LeastWidth)
 		}
@@ -124,8 +80,11 @@ func On(out *os.File, getenv func(string) string) Printer {
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
 
-// Obeys reports whether a stream is a terminal that takes codes, such as those of styles, as commands.
-func Obeys(out *os.File) bool { return IsTerminal(out) && obeys(out) }
+// Obeys reports whether a stream is a terminal that takes codes, such as those of styles, as commands. On Windows, its Terminal
+// does.
+func Obeys(f *os.File, getenv func(string) string) bool {
+	return IsTerminal(f) && getenv("TERM") != "dumb" && (runtime.GOOS != "windows" || getenv("WT_SESSION") != "")
+}
 
 // Styles, as terminals code them.
 const (
@@ -162,37 +121,31 @@ func (p *Printer) Command(format string, args ...any) {
 	p.Line("    " + Plain(fmt.Sprintf(format, args...)))
 }
 
-// Quoted returns texts as this system's shell takes them.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./:=+@,-]`)
+
+// Quoted returns texts as a POSIX shell takes them.
 func Quoted(texts ...string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = quotedFor(runtime.GOOS, text)
+		if quoted[i] = text; text == "" || unsafe.MatchString(text) {
+			quoted[i] = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// quotedFor returns a text as the shell of a system takes it: on Windows PowerShell, whose quotes do not hold in cmd.exe,
-// elsewhere sh.
-func quotedFor(system, text string) string {
-	also, quotes, inside := "@,", "'", `'\''`
-	if system == "windows" { // PowerShell ends a text at any of these quotes
-		also, quotes, inside = `\`, "'‘’‚‛", "$0$0"
-	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=+"+also, r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + regexp.MustCompile("["+quotes+"]").ReplaceAllString(text, inside) + "'"
-}
-
-// Column is one column of a table.
+// Column is one column of a table. What may be long belongs into the last one.
 type Column struct {
 	Name  string
 	Right bool // numbers
-	Path  bool // as wide as the screen allows, and wrapped at slashes
-	Most  int  // the greatest width in columns; 0: as wide as its texts
+}
+
+// Columns returns columns of texts.
+func Columns(names ...string) (columns []Column) {
+	for _, name := range names {
+		columns = append(columns, Column{Name: name})
+	}
+	return columns
 }
 
 // Numbers returns columns of numbers.
@@ -208,131 +161,150 @@ type Row struct {
 	Cells []string
 	Style string   // of the cells
 	Notes []string // texts below; an empty one is left out
-	Paths []string // below the notes, one a line if it fits
 }
 
-const gap = "  "
-
-// Table writes rows under a heading. Texts that do not fit their column are wrapped; nothing is cut.
-func (p *Printer) Table(cols []Column, rows []Row) {
-	const indent = 2
-	widths := make([]int, len(cols))
-	used := indent + len(gap)*(len(cols)-1)
-	for i, c := range cols {
-		widths[i] = Columns(c.Name)
+// Table writes rows under a heading.
+func (p *Printer) Table(columns []Column, rows []Row) {
+	head := Row{Style: Faint}
+	for _, c := range columns {
+		head.Cells = append(head.Cells, c.Name)
+	}
+	rows = slices.Insert(slices.Clone(rows), 0, head)
+	widths := make([]int, len(columns))
+	for i, c := range columns {
 		for _, r := range rows {
-			widths[i] = max(widths[i], Columns(Plain(r.Cells[i])))
-		}
-		if c.Most > 0 {
-			widths[i] = min(widths[i], max(c.Most, Columns(c.Name)))
-		}
-		if !c.Path {
-			used += widths[i]
+			if c.Right {
+				widths[i] = max(widths[i], len(r.Cells[i]))
+			}
 		}
 	}
-	for i, c := range cols {
-		if c.Path {
-			widths[i] = min(widths[i], max(p.Width-used, Columns(c.Name)))
-		}
-	}
-	names := make([]string, len(cols))
-	for i, c := range cols {
-		names[i] = c.Name
-	}
-	p.cells(indent, cols, widths, names, Faint)
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		p.cells(indent, cols, widths, r.Cells, r.Style)
+		cells := make([]string, len(r.Cells))
+		for i, cell := range r.Cells {
+			cells[i] = fmt.Sprintf("%*s", widths[i], Plain(cell))
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	_ = w.Flush() // a buffer takes it
+	for _, r := range rows {
+		line, _ := text.ReadString('\n')
+		p.Line("  " + p.Style(r.Style, strings.TrimRight(line, " \n")))
 		for _, note := range r.Notes {
 			if note != "" {
-				p.Say(Faint, indent+2, 2, "%s", note)
-			}
-		}
-		for _, path := range r.Paths {
-			for i, line := range WrapPath(Plain(path), max(p.Width-indent-4, LeastWidth/2)) {
-				p.Line(strings.Repeat(" ", indent+2) + p.Style(Faint, []string{"- ", "  "}[min(i, 1)]+line))
+				p.Say(Faint, 4, 2, "%s", note)
 			}
 		}
 	}
 }
 
-func (p *Printer) cells(indent int, cols []Column, widths []int, cells []string, style string) {
-	wrapped, height := make([][]string, len(cells)), 1
-	for i, cell := range cells {
-		if wrapped[i] = Wrap(Plain(cell), widths[i]); cols[i].Path {
-			wrapped[i] = WrapPath(Plain(cell), widths[i])
-		}
-		height = max(height, len(wrapped[i]))
-	}
-	for n := range height {
-		var b strings.Builder
-		for i := range cells {
-			text := ""
-			if n < len(wrapped[i]) {
-				text = wrapped[i][n]
-			}
-			padding := strings.Repeat(" ", widths[i]-Columns(text))
-			if cols[i].Right {
-				text = padding + text
-			} else {
-				text += padding
-			}
-			if i > 0 {
-				b.WriteString(gap)
-			}
-			b.WriteString(text)
-		}
-		p.Line(strings.Repeat(" ", indent) + p.Style(style, strings.TrimRight(b.String(), " ")))
-	}
-}
+// Listed is how many things of a kind are shown, unless all are asked for.
+const Listed = 50
 
-// Plan prints the actions of a plan, and how many there are.
-func (p *Printer) Plan(r *report.Report, writes bool) {
-	if len(r.Plan) == 0 && r.Status != report.Failed {
-		p.Line("  nothing to do")
-	}
-	unknown := false
-	rows := make([]Row, len(r.Plan))
-	for i, planned := range r.Plan {
-		rows[i] = Row{Cells: []string{planned.Action, planned.Target, writesOf(planned)}, Notes: []string{planned.Reason}}
-		unknown = unknown || planned.Writes == nil
-		if !writes {
-			continue
-		}
-		if rows[i].Paths = planned.Writes; planned.More {
-			rows[i].Paths = append(slices.Clone(planned.Writes), "and more")
-		}
-	}
-	if len(rows) > 0 {
-		p.Table([]Column{{Name: "ACTION", Most: p.Width / 3}, {Name: "TARGET", Path: true}, {Name: "WRITES", Right: true}}, rows)
-	}
-	var counts []string
-	total := 0
+// Plan prints what a plan does: the first items of each kind, or all.
+func (p *Printer) Plan(r *report.Report, all bool) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
-		total += r.Actions[kind].Planned
-		counts = append(counts, fmt.Sprintf("%d %s", r.Actions[kind].Planned, kind))
-	}
-	if len(counts) > 0 {
+		items := slices.DeleteFunc(slices.Clone(r.Plan), func(i report.Planned) bool { return i.Action != kind })
+		n := r.Actions[kind].Planned
 		p.Line("")
-		p.Say("", 2, 2, "planned: %s", strings.Join(counts, ", "))
-	}
-	if total > len(r.Plan) {
-		p.Say("", 2, 2, "the list above has the first %d of %d", len(r.Plan), total)
-	}
-	if unknown {
-		p.Say(Faint, 2, 2, "writes ?: worked out for the first 100 actions only")
+		same := sameReason(items)
+		p.Say(Bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
+		shown := items
+		if !all {
+			shown = items[:min(len(items), Listed)]
+		}
+		for _, item := range shown {
+			p.Line("    " + Plain(item.Target))
+			notes := []string{With(item)}
+			if item.Reason != same {
+				notes = []string{item.Reason, With(item)}
+			}
+			if note := strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; "); note != "" {
+				p.Say(Faint, 6, 2, "%s", note)
+			}
+		}
+		switch {
+		case len(shown) < len(items):
+			p.Say("", 4, 2, "and %d more: use --all", n-len(shown))
+		case len(items) < n:
+			p.Say("", 4, 2, "and %d more, which are not listed", n-len(items))
+		}
 	}
 }
 
-// writesOf says how many writes an action makes: "3", "30+" if there are more, "?" if they were not worked out.
-func writesOf(planned report.Planned) string {
-	switch {
-	case planned.Writes == nil && !planned.More:
-		return "?"
-	case planned.More:
-		return fmt.Sprintf("%d+", len(planned.Writes))
-	default:
-		return fmt.Sprint(len(planned.Writes))
+// sameReason returns the reason that all of several items have, to be said once; "" if there is none.
+func sameReason(items []report.Planned) string {
+	if len(items) < 2 || items[0].Reason == "" ||
+		slices.ContainsFunc(items, func(i report.Planned) bool { return i.Reason != items[0].Reason }) {
+		return ""
 	}
+	return items[0].Reason
+}
+
+func prefixed(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// With says what a plan deletes and changes along with an item; "" if nothing, or if that was not worked out.
+func With(item report.Planned) string {
+	var with, not []string
+	n := Tally{}
+	for _, w := range item.Writes {
+		verb, target, _ := strings.Cut(w, " ")
+		switch {
+		case verb == "nothing:":
+			not = append(not, "but not done: "+target)
+		case target == item.Target: // the item itself
+		case verb == "delete":
+			n.Add(target)
+		default:
+			with = append(with, w)
+		}
+	}
+	if words := n.Words(); words != "" {
+		with = slices.Insert(with, 0, "with "+words)
+	}
+	if len(with) > 3 {
+		with, item.More = with[:3], true
+	}
+	if item.More {
+		with = append(with, "and more")
+	}
+	return strings.Join(append(with, not...), ", ")
+}
+
+// Tally counts things by kinds, such as "document of posts".
+type Tally map[string]int
+
+// Add counts a document by its path, an object by gs://bucket/name, or an "account UID".
+func (t Tally) Add(target string) {
+	switch steps := strings.Split(target, "/"); {
+	case strings.HasPrefix(target, "account "):
+		t["account"]++
+	case strings.HasPrefix(target, "objects under "): // as a plan says it
+		t["folder of files"]++
+	case strings.HasPrefix(target, "gs://"):
+		t["file"]++
+	case len(steps) > 1:
+		t["document of "+steps[len(steps)-2]]++
+	}
+}
+
+// Words says how many things of each kind there are, such as "2 documents of posts, 1 file"; "" if there are none.
+func (t Tally) Words() string {
+	var words []string
+	for _, kind := range slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(t[b]-t[a], cmp.Compare(a, b)) }) {
+		noun, of, _ := strings.Cut(kind, " ")
+		if t[kind] != 1 {
+			noun += "s"
+		}
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%d %s %s", t[kind], noun, of)))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Kept prints how many items are kept and why, the largest number first.

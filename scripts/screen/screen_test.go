@@ -7,6 +7,13 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
+func want(t *testing.T, what, want, got string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -15,56 +22,80 @@ func TestWrap(t *testing.T) {
 		want string
 	}{
 		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
-		{"abcdefgh", 3, "abc|def|gh"}, {"ab cdefgh", 4, "ab|cdef|gh"}, {"山山山", 4, "山山|山"}, {"山", 1, "山"}, {"e\u0301e\u0301", 2,
-			"e\u0301e\u0301"},
+		{"a  b", 9, "a  b"}, {"abcdefgh x", 3, "abcdefgh|x"}, {"x abcdefgh", 3, "x|abcdefgh"}, {"山 山", 3, "山 山"},
 	} {
 		want(t, tt.text, tt.want, strings.Join(Wrap(tt.text, tt.most), "|"))
 	}
 }
 
-func TestWrapPath(t *testing.T) {
+// TestPlain: no character of a text is a command, changes the direction of writing, or is seen by nobody.
+func TestPlain(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		text string
-		most int
-		want string
-	}{
-		{"", 5, ""}, {"a/b", 3, "a/b"}, {"posts/user/file.png", 12, "posts/user/|file.png"}, {"p/of a user", 6,
-			"p/of a| user"}, {"posts/of a user", 10, "posts/|of a user"},
-		{"a/bcdefgh", 6, "a/bcde|fgh"}, {"gs://b/山山山", 9, "gs://b/|山山山"},
+	for text, plain := range map[string]string{
+		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": "a [2Jb c d", "a\u202eb\u2066c\u200bd\u00ade\u2028f": "a b c d e f",
+		"a\xffb\u009b": "a\ufffdb ",
 	} {
-		got := WrapPath(tt.text, tt.most)
-		want(t, tt.text, tt.want, strings.Join(got, "|"))
-		want(t, "all of it", tt.text, strings.Join(got, ""))
+		want(t, text, plain, Plain(text))
 	}
 }
 
-func want(t *testing.T, what, want, got string) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %q, want %q", what, got, want)
+// TestTable: numbers stand one below the other, what is long is not cut, and a row has its notes below it.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := Printer{W: &out, Width: 40}
+	p.Table(append(append(Columns("WHAT"), Numbers("DONE")...), Columns("TARGET")...), []Row{
+		{Cells: []string{"delete post", "7", "posts/a\tb/" + strings.Repeat("x", 40)}, Notes: []string{"", "because"}},
+		{Cells: []string{"warn", "12345", ""}},
+	})
+	want(t, "the table", "  WHAT          DONE  TARGET\n"+
+		"  delete post      7  posts/a b/"+strings.Repeat("x", 40)+"\n    because\n"+
+		"  warn         12345\n", out.String())
+}
+
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	for text, quoted := range map[string]string{
+		"posts/p-1": "posts/p-1", "": "''", "a b": "'a b'", "a,b": "a,b", "$(x)": "'$(x)'", "x'; y; '": `'x'\''; y; '\'''`, `a\b`: `'a\b'`,
+		"*": "'*'", "~": "'~'", "ä": "'ä'",
+	} {
+		want(t, text, quoted, Quoted(text))
 	}
 }
 
-func TestWrites(t *testing.T) {
+// TestWith: what goes besides an item is counted by its kind, and what it is about is not.
+func TestWith(t *testing.T) {
 	t.Parallel()
-	for text, p := range map[string]report.Planned{
-		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"},
-			More: true}, "0+": {More: true}, "0": {Writes: []string{}},
+	for want, item := range map[string]report.Planned{
+		"": {Target: "posts/a", Writes: []string{"delete posts/a"}},
+		"with 2 documents of comments, 1 file": {Target: "posts/a",
+			Writes: []string{"delete posts/a", "delete posts/a/comments/1", "delete posts/a/comments/2", "delete gs://b/x.png"}},
+		"with 1 account, 1 folder of files, and more": {Target: "users/a", More: true,
+			Writes: []string{"delete users/a", "delete account a", "delete objects under gs://b/users/a/"}},
+		"update users/a, hand over task t": {Target: "posts/a", Writes: []string{"update posts/a", "update users/a", "hand over task t"}},
+		"but not done: it is pinned":       {Target: "posts/a", Writes: []string{"nothing: it is pinned"}},
 	} {
-		want(t, "writes", text, writesOf(p))
+		if got := With(item); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
-// TestQuotedFor: what users wrote must not end the text in a command that is typed.
-func TestQuotedFor(t *testing.T) {
+// TestPlan: of each kind the first items are listed, and a reason that all have is said once.
+func TestPlan(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ text, sh, powerShell string }{
-		{"posts/p-1", "posts/p-1", "posts/p-1"}, {"", "''", "''"}, {"a b", "'a b'", "'a b'"}, {"a,b", "a,b", "'a,b'"}, {"@a", "@a", "'@a'"},
-		{`..\app\rules.json`, `'..\app\rules.json'`, `..\app\rules.json`}, {"$(x)", "'$(x)'", "'$(x)'"},
-		{"x'; y; '", `'x'\''; y; '\'''`, "'x''; y; '''"}, {"x’; y", "'x’; y'", "'x’’; y'"},
+	r := &report.Report{Actions: map[string]report.Counts{"delete post": {Planned: Listed + 3}, "warn": {Planned: 1}}}
+	for range Listed + 1 {
+		r.Plan = append(r.Plan, report.Planned{Action: "delete post", Target: "posts/a", Reason: "old"})
+	}
+	r.Plan = append(r.Plan, report.Planned{Action: "warn", Target: "posts/b", Reason: "old"})
+	for all, wanted := range map[bool]string{
+		false: "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", Listed) + "    and 3 more: use --all\n",
+		true:  "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", Listed+1) + "    and 2 more, which are not listed\n",
 	} {
-		want(t, "in sh", tt.sh, quotedFor("linux", tt.text))
-		want(t, "in PowerShell", tt.powerShell, quotedFor("windows", tt.text))
+		var out strings.Builder
+		p := Printer{W: &out, Width: 80}
+		p.Plan(r, all)
+		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
 	}
 }

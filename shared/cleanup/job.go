@@ -95,11 +95,29 @@ type Files struct {
 	Whole   bool   // the folder may go as a whole; {id} is a part of it
 }
 
-// A LimitError says which safety limits a plan tripped, with the figures and how to lift them.
-type LimitError struct{ Tripped []string }
+// Tripped is a safety limit that a plan tripped. Of a limit without figures, they are 0.
+type Tripped struct {
+	Limit string `json:"limit" firestore:"limit"`                   // its name, such as MAX_ACTIONS
+	Of    string `json:"of,omitempty" firestore:"of,omitempty"`     // what it is about: a collection, a field, a document
+	Due   int    `json:"due,omitempty" firestore:"due,omitempty"`   // so many are due, or missing
+	All   int    `json:"all,omitempty" firestore:"all,omitempty"`   // of so many that were looked at
+	Most  int    `json:"most,omitempty" firestore:"most,omitempty"` // what the limit allows, in percent if there is an All
+	Lift  string `json:"lift,omitempty" firestore:"lift,omitempty"` // what lifts it: "force", or a name for lift; empty: nothing
 
-// Error names them.
-func (e *LimitError) Error() string { return strings.Join(e.Tripped, "; ") }
+	Text string `json:"-" firestore:"-"` // all of it in a sentence, with what to do
+}
+
+// A LimitError says which safety limits a plan tripped.
+type LimitError struct{ Tripped []Tripped }
+
+// Error says it in words.
+func (e *LimitError) Error() string {
+	var texts []string
+	for _, t := range e.Tripped {
+		texts = append(texts, t.Text)
+	}
+	return strings.Join(texts, "; ")
+}
 
 // ErrOutOfTime says that the run must end before its function's timeout. Its checkpoint is saved.
 var ErrOutOfTime = errors.New("out of time")

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,7 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	tripped := p.Tripped
 	var limit *cleanup.LimitError
 	if errors.As(err, &limit) {
-		tripped = append(tripped, limit.Error())
+		tripped = append(tripped, report.Stop(r.job.Name, "", limit.Error(), limit.Tripped))
 	}
 	if len(tripped) > 0 {
 		r.abort(tripped)
@@ -186,13 +187,9 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 }
 
 // abort says in the report which safety limits tripped, before all else that went wrong.
-func (r *run) abort(tripped []string) {
+func (r *run) abort(tripped []report.Failure) {
 	r.Report.Status = report.Aborted
-	var limits []report.Failure
-	for _, text := range tripped {
-		limits = append(limits, report.Failure{Target: r.job.Name, Action: report.CheckLimits, Error: report.Clip(text, report.MaxLimitText)})
-	}
-	r.Report.Failures = append(limits, r.Report.Failures...)
+	r.Report.Failures = slices.Concat(tripped, r.Report.Failures)
 }
 
 // applyWindow applies what has been planned. It returns [cleanup.ErrOutOfTime] if some of it was left. In either case the run's

@@ -714,7 +714,7 @@ func TestBackendDown(t *testing.T) {
 	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
 	got := f.Run(t, "")
-	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease"}}
+	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease", Code: "PermissionDenied"}}
 	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(report.Failure{}, "Error")); got.Status != report.Failed || diff != "" {
 		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
 	}

@@ -5,12 +5,18 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
+	"google.golang.org/api/googleapi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -48,12 +54,17 @@ func (r *Report) HTTPStatus() int {
 // CheckLimits is the action of a failure that names a safety limit.
 const CheckLimits = "check safety limits"
 
+// Stop returns the failure that says which safety limits stopped the plan of a job, or, if text says so, a pass of it.
+func Stop(job, pass, text string, tripped []cleanup.Tripped) Failure {
+	return Failure{Target: job, Action: CheckLimits, Error: Clip(text, maxLimitText), Tripped: tripped, Pass: pass}
+}
+
 // Limits of a report's lists.
 const (
 	maxFailures  = 20
 	maxPlan      = 1000
 	maxErrorText = 600  // bytes
-	MaxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
+	maxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
 	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
 	maxLogPlanBytes = 128 << 10
 )
@@ -130,6 +141,26 @@ type Failure struct {
 	Target string `json:"target" firestore:"target"`
 	Action string `json:"action" firestore:"action"`
 	Error  string `json:"error" firestore:"error"`
+	// Code is the status that Google answered, by its name in gRPC, such as PermissionDenied; empty if none.
+	Code string `json:"code,omitempty" firestore:"code,omitempty"`
+	// Tripped are the safety limits that stopped the plan, or its Pass.
+	Tripped []cleanup.Tripped `json:"tripped,omitempty" firestore:"tripped,omitempty"`
+	Pass    string            `json:"pass,omitempty" firestore:"pass,omitempty"`
+}
+
+// CodeOf returns the status that one of Google's services answered; "" if none did.
+func CodeOf(err error) string {
+	var http *googleapi.Error
+	code := codes.Unknown
+	if errors.As(err, &http) {
+		code = map[int]codes.Code{401: codes.Unauthenticated, 403: codes.PermissionDenied}[http.Code]
+	} else if s, is := status.FromError(err); is {
+		code = s.Code()
+	}
+	if code == codes.OK || code == codes.Unknown {
+		return ""
+	}
+	return code.String()
 }
 
 // Planned is one entry of a dry run's plan.
@@ -183,7 +214,8 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	r.Failures = append(r.Failures, Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText)})
+	f := Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText), Code: CodeOf(err)}
+	r.Failures = append(r.Failures, f)
 }
 
 // List adds an action to a preview's plan, up to as many as an answer holds.

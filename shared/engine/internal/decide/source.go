@@ -222,7 +222,7 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 		default:
 			return
 		}
-		d.tenants.err = &cleanup.LimitError{Tripped: []string{text}}
+		d.tenants.err = &cleanup.LimitError{Tripped: []cleanup.Tripped{{Limit: "tenants", Text: text}}}
 	})
 	return d.tenants.err
 }

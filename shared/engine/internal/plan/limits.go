@@ -19,6 +19,9 @@ type Limits struct {
 	Lift   []string // protections that are lifted by name, such as "empty:tasks"
 }
 
+// LiftAll says of a limit that a request's field force lifts it, as all that are on numbers and shares.
+const LiftAll = "force"
+
 // What a request's field lift may begin with. What it names follows a colon.
 const (
 	LiftEmpty     = "empty"     // a collection that holds no document
@@ -72,17 +75,19 @@ func (b Limits) Check(actions int, lookups map[string]cleanup.Lookups) error {
 		if b.Done > 0 {
 			before = fmt.Sprintf(", counting %d that runs of the same time have done or may have", b.Done)
 		}
-		e.Tripped = append(e.Tripped, fmt.Sprintf(
+		e.Tripped = append(e.Tripped, cleanup.Tripped{Limit: "MAX_ACTIONS", Most: b.MaxActions, Lift: LiftAll, Text: fmt.Sprintf(
 			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
-				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or %s", b.MaxActions, before, forced))
+				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or %s", b.MaxActions, before, forced)})
 	}
 	for _, kind := range slices.Sorted(maps.Keys(lookups)) {
 		if l := lookups[kind]; b.exceeds(l.Missing, l.Asked, b.MaxMissingPercent) {
 			e.kinds = append(e.kinds, kind)
-			e.Tripped = append(e.Tripped, fmt.Sprintf(
+			tripped := cleanup.Tripped{Limit: "MAX_MISSING_PERCENT", Of: kind, Due: l.Missing, All: l.Asked, Most: b.MaxMissingPercent}
+			tripped.Lift, tripped.Text = LiftAll, fmt.Sprintf(
 				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, but at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
 					"then raise MAX_MISSING_PERCENT (Terraform: safety_limits.max_missing_percent) or %s",
-				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent, forced))
+				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent, forced)
+			e.Tripped = append(e.Tripped, tripped)
 		}
 	}
 	if len(e.Tripped) > 0 {

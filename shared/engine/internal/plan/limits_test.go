@@ -49,11 +49,11 @@ func TestSafetyLimits(t *testing.T) {
 				return
 			}
 			if len(limit.Tripped) != len(tt.tripped) {
-				t.Fatalf("tripped %q, want %q", limit.Tripped, tt.tripped)
+				t.Fatalf("tripped %q, want %q", limit, tt.tripped)
 			}
 			for i, part := range tt.tripped {
-				if !strings.Contains(limit.Tripped[i], part) || !strings.Contains(limit.Tripped[i], `{"force":true}`) {
-					t.Errorf("message %q should say %q and how to lift it", limit.Tripped[i], part)
+				if !strings.Contains(limit.Tripped[i].Text, part) || !strings.Contains(limit.Tripped[i].Text, `{"force":true}`) {
+					t.Errorf("message %q should say %q and how to lift it", limit.Tripped[i].Text, part)
 				}
 			}
 		})

@@ -52,7 +52,7 @@ type Planner struct {
 	// Size is how many actions were proposed, as MAX_ACTIONS counts them: with those of earlier windows, without those of dropped
 	// sections.
 	Size      int
-	Tripped   []string                            // safety limits that sections tripped
+	Tripped   []report.Failure                    // safety limits that sections tripped
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
 

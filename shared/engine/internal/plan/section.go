@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // section is a section with what the limits judge it by.
@@ -186,13 +186,13 @@ func (p *Planner) DropTripped(e *TrippedError) bool {
 }
 
 // trip drops a section because of safety limits.
-func (p *Planner) trip(s *section, tripped []string) {
+func (p *Planner) trip(s *section, tripped []cleanup.Tripped) {
 	p.drop(s, decide.FellTripped)
-	text := "pass " + s.Name + ": " + strings.Join(tripped, "; ")
+	text := "pass " + s.Name + ": " + (&cleanup.LimitError{Tripped: tripped}).Error()
 	if s.LeaveOut != "" {
 		text += ". " + s.LeaveOut
 	}
-	p.Tripped = append(p.Tripped, text)
+	p.Tripped = append(p.Tripped, report.Stop(p.Job, s.Name, text, tripped))
 }
 
 // drop takes a section's actions out of the plan, and says why.
@@ -226,7 +226,7 @@ func (p *Planner) drop(s *section, why string) {
 }
 
 // trips returns which safety limits a section trips.
-func (p *Planner) trips(ctx context.Context, s *section) (tripped []string, err error) {
+func (p *Planner) trips(ctx context.Context, s *section) (tripped []cleanup.Tripped, err error) {
 	limits := p.ask.Limits
 	if s.unknown != nil && !limits.Lifted {
 		return nil, s.unknown
@@ -311,44 +311,50 @@ func mostDue(because map[documents.Ref]int) (most documents.Ref, n int) {
 
 // What tripped, the figures, what else may be the reason, and how to lift it.
 
-func (p *Planner) emptyCollection(collection string) string {
-	return fmt.Sprintf("empty collection: %s holds no document at all, yet ids name documents in it: make sure that "+
+func (p *Planner) emptyCollection(collection string) cleanup.Tripped {
+	text := fmt.Sprintf("empty collection: %s holds no document at all, yet ids name documents in it: make sure that "+
 		"database %s is the right one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them "+
 		"under that name. Only if it is rightly empty, %s", collection, p.Report.Database, byName(LiftEmpty, collection))
+	return cleanup.Tripped{Limit: LiftEmpty, Of: collection, Lift: LiftEmpty + ":" + collection, Text: text}
 }
 
-func (p *Planner) olderDatabase(collection string, u *uploads) string {
+func (p *Planner) olderDatabase(collection string, u *uploads) cleanup.Tripped {
 	since := u.newest[len(u.newest)-1].at.UTC().Format(time.RFC3339)
-	return fmt.Sprintf("older database: the owners of the %d newest objects, uploaded from %s on, do not exist in %s, "+
+	text := fmt.Sprintf("older database: the owners of the %d newest objects, uploaded from %s on, do not exist in %s, "+
 		"but owners of older ones do: database %s may be restored from a backup, or not be the one of bucket %s, or an undo "+
 		"brought objects back whose owners stay gone. "+
 		"Only if those were rightly deleted, %s",
 		len(u.newest), since, collection, p.Report.Database, p.Report.Bucket, byName(LiftOlder, collection))
+	return cleanup.Tripped{Limit: LiftOlder, Of: collection, Due: len(u.newest), Lift: LiftOlder + ":" + collection, Text: text}
 }
 
-func (p *Planner) unwrittenField(f fieldSeen) string {
+func (p *Planner) unwrittenField(f fieldSeen) cleanup.Tripped {
 	what := fmt.Sprintf("none of %d documents of %s has %s, whose absence makes them due", f.looked, f.Collection, f.field)
 	if f.unwritten {
 		what = fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it", f.Collection, f.field)
 	}
-	return fmt.Sprintf("unwritten field: %s: most likely the application calls the field something else. Only if nobody ever had a "+
+	text := fmt.Sprintf("unwritten field: %s: most likely the application calls the field something else. Only if nobody ever had a "+
 		"reason to write it, %s", what, byName(LiftUnwritten, f.name()))
+	return cleanup.Tripped{Limit: LiftUnwritten, Of: f.name(), Lift: LiftUnwritten + ":" + f.name(), Text: text}
 }
 
-func (p *Planner) tooMuchDue(what string, of share) string {
+func (p *Planner) tooMuchDue(what string, of share) cleanup.Tripped {
 	setting, raise := "MAX_DUE_PERCENT", "MAX_DUE_PERCENT (Terraform: safety_limits.max_due_percent)"
 	if of.ofRule {
 		setting, raise = "maxDuePercent", "maxDuePercent in the rule"
 	}
-	return fmt.Sprintf("%s: %d of %d %s are due (%.1f %%), but at most %d %% may be: look at the plan (firesweep plan %s --force), "+
+	text := fmt.Sprintf("%s: %d of %d %s are due (%.1f %%), but at most %d %% may be: look at the plan (firesweep plan %s --force), "+
 		"then raise %s or %s", setting, of.due, of.all, what, 100*float64(of.due)/float64(of.all), of.percent, p.Job, raise, forced)
+	return cleanup.Tripped{Limit: setting, Of: what, Due: of.due, All: of.all, Most: of.percent, Lift: LiftAll, Text: text}
 }
 
-func (p *Planner) oneOwner(missing documents.Ref, n int) string {
-	return fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most %d may be because of one id: "+
+func (p *Planner) oneOwner(missing documents.Ref, n int) cleanup.Tripped {
+	most := p.ask.Limits.MaxPerOwner
+	text := fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most %d may be because of one id: "+
 		"perhaps the application writes that id where it means none. Look at the plan (firesweep plan %s --force), "+
 		"then raise MAX_PER_OWNER (Terraform: safety_limits.max_per_owner) or %s",
-		n, missing.Path(), p.ask.Limits.MaxPerOwner, p.Job, forced)
+		n, missing.Path(), most, p.Job, forced)
+	return cleanup.Tripped{Limit: "MAX_PER_OWNER", Of: missing.Path(), Due: n, Most: most, Lift: LiftAll, Text: text}
 }
 
 // keptShare holds what is due of a collection against the safety limit on its share.
