@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -57,8 +56,6 @@ type operator struct {
 	log    bytes.Buffer // of the functions
 
 	running engine.Hooks // of what plans and runs here
-
-	noBackends error // why no more can be started
 }
 
 // newOperator returns an operator with a project of their own, and with more in the environment, such as UNDO_DAYS=7.
@@ -112,12 +109,6 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 		dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
-		local: func(context.Context, io.Writer) (*local, error) {
-			if o.noBackends != nil {
-				return nil, o.noBackends
-			}
-			return &local{environment: o.Environment, project: o.ID, close: func() error { return nil }}, nil
-		},
 	}, out, errs
 }
 

@@ -98,7 +98,7 @@ func TestImport(t *testing.T) {
 	}
 	all := "# the extension's\nFIRESTORE_PATHS=users/{UID},admins/{UID}\nFIRESTORE_DELETE_MODE=recursive\nSTORAGE_PATHS=\"{DEFAULT}/media/{UID}\"\n"
 	rules := rulesFile(t, o.well(t, "import", "delete-user-data", env(all)))
-	said := o.well(t, "check", "--no-plan", "--rules", rules)
+	said := o.well(t, "check", "--rules", rules)
 	wantParts(t, said, "cleanupGoneUsers", "all documents below it", "the objects", "media/{id}/**",
 		"cleanupGoneAdmins", "account {id} exists")
 
