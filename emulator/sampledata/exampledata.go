@@ -283,7 +283,8 @@ var exampleData = map[string]func(x *example){
 	"erasePostsOfNobody": func(x *example) {
 		x.belongs = []string{"comments/of-{} postId", "reactions/of-{} postId", "gs:posts/{}.png"}
 		post := func(id, author string, created any) (string, fields) {
-			return "posts/" + id, fields{"userId": author, "createdAt": created, "mediaItems": []any{fields{"url": "posts/" + id + ".png"}}}
+			media := []any{fields{"url": "posts/" + id + ".png"}}
+			return "posts/" + id, fields{"userId": author, "createdAt": created, "mediaItems": media}
 		}
 		old := x.days(30)
 		x.due(post("due-1", "nobody", old.Add(-tick)))
