@@ -78,11 +78,10 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		if e.Trigger != manifest.Schedule {
 			continue // it is shown with the job whose tasks it does
 		}
-		if !slices.Contains(sampledata.Shown(), e.Name) { // it would find items of another job, or none
+		if !slices.Contains(sampledata.Jobs(), e.Name) { // it would find items of another job, or none
 			out.Line("")
-			out.Say("", 0, 2, "%s is left out: it looks where another job's part of the sample is, "+
-				"or its files must be older than two days. This shows it alone:", e.Name)
-			out.Command("go run ./scripts/firesweep check %s", e.Name)
+			out.Say("", 0, 2, "%s is left out: the sample has no data for a rule of your own. What it would do in your project:", e.Name)
+			out.Command("go run ./scripts/firesweep plan --project PROJECT %s", e.Name)
 			continue
 		}
 		rep, err := l.demonstrate(ctx, out, e, now, logFile.Name())

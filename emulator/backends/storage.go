@@ -178,9 +178,7 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if r.bucket = s.bucket(match[1]); r.bucket.computed.Len > 0 && method != http.MethodGet && method != http.MethodDelete {
-			break
-		}
+		r.bucket = s.bucket(match[1])
 		if len(match) > 2 {
 			r.name, r.more = match[2], match[3:]
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,23 +28,21 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 		}
 		limit = min(most, defaultPage)
 	}
-	names, of, live, i := inOrder(b.sorted()), b.live, false, 0
+	names, of, live := b.sorted(), b.live, false
 	switch {
 	case query.Get("softDeleted") == "true":
-		names, of = inOrder(slices.Sorted(maps.Keys(b.past))), b.softDeleted
+		names, of = slices.Sorted(maps.Keys(b.past)), b.softDeleted
 	case query.Get("versions") == "true":
-		all := slices.AppendSeq(slices.Clone(b.sorted()), maps.Keys(b.past))
-		slices.Sort(all)
-		names, of = inOrder(slices.Compact(all)), b.versions
+		names = slices.AppendSeq(slices.Clone(names), maps.Keys(b.past))
+		slices.Sort(names)
+		names, of = slices.Compact(names), b.versions
 	default:
-		if live = true; b.computed.Len > 0 {
-			names, of = b.computed, func(name string) []*object { return b.compute(i, name) }
-		}
+		live = true
 	}
 	answer, items, prefixes, last := resource{"kind": "storage#objects"}, []resource{}, []string{}, position{}
 list:
-	for i = names.from(max(query.Get("startOffset"), prefix, after.name)); i < names.Len; i++ {
-		name := names.Name(i)
+	for i := from(names, max(query.Get("startOffset"), prefix, after.name)); i < len(names); i++ {
+		name := names[i]
 		if !strings.HasPrefix(name, prefix) || end != "" && name >= end {
 			break
 		}
@@ -62,7 +59,7 @@ list:
 					common := name[:len(prefix)+at+len(delimiter)]
 					prefixes = append(prefixes, common)
 					last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
-					i = names.from(last.name) - 1
+					i = from(names, last.name) - 1
 					break
 				}
 			}
@@ -81,35 +78,18 @@ list:
 	return answer, nil
 }
 
-// inOrder returns names that are sorted as a listing goes through them.
-func inOrder(names []string) Computed {
-	return Computed{Len: len(names), Name: func(i int) string { return names[i] }}
-}
-
-// from returns the number of the first name that is not before another.
-func (c Computed) from(name string) int {
-	return sort.Search(c.Len, func(i int) bool { return c.Name(i) >= name })
+// from returns the number of the first of sorted names that is not before another.
+func from(names []string, name string) int {
+	i, _ := slices.BinarySearch(names, name)
+	return i
 }
 
 // live returns the live object of a name, if there is one.
 func (b *bucket) live(name string) []*object {
-	if b.computed.Len > 0 {
-		return b.compute(b.computed.from(name), name)
-	}
 	if o := b.objects[name]; o != nil {
 		return []*object{o}
 	}
 	return nil
-}
-
-// compute returns the i-th computed object if it has that name and was not deleted.
-func (b *bucket) compute(i int, name string) []*object {
-	if i == b.computed.Len || b.computed.Name(i) != name || len(b.past[name]) > 0 {
-		return nil
-	}
-	metadata := resource{}
-	b.computed.Metadata(i, func(name, value string) { metadata[name] = value })
-	return []*object{newObject(b.name, name, resource{"metadata": metadata}, nil, computedAt, computedAt.UnixMicro()+int64(i))}
 }
 
 // position is where a page of a list ends.

@@ -52,8 +52,6 @@ type bucket struct {
 	added   []string             // not yet in names
 	past    map[string][]*object // noncurrent and soft-deleted generations, the oldest first
 
-	computed Computed // what the bucket holds in place of objects; see [StorageServer.Compute]
-
 	// What the owner has set.
 	softDelete   time.Duration // how long what is deleted can be restored
 	versioning   bool
@@ -61,33 +59,8 @@ type bucket struct {
 	deniesAccess bool // to whoever calls
 }
 
-// Computed are objects of a bucket that are made from their numbers when they are asked for.
-type Computed struct {
-	Len      int
-	Name     func(i int) string                        // ascends with i
-	Metadata func(i int, add func(name, value string)) // calls add for each
-}
-
-// computedAt is when computed objects were created. Their generations follow from it.
-var computedAt = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
-
-// Compute makes a bucket hold computed objects. They can be listed, got and deleted, and nothing can be written beside them.
-func (s *StorageServer) Compute(name string, all Computed) {
-	s.on(name, func(b *bucket) { b.computed = all })
-}
-
 // object returns the live object of a name, nil if there is none.
-func (b *bucket) object(name string) *object {
-	return append(b.live(name), nil)[0]
-}
-
-// newObject returns the first metageneration of a generation.
-func newObject(bucket, name string, attributes resource, content []byte, at time.Time, generation int64) *object {
-	return &object{
-		bucket: bucket, name: name, attributes: attributes, content: content,
-		generation: generation, metageneration: 1, created: at, updated: at,
-	}
-}
+func (b *bucket) object(name string) *object { return b.objects[name] }
 
 // bucket returns the bucket, and makes it if it is new.
 func (s *StorageServer) bucket(name string) *bucket {
@@ -117,7 +90,10 @@ func (s *StorageServer) put(bucket, name string, c conditions, attributes resour
 	} else {
 		b.bury(old, b.versioning)
 	}
-	b.objects[name] = newObject(bucket, name, attributes, content, now, s.lastGeneration)
+	b.objects[name] = &object{
+		bucket: bucket, name: name, attributes: attributes, content: content,
+		generation: s.lastGeneration, metageneration: 1, created: now, updated: now,
+	}
 	return b.objects[name], nil
 }
 

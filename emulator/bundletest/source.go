@@ -43,21 +43,10 @@ func ArchivedFiles(root string) (map[string]string, error) {
 	return files, err
 }
 
-// moduleRoot returns the folder of the go.mod above the working directory, which is that of the package under test.
+// moduleRoot returns the folder of the go.mod that the package under test belongs to.
 func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
+	mod, err := GoCommand(".", "env", "GOMOD")
+	return filepath.Dir(strings.TrimSpace(mod)), err
 }
 
 // program builds the deployed source once and returns the path of the program, which serves all functions.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -230,25 +231,23 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 	}
 }
 
-// actionsOf returns what users do while a job is running. Of a declared rule without actions here they take up the first thing
-// that is due: they change the document, create the owner of the object, or sign in.
+// actionsOf returns what users do while a job is running. Of a rule of docs/rules.md they take up the first thing that is due: they
+// change the document, create the owner of the object, or sign in.
 func actionsOf(job string) []action {
-	own := actions[job]
-	for _, e := range rules() {
-		switch {
-		case e.Name != job || own != nil:
-		case e.Accounts != "":
-			return comeBack(*e.Rule)
-		default:
-			return []action{takenUp(*e.Rule)}
-		}
+	e, isExample := exampleOf(job)
+	switch {
+	case !isExample:
+		return actions[job]
+	case e.Accounts != "":
+		return comeBack(e)
+	default:
+		return []action{takenUp(e)}
 	}
-	return own
 }
 
 // comeBack are what the users of accounts do that are due: one signs in, and where documents keep accounts another gets one.
-func comeBack(r rule.Rule) (all []action) {
-	s := sampledata.Declared(r, now)
+func comeBack(e manifest.Entry) (all []action) {
+	s := sampledata.ExampleData(e, now)
 	first, second := *s.Accounts[0].As, s.Accounts[1].UID
 	documents, files := along(s, first.UID)
 	all = append(all, action{
@@ -262,7 +261,7 @@ func comeBack(r rule.Rule) (all []action) {
 			return w.content.SetAccount(ctx, back)
 		},
 	})
-	for _, u := range r.Related()[:min(1, len(r.Related()))] {
+	for _, u := range e.Related()[:min(1, len(e.Related()))] {
 		refs, _ := rule.Item{ID: second, Bound: map[string]string{"uid": second}}.Fill(u.Document)
 		keeper := refs[0]
 		documents, files := along(s, second)
@@ -291,12 +290,12 @@ func along(s sampledata.Sample, id string) (documents, files []string) {
 	return documents, files
 }
 
-func takenUp(r rule.Rule) action {
-	s := sampledata.Declared(r, now)
-	if r.Objects != "" {
-		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return strings.Contains(o.Name, sampledata.Gone) })]
-		gone := r.Gone[0]
-		owner := gone.Place().Collection + "/" + sampledata.Gone
+func takenUp(e manifest.Entry) action {
+	s := sampledata.ExampleData(e, now)
+	if e.Objects != "" {
+		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
+		gone := e.Gone[0]
+		owner := gone.Place().Collection + "/" + strings.TrimSuffix(path.Base(object.Name), path.Ext(object.Name))
 		if gone.Field != "" {
 			return action{
 				name: "a document names the object", do: create(owner, map[string]any{gone.Field: object.Name}), kept: []string{owner},
@@ -310,13 +309,13 @@ func takenUp(r rule.Rule) action {
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {
-		return path.Base(path.Dir(d.Path)) == r.Name() && d.Before != nil && !cmp.Equal(d.Before, d.After)
+		return path.Base(path.Dir(d.Path)) == e.Rule.Name() && d.Before != nil && !cmp.Equal(d.Before, d.After)
 	})]
 	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
-	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age[0].Field: during})}
+	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{e.Age[0].Field: during})}
 	a.kept, a.objects = along(s, id)
-	if r.Warn != nil {
-		a.then = unmarked(due.Path, r.Warn.Field)
+	if e.Warn != nil {
+		a.then = unmarked(due.Path, e.Warn.Field)
 	}
 	for _, account := range s.Accounts {
 		if account.UID == id {

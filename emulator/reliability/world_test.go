@@ -36,8 +36,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
@@ -53,19 +51,14 @@ type subject struct {
 	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
-// subjects are all jobs that are registered, each on its part of the sample data, and those that stand in variants beside them.
+// subjects are all jobs with a part in the sample data, each on its part, the variants of them, and rules of docs/rules.md.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
-		if e.Trigger != manifest.Schedule {
-			continue // it is tried with the job that calls it
+		if !slices.Contains(sampledata.Jobs(), e.Name) {
+			continue // it is tried with the job that calls it, or is a rule of your own
 		}
 		s := sampled(jobs[e.Name])
-		if sampledata.Ahead(e) > ahead { // its objects would not be old enough: it is tried with another age
-			young := *e.Rule
-			young.Age = rule.Ages{{By: criteria.TimeCreated, Hours: new(24)}}
-			s = declaredBy(e.Name, young)
-		}
 		if e.Worker != "" {
 			worker := jobs[e.Worker]
 			s.worker = &worker
@@ -73,15 +66,10 @@ func subjects() (all []subject) {
 		all = append(append(all, s), variants[e.Name]...)
 	}
 	for _, e := range examples() {
-		all = append(all, declaredBy(e.Name, *e.Rule))
+		all = append(all, subject{name: e.Name, job: declared.Job(e.Name, *e.Rule),
+			data: func(now time.Time, _ string) sampledata.Sample { return sampledata.ExampleData(e, now) }})
 	}
 	return all
-}
-
-// declaredBy is the job of a rule, on data made from it.
-func declaredBy(name string, r rule.Rule) subject {
-	return subject{name: name, job: declared.Job(name, r),
-		data: func(now time.Time, _ string) sampledata.Sample { return sampledata.Declared(r, now) }}
 }
 
 // tried are rules of docs/rules.md, one of every kind.
@@ -100,20 +88,12 @@ var examples = sync.OnceValue(func() []manifest.Entry {
 	if len(all) != len(tried) {
 		panic(fmt.Sprintf("docs/rules.md has %d of %v", len(all), tried))
 	}
-	return slices.DeleteFunc(all, func(e manifest.Entry) bool { // one that somebody took over is tried as theirs
-		return slices.ContainsFunc(functions.All(), func(own manifest.Entry) bool { return own.Name == e.Name })
-	})
+	return all
 })
 
-// rules returns the entries of all declared rules.
-func rules() []manifest.Entry {
-	listed := slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Rule == nil })
-	return append(listed, examples()...)
-}
-
-// exampleOf returns the example that a job is of.
-func exampleOf(job cleanup.Job) (manifest.Entry, bool) {
-	i := slices.IndexFunc(examples(), func(e manifest.Entry) bool { return e.Name == job.Name })
+// exampleOf returns the example of a name.
+func exampleOf(name string) (manifest.Entry, bool) {
+	i := slices.IndexFunc(examples(), func(e manifest.Entry) bool { return e.Name == name })
 	if i < 0 {
 		return manifest.Entry{}, false
 	}
@@ -122,7 +102,7 @@ func exampleOf(job cleanup.Job) (manifest.Entry, bool) {
 
 // newFunction returns the function that serves a job.
 func newFunction(job cleanup.Job) *engine.Function {
-	if e, ok := exampleOf(job); ok {
+	if e, ok := exampleOf(job.Name); ok {
 		return engine.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
 	}
 	return functions.New(job)
@@ -291,7 +271,7 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = enginetest.On(t, f, w.Project)
-	if e, ok := exampleOf(job); ok {
+	if e, ok := exampleOf(job.Name); ok {
 		s.Indexes = e.AllIndexes()
 	}
 	if w.worker != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-var example = regexp.MustCompile("(?s)```json\n(.*?)```")
+var block = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 // Examples returns the entries in a page such as docs/rules.md, as a user would paste them.
 func Examples(page string) ([]manifest.Entry, error) {
@@ -26,7 +26,7 @@ func ExampleTexts(page string) (blocks []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the examples: %w", err)
 	}
-	for _, m := range example.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 		blocks = append(blocks, m[1])
 	}
 	return blocks, nil

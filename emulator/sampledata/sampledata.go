@@ -5,12 +5,10 @@ package sampledata
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/retention"
 )
 
 // Document is a document before and after all jobs have run.
@@ -47,9 +45,6 @@ type part struct {
 	of  func(now time.Time, bucket string) Sample
 
 	clients map[string]Client // by collection
-
-	source string // of a declared rule without a part of its own: its collection, folder or kind of accounts
-	young  bool   // its objects are not old enough after two days
 }
 
 // parts are those of the files of this package.
@@ -79,33 +74,10 @@ func WrittenByPeople(field string) (is, known bool) {
 	return is, is || slices.Contains(notByPeople, field)
 }
 
-// all returns the parts in the order of the functions' lists. A rule without a part here has one that is made from the rule.
-func all() (all []part) {
-	for _, e := range functions.All() {
-		i := slices.IndexFunc(parts, func(p part) bool { return p.job == e.Name })
-		switch {
-		case i >= 0:
-			all = append(all, parts[i])
-		case e.Rule != nil:
-			source := e.Rule.Name()
-			switch {
-			case e.Objects != "":
-				source, _, _ = strings.Cut(e.Objects, "/")
-				source += "/"
-			case e.Accounts != "":
-				source = accountsOf(e.Accounts)
-			}
-			of := func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }
-			all = append(all, part{job: e.Name, of: of, source: source, young: Ahead(e) > WholeAhead})
-		}
-	}
-	return all
-}
-
-// Of returns the sample for a run at now on a bucket of that name: the parts of the [Shown] jobs.
+// Of returns the sample for a run at now on a bucket of that name: the parts of all jobs.
 func Of(now time.Time, bucket string) Sample {
 	var whole Sample
-	for _, p := range shown() {
+	for _, p := range parts {
 		one := p.of(now, bucket)
 		whole.Documents = append(whole.Documents, one.Documents...)
 		whole.Objects = append(whole.Objects, one.Objects...)
@@ -114,26 +86,11 @@ func Of(now time.Time, bucket string) Sample {
 	return whole
 }
 
-// Shown returns the names of the jobs whose parts are in the whole sample, which is for runs two days after the upload of its
-// objects. These are all jobs except rules about objects that must be older, and rules about a collection, folder or kind of
-// accounts that another part uses: each of the two would find items of the other.
-func Shown() []string { return names(shown()) }
+// WholeAhead is how long after the upload of its objects the jobs run on the sample.
+const WholeAhead = 2 * retention.Day
 
-func shown() (together []part) {
-	taken := map[string]bool{}
-	for _, p := range all() {
-		if p.young || p.source != "" && taken[p.source] {
-			continue
-		}
-		for _, place := range p.of(time.Time{}, "bucket").places() {
-			taken[place] = true
-		}
-		together = append(together, p)
-	}
-	return together
-}
-
-func names(parts []part) []string {
+// Jobs returns the names of the jobs that have a part in the sample. A rule of your own has none.
+func Jobs() []string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
 		names[i] = p.job
@@ -141,43 +98,10 @@ func names(parts []part) []string {
 	return names
 }
 
-// places returns the collections, folders and kinds of accounts of a sample's items.
-func (s Sample) places() (all []string) {
-	for _, d := range s.Documents {
-		for i, name := range strings.Split(d.Path, "/") {
-			if i%2 == 0 {
-				all = append(all, name)
-			}
-		}
-	}
-	for _, o := range s.Objects {
-		folder, _, _ := strings.Cut(o.Name, "/")
-		all = append(all, folder+"/")
-	}
-	for _, a := range s.Accounts {
-		all = append(all, accountsOf(rule.All))
-		for kind, is := range map[string]bool{
-			rule.Anonymous: a.As != nil && a.As.Anonymous(), rule.Unverified: a.As != nil && a.As.Unverified(),
-			rule.Disabled: a.As != nil && a.As.Disabled,
-		} {
-			if is {
-				all = append(all, accountsOf(kind))
-			}
-		}
-	}
-	return all
-}
-
-// accountsOf returns the name of a kind of accounts as a place.
-func accountsOf(kind string) string { return "accounts " + kind }
-
-// Jobs returns the names of the jobs that have a part in the sample.
-func Jobs() []string { return names(all()) }
-
 // Job returns a job's part of the sample, as [Of] returns the whole. It is complete: if only this job runs on it, it leaves what
 // the part says.
 func Job(name string, now time.Time, bucket string) Sample {
-	for _, p := range all() {
+	for _, p := range parts {
 		if p.job == name {
 			return p.of(now, bucket)
 		}

@@ -17,9 +17,13 @@ import (
 func TestEveryJobHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	jobs := sampledata.Jobs()
-	for name := range functions.Registered() {
-		i := slices.IndexFunc(functions.All(), func(e manifest.Entry) bool { return e.Name == name })
-		if functions.All()[i].Trigger != manifest.Schedule {
+	upstream, err := functions.With(manifest.File{Name: "none", Text: []byte("{}")}) // a rule of your own has no sample
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range upstream.All {
+		name := e.Name
+		if e.Trigger != manifest.Schedule {
 			continue // it is called by a job
 		}
 		if !slices.Contains(jobs, name) {

@@ -23,8 +23,8 @@ import (
 )
 
 type checkFlags struct {
-	noPlan, all, write bool
-	project            string // to look in for the documents of unless; empty: none
+	all, write bool
+	project    string // to look in for the documents of unless; empty: none
 }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
@@ -45,8 +45,7 @@ type checked struct {
 	Empty    []string                    `json:"empty,omitempty"`  // collections of unless that hold no document in --project
 	Doubts   []string                    `json:"doubts,omitempty"` // what the first documents in --project tell against the rule
 	Roles    map[config.Backend][]string `json:"roles"`
-	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
-	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
+	Indexes  []manifest.Index            `json:"indexes"` // beside the automatic ones
 
 	forgetOnly bool // it never runs
 }
@@ -55,24 +54,21 @@ func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
-		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Check your list of rules strictly, say of each what it would do, and show what a
-plan finds on data that is made from it, on local backends. Nothing is sent to
-Google; with --project it also reads up to 300 documents of each rule's
+		Short: "Say what your rules would do",
+		Long: `Check your list of rules strictly, and say of each what it would do. Nothing is
+sent to Google; with --project it also reads up to 300 documents of each rule's
 collection, and what keeps them, and says what they tell against the rule.
 
 All problems of a list are reported at once, with exit code 2. --write writes
-the lock file beside the list, from which Terraform deploys the rules, and makes
-no plan.`,
+the lock file beside the list, from which Terraform deploys the rules.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
   firesweep check --write --rules ../my-app/rules.json
   firesweep check --project my-app
-  firesweep check --no-plan --json | jq '.checks[].does'`,
+  firesweep check --json | jq '.checks[].does'`,
 	}
-	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
-	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
+	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
 	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look at its documents")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
@@ -104,7 +100,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		return nil
 	}
 	checks := make([]checked, len(jobs))
-	for i, job := range jobs { // before the local backends are started, which lead all clients to themselves
+	for i, job := range jobs {
 		var err error
 		if checks[i], err = a.checked(job, a.owns(job)); err != nil {
 			return err
@@ -115,37 +111,11 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 			}
 		}
 	}
-	try := func(context.Context, manifest.Entry) *planned { return nil }
-	var at far
-	if !f.noPlan && len(jobs) > 0 {
-		stop := a.progress(ctx, doing("starting the local backends"))
-		l, err := a.local(ctx, a.errs)
-		stop()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("%w. Or leave the plan out: --no-plan", err)
-		}
-		defer func() { _ = l.close() }() // its data is not needed any more
-		try = func(ctx context.Context, e manifest.Entry) *planned {
-			p := a.planOnSample(ctx, e, l)
-			return &p
-		}
-	}
 	failed := false
-	for i, job := range jobs {
-		at.step("checking", job.Name, i, len(jobs))
-		stop := a.progress(ctx, at.now)
-		c := &checks[i]
-		c.Plan = try(ctx, job)
-		stop()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		failed = failed || len(c.Empty) > 0 || c.Plan != nil && !c.Plan.well()
+	for _, c := range checks {
+		failed = failed || len(c.Empty) > 0
 		if !a.json {
-			a.printer().checked(*c)
+			a.printer().checked(c)
 		}
 	}
 	if !a.json && len(names) == 0 && a.nine && !f.all {
@@ -287,22 +257,6 @@ func (p *printer) checked(c checked) {
 		if fact[1] != "" {
 			p.Say("", 2, 10, "%-9s %s", fact[0], fact[1])
 		}
-	}
-	p.Line("")
-	if c.Plan == nil {
-		return
-	}
-	what := "On data made from the rule"
-	if !c.Declared {
-		what = "On its part of the sample data"
-	}
-	if r := c.Plan.Report; r == nil {
-		p.Say(screen.Red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
-	} else {
-		p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
-		p.Plan(r, false)
-		p.Kept(r)
-		p.failures(r)
 	}
 	p.Line("")
 }

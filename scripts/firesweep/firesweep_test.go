@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -60,8 +59,6 @@ type operator struct {
 	running engine.Hooks // of what plans and runs here
 
 	noCredentials error // why there are none for Google's services
-
-	noBackends error // why no more can be started
 }
 
 // newOperator returns an operator with a project of their own, and with more in the environment, such as UNDO_DAYS=7.
@@ -116,12 +113,6 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		credentials: func(context.Context) error { return o.noCredentials },
 		hooks:       restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
-		local: func(context.Context, io.Writer) (*local, error) {
-			if o.noBackends != nil {
-				return nil, o.noBackends
-			}
-			return &local{environment: o.Environment, project: o.ID, close: func() error { return nil }}, nil
-		},
 	}, out, errs
 }
 

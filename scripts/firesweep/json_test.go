@@ -67,7 +67,7 @@ func TestJSON(t *testing.T) {
 		{checked{}, `
 			declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
 			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy
-			limits next note own plan reads roles schedule timeZone when`},
+			limits next note own reads roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}
 	for _, tt := range all {

@@ -62,9 +62,6 @@ type app struct {
 	hooks   restore.Hooks // of what reads undo logs and takes runs back
 	running engine.Hooks  // of what plans and runs here
 
-	// local starts backends on this machine. It announces what takes long, such as a download.
-	local func(ctx context.Context, announce io.Writer) (*local, error)
-
 	application
 	dir       string // the working directory
 	rulesFlag string // --rules; empty: what is found from dir on
@@ -97,7 +94,7 @@ func main() {
 	out := screen.On(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		dir: dir, google: asCaller, credentials: findCredentials, local: startLocal,
+		dir: dir, google: asCaller, credentials: findCredentials,
 		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr, os.Getenv), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])

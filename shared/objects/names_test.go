@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/firesweep/firesweep/emulator/lab/names"
 )
 
 // simulated is what a listing over a link came to.
@@ -72,13 +70,13 @@ func simulate(t *testing.T, names []string, each time.Duration) (s simulated) {
 func TestNamesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	const n = 60_000
-	for _, kind := range names.Kinds {
-		s := simulate(t, kind.Names(n), 9*time.Millisecond)
+	for _, kind := range namings {
+		s := simulate(t, kind.names(n), 9*time.Millisecond)
 		t.Logf("%-11s %3d pages, %3d requests, at most %2d at once, %3d pages held, %.2f times as long as taking them",
-			kind.Name, s.pages, s.requests, s.most, s.held, s.times)
+			kind.name, s.pages, s.requests, s.most, s.held, s.times)
 		if s.requests > s.pages*5/4+35 || s.times > 8 || s.most > maxRanges || s.held > maxHeld {
 			t.Errorf("%s: %d requests for %d pages, at most %d at once; %d pages held; %.2f times as long as taking them",
-				kind.Name, s.requests, s.pages, s.most, s.held, s.times)
+				kind.name, s.requests, s.pages, s.most, s.held, s.times)
 		}
 	}
 }
@@ -95,25 +93,25 @@ func TestLongListings(t *testing.T) {
 		"clusters": {2.1, 1.15}, "email": {2.3, 1.15}, "words": {2.9, 1.18}, "tinyfolders": {2.6, 1.15}, "hugefolders": {2.1, 1.15},
 		"gaps": {2.2, 1.15}, "reversed": {2.6, 1.15}, "tenants": {2.1, 1.15}, "versions": {2.3, 1.15},
 	}
-	long := func(kind names.Kind, n int, each time.Duration, want most) {
-		s := simulate(t, kind.Names(n), each)
+	long := func(kind naming, n int, each time.Duration, want most) {
+		s := simulate(t, kind.names(n), each)
 		if got := float64(s.requests) / float64(s.pages); got > want.requests {
-			t.Errorf("%s: %.2f requests a page, want at most %.2f", kind.Name, got, want.requests)
+			t.Errorf("%s: %.2f requests a page, want at most %.2f", kind.name, got, want.requests)
 		}
 		if s.times > want.times {
-			t.Errorf("%s: %.2f times as long as taking the pages, want at most %.2f", kind.Name, s.times, want.times)
+			t.Errorf("%s: %.2f times as long as taking the pages, want at most %.2f", kind.name, s.times, want.times)
 		}
 		if s.most > maxRanges {
-			t.Errorf("%s: %d requests at once, want at most %d", kind.Name, s.most, maxRanges)
+			t.Errorf("%s: %d requests at once, want at most %d", kind.name, s.most, maxRanges)
 		}
 		if most := askMore + int(mayAsk*float64(s.pages)); s.asked > most {
-			t.Errorf("%s: %d requests for folders, want at most %d", kind.Name, s.asked, most)
+			t.Errorf("%s: %d requests for folders, want at most %d", kind.name, s.asked, most)
 		}
-		t.Logf("%-11s %.2f times as long, %.2f requests a page, %d for folders", kind.Name, s.times, float64(s.requests)/float64(s.pages),
+		t.Logf("%-11s %.2f times as long, %.2f requests a page, %d for folders", kind.name, s.times, float64(s.requests)/float64(s.pages),
 			s.asked)
 	}
-	for _, kind := range names.Kinds {
-		want, ok := more[kind.Name]
+	for _, kind := range namings {
+		want, ok := more[kind.name]
 		if !ok {
 			want = most{2, 1.15}
 		}

@@ -149,28 +149,6 @@ func (c Condition) Values() []any {
 	return nil
 }
 
-// Example returns a value that meets the condition's operators, where a simple one does; there is false if none must be there.
-func (c Condition) Example() (value any, there bool) {
-	for _, o := range c.operators() {
-		all := listOf(c.Ops[o.key])
-		for _, one := range append(slices.Clone(all), "x", int64(1), 1.5, false) {
-			candidates := []any{one, []any{one}}
-			if n, isNumber := number(one); isNumber {
-				candidates = append(candidates, n+0.5, n-0.5)
-			}
-			if text, isText := one.(string); isText {
-				candidates = append(candidates, text+"x", "x"+text)
-			}
-			for _, candidate := range candidates {
-				if c.Holds(func(string) (any, bool) { return candidate, true }) == Met {
-					return candidate, true
-				}
-			}
-		}
-	}
-	return nil, false
-}
-
 // List joins texts, e.g. "a, b and c".
 func List(texts []string, word string) string {
 	if len(texts) < 2 {

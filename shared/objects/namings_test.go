@@ -1,5 +1,4 @@
-// Package names makes names of objects of many kinds: how long a listing takes depends on how the names look.
-package names
+package objects
 
 import (
 	"fmt"
@@ -47,15 +46,14 @@ func (r namer) word() string {
 	return b.String()
 }
 
-// Kind is a way to name objects.
-type Kind struct {
-	Name string
+// naming is a way to name objects: how long a listing takes depends on how their names look.
+type naming struct {
+	name string
 	make func(r namer) string // the i-th of n names
 }
 
-// Kinds are all kinds. The first twelve are those that ways to list were compared on; the others stand for what else there may
-// be.
-var Kinds = []Kind{
+// namings: the first twelve are those that ways to list were compared on; the others stand for what else there may be.
+var namings = []naming{
 	{"uidmillis", func(r namer) string {
 		return r.users[r.i/20] + "/" + fmt.Sprint(1600000000000+int64(r.i%20)*5_000_000_000+int64(r.i%7)*1000003) + ".jpg"
 	}},
@@ -163,8 +161,8 @@ var Kinds = []Kind{
 	}},
 }
 
-// Names returns about n names of the kind, in order and each once. They all begin with posts/.
-func (k Kind) Names(n int) []string {
+// names returns about n names, in order and each once. They all begin with posts/.
+func (k naming) names(n int) []string {
 	r := namer{Rand: rand.New(rand.NewPCG(7, 9)), n: n}
 	for range n/20 + 1 {
 		r.users = append(r.users, r.text(28, base62))
