@@ -52,14 +52,12 @@ type run struct {
 	announced  bool   // the job's own first line was logged
 	through    bool   // all that there was to plan was planned and applied
 
-	logTo     *slog.Logger     // without the run's labels
-	saved     state.Known      // cleanupJobs/{job}, as this call left it last
-	leased    bool             // it holds what it acquired, until it releases that
-	bounds    cleanup.Bounds   // what it goes through
-	ranges    []cleanup.Bounds // that it hands out; none: it does all itself
-	overtaken *report.Report   // of the run before, if this call saved how it ended
-	retried   bool             // the run had ended before this call
-	stays     string           // why what was left is not continued at once, if somebody should know
+	logTo  *slog.Logger     // without the run's labels
+	saved  state.Known      // cleanupJobs/{job}, as this call left it last
+	leased bool             // it holds what it acquired, until it releases that
+	bounds cleanup.Bounds   // what it goes through
+	ranges []cleanup.Bounds // that it hands out; none: it does all itself
+	stays  string           // why what was left is not continued at once, if somebody should know
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.
@@ -83,7 +81,6 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	}
 	r.logLastLine(ctx)
 	r.logEnd(ctx)
-	r.notify(work)
 	return r.Report
 }
 
