@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -50,7 +49,6 @@ type checked struct {
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
 
-	backtest   bool // it has one
 	forgetOnly bool // it never runs
 }
 
@@ -178,7 +176,7 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-		backtest: backtest.WhyNot(a.Jobs[e.Name]) == "", forgetOnly: e.ForgetOnly(),
+		forgetOnly: e.ForgetOnly(),
 	}
 	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
@@ -320,9 +318,6 @@ func (c checked) facts() [][2]string {
 		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
-	}
-	if previews := c.Own && c.DryRun == nil && dryRun != "" || c.DryRun != nil && *c.DryRun; previews && c.backtest {
-		dryRun += "; firesweep backtest " + c.Job + " shows what it would have deleted too early"
 	}
 	var roles, indexes []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {

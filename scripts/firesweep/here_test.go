@@ -88,7 +88,7 @@ func TestForgetOnly(t *testing.T) {
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	wantNone(t, o.well(t, "plan"), "forgetPosts")
 	wantParts(t, o.well(t, "runs", "--limit", "50", "forgetPosts"), "never ran") // which ends, though its period is a century
-	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}, {"backtest"}} {
+	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}} {
 		o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", append(args, "forgetPosts")...)
 	}
 	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + strings.TrimSuffix(posts, ",") + `]}`, "firebase.json": "{}"})

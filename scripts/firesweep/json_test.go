@@ -39,7 +39,6 @@ func TestJSON(t *testing.T) {
 		{planned{}, "error index job price report warnings"},
 		{planFile{}, "checksum plans"},
 		{jobPlan{}, "bucket database entry items job made project version"},
-		{backtested{}, "at cut error gone job kept kept.kept kept.used planned preview reads skipped written"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
 		{loggedJob{}, "job other other.fields other.message other.report other.severity other.time runs"},
 		{shownRun{}, "did"},

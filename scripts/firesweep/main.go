@@ -206,7 +206,7 @@ plan --exit-code something would be done, 130 interrupted. What --json writes:
 		make  func() *cobra.Command
 		takes int
 	}{
-		{a.planCommand, project | asJSON | jobs}, {a.backtestCommand, project | asJSON | jobs}, {a.runsCommand, project | asJSON | jobs},
+		{a.planCommand, project | asJSON | jobs}, {a.runsCommand, project | asJSON | jobs},
 		{a.showCommand, project | asJSON | jobs}, {a.runCommand, project | asJSON | jobs}, {a.stopCommand, project | asJSON | jobs},
 		{a.pauseCommand, project | asJSON | jobs}, {a.resumeCommand, project | asJSON | jobs}, {a.undoCommand, project | asJSON},
 		{a.forgetCommand, project | asJSON}, {a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},

@@ -232,7 +232,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
 	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
-	for _, command := range []string{"plan", "runs", "doctor", "indexes", "backtest"} {
+	for _, command := range []string{"plan", "runs", "doctor", "indexes"} {
 		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", command)
 	}
 	o.well(t, "doctor", "cleanupReports")

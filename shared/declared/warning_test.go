@@ -15,7 +15,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -280,35 +279,6 @@ func TestForgetWarnsNobody(t *testing.T) {
 	f.Run(t, "")
 	enginetest.Want(t, "left", []string{"hers"}, slices.Collect(maps.Keys(f.Documents(t, "drafts"))))
 	enginetest.Want(t, "mails", 0, len(f.Documents(t, "mail")))
-}
-
-// TestBacktestOfWarnings: that somebody was warned since is nothing that speaks against the warning.
-func TestBacktestOfWarnings(t *testing.T) {
-	f := start(t, warnsFirst)
-	f.Set(t, "drafts/idle", draft(91, nil))
-	f.Set(t, "drafts/edited", draft(91, nil))
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := rep.Read
-	f.Clock = func() time.Time { return at }
-	edit(t, f, "drafts/idle", "editedAt", at.AddDate(0, 0, -91))
-	edit(t, f, "drafts/edited", "editedAt", at.AddDate(0, 0, -91))
-	if rep, err = f.Plan(t.Context(), engine.PlanOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	at = rep.Read
-	f.Clock = func() time.Time { return at.AddDate(0, 0, 5) }
-	edit(t, f, "drafts/idle", "warnedAt", at.Add(time.Hour))
-	edit(t, f, "drafts/edited", "editedAt", at.Add(time.Hour))
-	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.Planned != 2 || len(b.Kept) != 1 || b.Kept[0].Target != "drafts/edited" || b.Kept[0].Action != warnings {
-		t.Errorf("%+v", b)
-	}
 }
 
 // TestMessage: a message is the same until the document is due since another time.

@@ -43,7 +43,6 @@ type run struct {
 	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
 	listsAll     bool             // a preview lists its plan whole
 	versions     bool             // and the versions of what it lists
-	past         bool             // its now is long ago on purpose: it makes no promises
 	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
@@ -139,7 +138,7 @@ func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
 		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
-		Past: r.past, Apply: r.applyWindow,
+		Apply: r.applyWindow,
 	}
 }
 
@@ -244,7 +243,7 @@ func (r *run) known() cleanup.Run {
 	// A run's now can lie far back: a retry keeps its schedule time, and so does a run that somebody repeats by hand. A promise
 	// to people, such as "in a week", would already be half over when it is made.
 	promise := r.Report.Now
-	if !r.past && r.Report.StartedAt.After(promise) {
+	if r.Report.StartedAt.After(promise) {
 		promise = r.Report.StartedAt
 	}
 	return cleanup.Run{

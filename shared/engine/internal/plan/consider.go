@@ -150,7 +150,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			}
 		}
 	}
-	if p.Report.DryRun && !p.ask.Past {
+	if p.Report.DryRun {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
