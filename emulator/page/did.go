@@ -59,7 +59,7 @@ func (s *server) advice(_ context.Context, q struct {
 	r := &report.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped, Force: q.Force, Lift: q.Lift}
 	for _, text := range q.Failures {
 		r.Failures = append(r.Failures, report.Failure{Error: text})
-		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))
+		a.Failures = append(a.Failures, advice.Local(advice.On(text)))
 	}
 	if q.Status != "" {
 		a.Next = advice.Next(r)

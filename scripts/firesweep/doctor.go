@@ -131,7 +131,7 @@ func (p *patient) examine(ctx context.Context) {
 		p.begin(3+i, job.Name)
 		about := p.of(job.Name)
 		if err := p.examineJob(ctx, about, job); err != nil {
-			about.add(levelUnknown, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
+			about.add(levelUnknown, advice.On(err.Error()), "Its runs cannot be read: %s", err)
 		}
 	}
 	slices.SortStableFunc(p.all, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })

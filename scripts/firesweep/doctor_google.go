@@ -28,7 +28,7 @@ func (p *patient) examineDatabases(ctx context.Context) {
 		rules, err = firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project)...)
 	}
 	if err != nil {
-		p.of("Firestore").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Firestore").add(levelUnknown, advice.On(err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	jobs := p.jobsBy(func(_ manifest.Entry, cfg config.Config) string { return cfg.Database })
@@ -193,7 +193,7 @@ func (p *patient) examineBuckets(ctx context.Context) {
 	}
 	service, err := storage.NewService(ctx, p.google(ctx, "storage", p.project)...)
 	if err != nil {
-		p.of("Storage").add(levelUnknown, advice.On("", err.Error()), "It cannot be opened: %s", err)
+		p.of("Storage").add(levelUnknown, advice.On(err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {

@@ -76,14 +76,13 @@ func (p *patient) examineScheduler(ctx context.Context) {
 	}
 	_, there, err := p.deployedJobs(ctx, p.project, p.location)
 	if err != nil {
-		do := cmp.Or(advice.On("", err.Error()), "It needs roles/cloudscheduler.viewer. Make sure that the location is right.")
+		do := cmp.Or(advice.On(err.Error()), "It needs roles/cloudscheduler.viewer. Make sure that the location is right.")
 		scheduler.add(levelUnknown, do, "It cannot be read: %s", err)
 		return
 	}
 	for _, job := range p.jobs {
 		about := p.of(job.Name)
 		switch own := there[job.Name]; {
-		case own == nil && job.ForgetOnly():
 		case own == nil:
 			about.add(levelWarning, "If Terraform is to run it, enable it in your tfvars, then terraform apply.",
 				"Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)

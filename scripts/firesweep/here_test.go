@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -72,33 +70,6 @@ func TestRunHere(t *testing.T) {
 	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
 }
 
-// TestForgetOnly: a rule whose schedule is never does nothing but where a user is forgotten.
-func TestForgetOnly(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.dueDrafts(t, 1)
-	both := read(t, filepath.Join(o.dir, "firesweep.json"))
-	posts := `{"name": "forgetPosts", "schedule": "never", "collection": "posts", "age": "any", "gone": [{"account": "{by}"}]},`
-	both = strings.Replace(both, `"functions": [`, `"functions": [`+posts, 1)
-	o.inApp(t, map[string]string{"firesweep.json": both, "firebase.json": "{}"})
-	o.Set(t, "posts/a", map[string]any{"by": "hana"})
-	run := []string{"run", "--here", "--apply", "--confirm", o.ID}
-	o.well(t, run...)
-	want(t, "posts", 1, len(o.Documents(t, "posts")))
-	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-	wantNone(t, o.well(t, "plan"), "forgetPosts")
-	wantParts(t, o.well(t, "runs", "--limit", "50", "forgetPosts"), "never ran") // which ends, though its period is a century
-	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}} {
-		o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", append(args, "forgetPosts")...)
-	}
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + strings.TrimSuffix(posts, ",") + `]}`, "firebase.json": "{}"})
-	o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", run...)
-	want(t, "posts", 1, len(o.Documents(t, "posts")))
-	o.Import(t, new(auth.UserToImport).UID("hana"))
-	o.well(t, "forget", "--apply", "--yes", "--force", "hana")
-	want(t, "posts, forgotten", 0, len(o.Documents(t, "posts")))
-}
-
 // TestRunHereOnAnotherBucket: one that nobody named must be that of the last run, and one that somebody named is confirmed.
 func TestRunHereOnAnotherBucket(t *testing.T) {
 	t.Parallel()
@@ -132,7 +103,7 @@ func TestEmptyFlags(t *testing.T) {
 	before := o.everything(t)
 	for _, args := range []string{
 		"run --here --apply --confirm ID --plan", "run --here --apply --confirm ID --project", "run --here --apply --confirm ID --rules",
-		"run --here --apply --confirm", "undo --apply 01234567 --where", "forget --apply -y u --project", "plan --now", "plan --out",
+		"run --here --apply --confirm", "undo --apply 01234567 --where", "plan --now", "plan --out",
 		"release --run",
 	} {
 		flag := args[strings.LastIndex(args, " ")+1:]

@@ -99,7 +99,7 @@ func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
 			"where nobody can be asked, add --yes", f.maxReads)
 	}
 	var err error
-	if f.now, err = moment("now", f.at, a.clock()); err != nil {
+	if f.now, err = moment(f.at, a.clock()); err != nil {
 		return err
 	}
 	file, err := a.openRules()

@@ -11,7 +11,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -51,21 +50,6 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
-// toRun is [application.jobsNamed] without rules that only firesweep forget uses. The error names one that was asked for, or if there
-// are no others.
-func (a *application) toRun(names []string) ([]manifest.Entry, error) {
-	jobs, err := a.jobsNamed(names)
-	i := slices.IndexFunc(jobs, manifest.Entry.ForgetOnly)
-	if err != nil || i < 0 {
-		return jobs, err
-	}
-	first := jobs[i].Name
-	if jobs = slices.DeleteFunc(jobs, manifest.Entry.ForgetOnly); len(names) > 0 || len(jobs) == 0 {
-		return nil, wrongUse("only firesweep forget UID uses %s, because its schedule is never", first)
-	}
-	return jobs, nil
-}
-
 // bucketOf returns the bucket of the function that made a run.
 func (a *app) bucketOf(runID string) string {
 	job, _ := a.entryOfRun(runID)
@@ -86,12 +70,8 @@ func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// entryOfRun returns the job or worker that a run's id begins with. It makes known a job that forgot a user.
+// entryOfRun returns the job or worker that a run's id begins with.
 func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
-	if name, _, _ := strings.Cut(runID, "-"); advice.Forgets(name) && a.Jobs[name].Name == "" {
-		e, _, err := a.forgets(name, "anybody")
-		return e, err == nil
-	}
 	for _, e := range a.All {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true
@@ -135,8 +115,8 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
-// moment parses the value of a flag such as --now: a time, or a duration from now.
-func moment(flag, text string, now time.Time) (at time.Time, err error) {
+// moment parses the value of --now: a time, or a duration from now.
+func moment(text string, now time.Time) (at time.Time, err error) {
 	var d time.Duration
 	switch {
 	case text == "":
@@ -151,7 +131,7 @@ func moment(flag, text string, now time.Time) (at time.Time, err error) {
 		at, err = time.Parse(time.RFC3339, text)
 	}
 	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
+		return time.Time{}, wrongUse("--now is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", text)
 	}
 	return at, nil
 }

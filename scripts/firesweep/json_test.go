@@ -50,7 +50,6 @@ func TestJSON(t *testing.T) {
 		{stopped{}, "job kept report run"},
 		{switched{}, "did error name what"},
 		{taken{}, "applied outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
-		{forgotten{}, "emulator error plan project rules run uid"},
 		{foundThing{}, "reason run target what"},
 		{pinnedItem{}, "at by database run target why with"},
 		{finding{}, "about do level text"},

@@ -169,7 +169,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
-		if do := advice.On("JOB", err.Error()); do != "" {
+		if do := advice.On(err.Error()); do != "" {
 			fmt.Fprintf(a.errs, "  -> %s\n", a.given.In(do))
 		}
 		return exitFailed
@@ -209,7 +209,7 @@ plan --exit-code something would be done, 130 interrupted. What --json writes:
 		{a.planCommand, project | asJSON | jobs}, {a.runsCommand, project | asJSON | jobs},
 		{a.showCommand, project | asJSON | jobs}, {a.runCommand, project | asJSON | jobs}, {a.stopCommand, project | asJSON | jobs},
 		{a.pauseCommand, project | asJSON | jobs}, {a.resumeCommand, project | asJSON | jobs}, {a.undoCommand, project | asJSON},
-		{a.forgetCommand, project | asJSON}, {a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},
+		{a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},
 		{a.doctorCommand, project | asJSON | jobs}, {a.checkCommand, asJSON | jobs}, {a.indexesCommand, jobs},
 		{a.initCommand, project | asJSON}, {a.importCommand, 0},
 	} {

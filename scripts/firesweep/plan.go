@@ -101,7 +101,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := moment("now", f.at, a.clock())
+	now, err := moment(f.at, a.clock())
 	if err != nil {
 		return err
 	}
@@ -148,13 +148,13 @@ func doHere(c *cobra.Command, names []string) string {
 // begin. anywhere says that there need not be an application.
 func (a *app) toPlan(names []string, anywhere bool) ([]manifest.Entry, error) {
 	if len(names) > 0 || anywhere {
-		return a.toRun(names)
+		return a.jobsNamed(names)
 	}
 	if a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
 	}
-	return a.toRun(nil)
+	return a.jobsNamed(nil)
 }
 
 // readOf returns the backends that planning a job opens: those that it reads.
@@ -302,7 +302,7 @@ func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
 		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no report"))
 		p.Say(screen.Red, 2, 0, "%s", planned.Error)
-		if do := p.typed(advice.On(planned.Job, planned.Error)); do != "" {
+		if do := p.typed(advice.On(planned.Error)); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 		p.Line("")

@@ -151,9 +151,6 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) string {
-	if job.ForgetOnly() {
-		return ""
-	}
 	const many = 100_000
 	r := *job.Rule
 	monthly := func(u usage.Usage) string { return prices.About(prices.Times(u, float64(schedule.Monthly(job)))) }

@@ -43,7 +43,7 @@ func TestPriceOfARun(t *testing.T) {
 			wantParts(t, oneLine(o.well(t, "runs")), "2026-01 so far: 1 run, which used "+tt.price)
 
 			a, _ := o.loaded(t)
-			jobs, err := a.toRun(nil)
+			jobs, err := a.jobsNamed(nil)
 			ok(t, err)
 			planned, checked := expected(jobs[0], plan.Report), atRest.Plus(toDelete(*jobs[0].Rule, int64(tt.n)))
 			for who, said := range map[string]usage.Usage{"plan": planned, "check": checked} {
@@ -88,7 +88,7 @@ func TestPriceOfWhatGoesWithAccounts(t *testing.T) {
 			run := parsed[ranHere](t, o.well(t, "run", "--here", "--apply", "--confirm", o.ID, "--json")).Runs[0].Report
 			want(t, "done", int(n), run.Actions["delete account"].Done)
 			a, _ := o.loaded(t)
-			jobs, err := a.toRun(nil)
+			jobs, err := a.jobsNamed(nil)
 			ok(t, err)
 			along := usage.Usage{FirestoreDeletes: n} // which check says by themselves
 			for who, said := range map[string]usage.Usage{

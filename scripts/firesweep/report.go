@@ -49,13 +49,13 @@ func (p *printer) head(r *report.Report) {
 func (p *printer) failures(r *report.Report) {
 	for _, f := range r.Failures {
 		p.Say(screen.Red, 2, 2, "%s %s: %s", f.Action, f.Target, f.Error)
-		if do := p.typed(advice.On(r.Job, f.Error)); do != "" {
+		if do := p.typed(advice.On(f.Error)); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
 	}
 	switch do, command := advice.Tripped(r); {
 	case do == "":
-	case advice.Forgets(r.Job) || r.Approved != nil: // it names a UID or FILE in place of what nobody knows here
+	case r.Approved != nil: // it names a FILE in place of the one that nobody knows here
 		p.Say("", 4, 2, "-> %s %s", p.typed(do), p.typed(command))
 	default:
 		p.Say("", 4, 2, "-> %s", p.typed(do))

@@ -135,7 +135,7 @@ func (a *app) checkRun(f runFlags, names []string) ([]manifest.Entry, error) {
 	case len(names) == 0 && !f.dryRun:
 		return nil, wrongUse("name the jobs to run; only --dry-run works without names")
 	}
-	jobs, err := a.toRun(names)
+	jobs, err := a.jobsNamed(names)
 	if err != nil {
 		return nil, err
 	}

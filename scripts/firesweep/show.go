@@ -216,7 +216,7 @@ func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, er
 		until = from
 	}
 	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days, and those of previews are "+
-		"in the log only; give the whole id of a run of forget", short)
+		"in the log only", short)
 }
 
 // listed is how many things of each kind are shown without --all.

@@ -4,24 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -102,15 +95,8 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	o.By = who()
 	o.Progress = func(done, total int) { at.set(what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	if advice.Forgets(job.Name) {
-		o.Warn("the run forgot a user, and undoing it brings that user back")
-	}
-	var forgot map[string]string
 	stop := a.progress(c.Context(), at.now)
 	err := a.on(c.Context(), job, func(p restore.Project) (err error) {
-		if forgot, err = forgottenSince(c.Context(), p, runID); err != nil {
-			return err
-		}
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(c.Context(), func(p restore.Project, _ string) error { return f(p) }, p.Config.Database)
 		}
@@ -129,7 +115,6 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
-	t.warnOfForgotten(forgot)
 	again := "firesweep undo --apply" + asGiven(c, "project", "rules", "only", "where", "claims", "without-report") + " " + runID
 	said := a.show(t, func(p *printer) {
 		if err == nil || len(t.Outcomes) > 0 {
@@ -137,45 +122,6 @@ func (a *app) undo(c *cobra.Command, o restore.Options, runID string, all bool) 
 		}
 	}, slices.ContainsFunc(t.Outcomes, func(o restore.Outcome) bool { return o.Step == undo.Conflict || o.Step == undo.Lost }))
 	return cmp.Or(err, said)
-}
-
-// forgottenSince returns the other runs that forgot users since a run began and were not taken back, by their jobs: each user has
-// one.
-func forgottenSince(ctx context.Context, p restore.Project, runID string) (map[string]string, error) {
-	found, err := p.DB.First(ctx, documents.Query{
-		Collection: collections.Runs, OrderBy: []string{firestore.DocumentID}, From: []any{"forget"}, Until: []any{"forgeu"},
-	}, "", maxRunsInAWindow)
-	if err != nil {
-		return nil, fmt.Errorf("look who was forgotten since: %w", err)
-	}
-	since, _ := began(runID)
-	by := map[string]string{}
-	for _, d := range found {
-		r, err := report.Of(d)
-		undone := r.Undone != nil && !r.Undone.Partial
-		if err == nil && advice.Forgets(r.Job) && !r.DryRun && r.RunID != runID && r.StartedAt.After(since) && !undone {
-			by[r.Job] = r.RunID
-		}
-	}
-	return by, nil
-}
-
-// warnOfForgotten warns of runs that forgot users, by their jobs, and names the users as far as targets do.
-func (t *taken) warnOfForgotten(forgot map[string]string) {
-	if len(forgot) == 0 {
-		return
-	}
-	text := "users were forgotten since, by " + strings.Join(slices.Sorted(maps.Values(forgot)), ", ") +
-		": release what comes back of them, and forget them again"
-	var uids []string
-	for _, o := range t.Outcomes {
-		for uid := range strings.FieldsFuncSeq(o.Target, func(r rune) bool { return r == '/' || r == ' ' }) {
-			if forgot["forget"+digest.Of(uid)] != "" && !slices.Contains(uids, uid) {
-				uids = append(uids, uid)
-			}
-		}
-	}
-	t.Warnings = append(t.Warnings, text+prefixed(": ", strings.Join(uids, ", ")))
 }
 
 // taken prints what came back, or would. again is the command that does it.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -265,20 +264,6 @@ func TestWarnReads(t *testing.T) {
 	if reads := rep.Usage.FirestoreReads; reads > 2*n+10 {
 		t.Errorf("%d reads", reads)
 	}
-}
-
-// TestForgetWarnsNobody: who asks to be forgotten is not told first.
-func TestForgetWarnsNobody(t *testing.T) {
-	t.Parallel()
-	f := enginetest.New(t, forgetting(t, rulesOf(t,
-		`"collection":"drafts","age":{"field":"editedAt","days":90},"gone":[{"account":"{ownerId}"}],
-			"warn":{"days":7,"field":"warnedAt","create":"mail","data":{"toUids":["{ownerId}"]}}`)))
-	f.Import(t, new(auth.UserToImport).UID("u1"))
-	f.Set(t, "drafts/mine", draft(1, fields{"ownerId": "u1"}))
-	f.Set(t, "drafts/hers", draft(100, nil))
-	f.Run(t, "")
-	enginetest.Want(t, "left", []string{"hers"}, slices.Collect(maps.Keys(f.Documents(t, "drafts"))))
-	enginetest.Want(t, "mails", 0, len(f.Documents(t, "mail")))
 }
 
 // TestMessage: a message is the same until the document is due since another time.

@@ -69,9 +69,6 @@ func Tripped(r *report.Report) (do, command string) {
 		command += " --plan FILE"
 	}
 	do = strings.Join(looks, " ") + " Only if " + strings.Join(whens, ", and ") + ":"
-	if Forgets(r.Job) {
-		return forgetting.Replace(do), forgetting.Replace(command)
-	}
 	return strings.ReplaceAll(do, "JOB", r.Job), strings.Replace(command, "JOB", r.Job, 1)
 }
 
@@ -91,34 +88,18 @@ var advices = []struct{ holds, do string }{
 
 const roleMissing = "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."
 
-// On returns what to do about a failure of a job; "" if the failure's own text says it all.
-func On(job, text string) string {
+// On returns what to do about a failure; "" if the failure's own text says it all.
+func On(text string) string {
 	for _, a := range advices {
 		if strings.Contains(text, a.holds) {
-			if Forgets(job) {
-				return forgetting.Replace(a.do)
-			}
 			return a.do
 		}
 	}
 	return ""
 }
 
-// Forgets reports whether a job is one of firesweep forget.
-func Forgets(job string) bool { return forgetName.MatchString(job) }
-
-var (
-	forgetName = regexp.MustCompile(`^forget[0-9a-f]{24}$`)
-	forgetting = strings.NewReplacer("firesweep plan --force JOB", "firesweep forget --force UID", "firesweep run JOB",
-		"firesweep forget --apply UID", "make it: firesweep indexes --write, or terraform apply. firesweep doctor shows which are missing.",
-		"make it at the address in the message.")
-)
-
 // Next says what happens after a run, and what to do.
 func Next(r *report.Report) string {
-	if Forgets(r.Job) && r.Status != report.Completed {
-		return "Not all is done. Look at what stands in the way, and do the rest: firesweep forget --apply UID."
-	}
 	switch r.Status {
 	case report.Completed:
 		if r.Approved != nil {
@@ -166,7 +147,7 @@ func Undone(step undo.Step) string { return undone[step] }
 var (
 	local   = regexp.MustCompile(`\bfiresweep (plan|run) `)
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
-	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|resume|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
+	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|resume|undo|find|release|indexes --)\b|\bfirebase deploy\b`)
 )
 
 var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "",

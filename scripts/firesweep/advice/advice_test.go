@@ -9,8 +9,8 @@ import (
 
 const job = "cleanupReports"
 
-// tripped returns the advice on what tripped in a run of a job after which some was lifted already.
-func tripped(job string, force bool, lift []string, texts ...string) string {
+// tripped returns the advice on what tripped in a run of the job after which some was lifted already.
+func tripped(force bool, lift []string, texts ...string) string {
 	r := &report.Report{Job: job, Force: force, Lift: lift}
 	for _, text := range texts {
 		r.Failures = append(r.Failures, report.Failure{Error: text})
@@ -32,16 +32,14 @@ func TestTripped(t *testing.T) {
 	_, approved := advice.Tripped(&report.Report{Job: job, Approved: &report.Approved{}, Failures: []report.Failure{{Error: tooMany}}})
 	for want, got := range map[string]string{
 		"firesweep run cleanupReports --force --plan FILE": approved,
-		"": tripped(job, true, nil, "broken", "MAX_ACTIONS is empty"),
-		whole + "firesweep run cleanupReports --force": tripped(job, false, nil, tooMany+"; "+tooMuch),
+		"": tripped(true, nil, "broken", "MAX_ACTIONS is empty"),
+		whole + "firesweep run cleanupReports --force": tripped(false, nil, tooMany+"; "+tooMuch),
 		look + " Only if the collection is rightly empty:firesweep run cleanupReports --lift older:a --lift empty:tasks": tripped(
-			job, false, []string{"older:a"}, empty, "broken"),
+			false, []string{"older:a"}, empty, "broken"),
 		look + " Look how the application calls the field. Look at the whole plan: firesweep plan --force cleanupReports. " +
 			"Only if the collection is rightly empty, and nobody had a reason to write it, and the plan is right:" +
 			"firesweep run cleanupReports --force --lift empty:tasks --lift 'unwritten:users/{u}/tasks.by'": tripped(
-			job, true, nil, "pass a: "+empty+"; "+unwritten, "pass b: "+empty),
-		"Look at the whole plan: firesweep forget --force UID. Only if the plan is right:firesweep forget --apply UID --force": tripped(
-			"forget0123456789abcdef01234567", false, nil, tooMany),
+			true, nil, "pass a: "+empty+"; "+unwritten, "pass b: "+empty),
 	} {
 		if got != want {
 			t.Errorf("it says %q\nwant   %q", got, want)
@@ -51,7 +49,7 @@ func TestTripped(t *testing.T) {
 
 func TestLocal(t *testing.T) {
 	for text, want := range map[string]string{
-		tripped(job, false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
+		tripped(false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
 			"go run ./scripts/firesweep plan --local --force cleanupReports. Only if the plan is right:" +
 			"go run ./scripts/firesweep run --local cleanupReports --force",
 		"see firesweep runs JOB.":         "see go run ./scripts/firesweep runs JOB.",
@@ -85,11 +83,11 @@ func TestGiven(t *testing.T) {
 
 func TestHere(t *testing.T) {
 	for text, want := range map[string]string{
-		tripped(job, false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
+		tripped(false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
 			"firesweep plan --force cleanupReports. Only if the plan is right:firesweep run --here --apply cleanupReports --force",
-		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
+		advice.On("the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
 			"firesweep doctor shows which are missing.",
-		advice.On("", "code = PermissionDenied"): "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.",
+		advice.On("code = PermissionDenied"): "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.",
 	} {
 		if got := advice.Here(text); got != want {
 			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)

@@ -141,7 +141,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			effect.Version = &d.UpdateTime
 		}
 		actions[i] = decide.Action{
-			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Rule: rule.Named(), Version: decide.VersionAt(d.UpdateTime),
+			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime),
 		}
 		p.proposed++
 		if rule.DeletesAlone() {
