@@ -135,13 +135,12 @@ module "job" {
     CONTINUE_FOR   = local.continuing[each.key]
     CONTINUE_QUEUE = google_cloud_tasks_queue.continue[each.key].name
     CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this.number}.${var.region}.run.app"
-  } : {}, var.notify == null ? {} : { NOTIFY = var.notify.when })
-  secrets = var.notify == null ? {} : { NOTIFY_URL = var.notify.secret }
+  } : {})
   # One run at a time, or one for each shard: the leases in Firestore guarantee this. Another instance answers who calls meanwhile
   # that the job is busy, and is there for the run that split. Without it Cloud Run would answer 429, which slows the queue.
   max_instances = lookup(local.shards, each.key, 1) + 1
   build         = local.build
   kms_key       = var.kms_key
 
-  depends_on = [time_sleep.settled, google_secret_manager_secret_iam_member.notify]
+  depends_on = [time_sleep.settled]
 }

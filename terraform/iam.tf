@@ -1,5 +1,5 @@
 # Each function has its own account, with the roles that functions/manifest.json names and no others: those on what it works on in its
-# entry, and those of handing tasks over and of calling, which are the same for all, at the top. The secret of var.notify comes below.
+# entry, and those of handing tasks over and of calling, which are the same for all, at the top.
 resource "google_service_account" "function" {
   for_each = local.deployed
 
@@ -140,16 +140,6 @@ resource "google_service_account_iam_binding" "acts_as_itself" {
   service_account_id = google_service_account.function[each.key].name
   role               = local.manifest.roles.tasksAccount
   members            = [google_service_account.function[each.key].member]
-}
-
-# The jobs read the address of the webhook, and no other secret. Others may read it too: it is not Firesweep's alone.
-resource "google_secret_manager_secret_iam_member" "notify" {
-  for_each = { for name, f in local.jobs : name => f if var.notify != null }
-
-  project   = var.project
-  secret_id = var.notify.secret
-  role      = "roles/secretmanager.secretAccessor"
-  member    = google_service_account.function[each.key].member
 }
 
 # Cloud Scheduler calls the jobs as an account that may do nothing else: who makes its schedules must be allowed to act as it.

@@ -12,8 +12,7 @@ resource "google_project_service" "api" {
     "monitoring.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-    ], anytrue([for f in local.deployed : can(f.roles.auth)]) ? ["identitytoolkit.googleapis.com"] : [],
-  var.notify == null ? [] : ["secretmanager.googleapis.com"]))
+  ], anytrue([for f in local.deployed : can(f.roles.auth)]) ? ["identitytoolkit.googleapis.com"] : []))
 
   project            = var.project
   service            = each.key

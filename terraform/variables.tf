@@ -420,24 +420,6 @@ variable "notification_channels" {
   }
 }
 
-variable "notify" {
-  description = "Whom the jobs tell what they did: secret is the id of a secret of this project in Secret Manager that holds a webhook's address (Slack, Discord, Teams or your own); when is failures, always or weekly. Null: nobody."
-  type = object({
-    secret = string
-    when   = optional(string, "failures")
-  })
-  default = null
-
-  validation {
-    condition     = var.notify == null || can(regex("^[A-Za-z0-9_-]{1,255}$", var.notify.secret))
-    error_message = "notify.secret must be the id of a secret in the project, such as firesweep-webhook: neither its resource name nor the address itself, which would be in Terraform's state."
-  }
-  validation {
-    condition     = var.notify == null || can(regex("^(failures|always|weekly)$", var.notify.when))
-    error_message = "notify.when must be failures, always or weekly."
-  }
-}
-
 variable "notification_locale" {
   description = "Language of the notifications: en, or ja as the original had it."
   type        = string

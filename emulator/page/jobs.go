@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -43,7 +40,6 @@ type job struct {
 	Schedule    string   `json:"schedule,omitempty"`
 	Worker      string   `json:"worker,omitempty"`
 	CalledBy    []string `json:"calledBy,omitempty"` // of a worker: the jobs whose tasks it does
-	Backtest    bool     `json:"backtest,omitempty"` // it has one
 	Uses        []string `json:"uses"`
 
 	Database string    `json:"database,omitempty"`
@@ -80,7 +76,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	for i, e := range list.All {
 		j := job{
 			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
-			Yours: i >= len(list.All)-len(list.Own), Backtest: backtest.WhyNot(functions.Registered()[e.Name]) == "",
+			Yours: i >= len(list.All)-len(list.Own),
 		}
 		if e.Rule != nil {
 			j.Rule = e.Words()
@@ -250,16 +246,4 @@ func (s *server) on(ctx context.Context, job string, uses []config.Backend, f fu
 	}
 	p.Jobs = functions.Registered()
 	return errors.Join(f(p), closeAll())
-}
-
-// backtest answers with what became of what a preview planned. It writes nothing.
-func (s *server) backtest(ctx context.Context, q struct{ Preview report.Report }) (*backtest.Result, error) {
-	e, err := entry(q.Preview.Job)
-	if err != nil {
-		return nil, err
-	}
-	f := functions.New(functions.Registered()[e.Name])
-	defer f.Close()
-	f.Getenv, f.Log = s.Getenv, io.Discard // the page says what comes of it
-	return f.Backtest(ctx, engine.PlanOptions{}, &q.Preview)
 }

@@ -46,7 +46,6 @@ func Handler(o Options, functions http.Handler) http.Handler {
 	mux.Handle(Prefix+"api/documents", call(s.documents))
 	mux.Handle(Prefix+"api/did", call(s.did))
 	mux.Handle(Prefix+"api/advice", call(s.advice))
-	mux.Handle(Prefix+"api/backtest", call(s.backtest))
 	mux.Handle(Prefix+"api/undo", call(s.undo))
 	mux.Handle(Prefix+"api/release", call(s.release))
 	return backends.Guard(mux, refuse)

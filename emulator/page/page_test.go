@@ -19,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/emulator/page"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 )
 
 // fixture is a page on a project of its own, and cleanupReports behind it.
@@ -149,7 +148,6 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`,
 			http.StatusUnprocessableEntity, "the undo log has nothing of it"},
 		{http.MethodPost, "application/json", "runs", `{"job":"none"}`, http.StatusUnprocessableEntity, `no function "none"`},
-		{http.MethodPost, "application/json", "backtest", `{"preview":{"job":"none"}}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "counts", `{"job":""}`, http.StatusUnprocessableEntity, "no function"},
 		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`,
 			http.StatusUnprocessableEntity, "reports"},
@@ -372,25 +370,4 @@ func TestAdvice(t *testing.T) {
 	if j := f.job(t, "cleanupReports"); !strings.Contains(j.Problem, "MAX_ACTIONS") {
 		t.Errorf("with a wrong setting: %+v", j)
 	}
-}
-
-// TestBacktest tells what became of what a preview on the page planned, of a moment ahead of the clock.
-func TestBacktest(t *testing.T) {
-	f := start(t)
-	due := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)}
-	for _, id := range []string{"due", "gone", "used", "written"} {
-		f.Set(t, "reports/"+id, due)
-	}
-	r := request(http.MethodPost, "/cleanupReports", `{"dryRun":true}`)
-	r.Header.Set("X-CloudScheduler-ScheduleTime", time.Now().Add(time.Hour).Format(time.RFC3339))
-	preview := f.send(r).Body.String()
-	f.Delete(t, "reports/gone")
-	f.Set(t, "reports/used", map[string]any{"status": "open", "createdAt": due["createdAt"]})
-	f.Set(t, "reports/written", map[string]any{"status": "dismissed", "createdAt": due["createdAt"]})
-	f.Set(t, "reports/later", due)
-
-	b := ask[backtest.Result](t, f, "backtest", `{"preview":`+preview+`}`)
-	same(t, "planned, gone, written, kept", []int{4, 1, 1, 1}, []int{b.Planned, b.Gone, b.Written, len(b.Kept)})
-	same(t, "kept", "reports/used", b.Kept[0].Target)
-	same(t, "reports", 4, len(f.Documents(t, "reports")))
 }

@@ -47,7 +47,6 @@ type checked struct {
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"` // beside the automatic ones
 
-	forgetOnly bool // it never runs
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -145,7 +144,6 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-		forgetOnly: e.ForgetOnly(),
 	}
 	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
@@ -267,8 +265,6 @@ func (c checked) facts() [][2]string {
 	switch {
 	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
-	case c.forgetOnly:
-		dryRun = ""
 	case c.Own:
 		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}

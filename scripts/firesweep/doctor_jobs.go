@@ -82,7 +82,6 @@ func (p *patient) examineScheduler(ctx context.Context) {
 	for _, job := range p.jobs {
 		about := p.of(job.Name)
 		switch own := there[job.Name]; {
-		case own == nil && job.ForgetOnly():
 		case own == nil:
 			about.add(levelWarning, "If Terraform is to run it, enable it in your tfvars, then terraform apply.",
 				"Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)

@@ -34,7 +34,7 @@ func TestJSON(t *testing.T) {
 			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
 			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
-		{report.Planned{}, "action more reason rule target version writes"},
+		{report.Planned{}, "action more reason target version writes"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{planned{}, "error index job report warnings"},

@@ -24,9 +24,6 @@ func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Sched
 
 // Times returns the times after a moment at which a job runs, in their order. What the lists let a job have, the library reads.
 func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
-	if e.ForgetOnly() {
-		return func(func(time.Time) bool) {}
-	}
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
 	last := len(fields) - 1
 	fields[last] = withoutSeven(fields[last])
@@ -46,7 +43,7 @@ var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // compared is how many runs [Longest] looks at. A daily job has fewer in a year.
 const compared = 400
 
-// Longest returns the longest time between two runs of a job: a century of one that never runs by itself.
+// Longest returns the longest time between two runs of a job.
 func Longest(e manifest.Entry) (longest time.Duration) {
 	n, last := 0, time.Time{}
 	for at := range Times(e, begin) {
@@ -56,9 +53,6 @@ func Longest(e manifest.Entry) (longest time.Duration) {
 		if last = at; n > compared {
 			break
 		}
-	}
-	if n == 0 {
-		longest = 100 * 365 * 24 * time.Hour
 	}
 	return longest
 }

@@ -169,15 +169,12 @@ func nameless(a rule.Relation, d documents.Ref) bool {
 	return a.Subcollection == "" && !documents.ValidID(d.ID)
 }
 
-// repeats reports whether ids of the rule's documents repeat for what goes along.
-func (w With) repeats(a rule.Relation) bool { return w.Repeats() || a.Repeats }
-
 // gatherChildren reads the documents below items, or those that name them, of many items at once.
 func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	due = slices.DeleteFunc(slices.Clone(due), func(i *item) bool { return nameless(a, i.Ref()) })
 	parents := make([]string, len(due))
 	for n, i := range due {
-		if parents[n] = i.ID(); a.Subcollection != "" || w.repeats(a) {
+		if parents[n] = i.ID(); a.Subcollection != "" || w.Repeats() {
 			parents[n] = i.Path
 		}
 	}
@@ -269,7 +266,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		}
 		return len(below) < most, nil
 	}
-	repeats := a.Repeats || strings.Contains(at, "/") // below others, so only a reference names it
+	repeats := strings.Contains(at, "/") // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
@@ -339,7 +336,7 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	if c.Subcollection || w.Strict {
 		return c
 	}
-	if w.repeats(a) { // only references count; a parent is its path
+	if w.Repeats() { // ids repeat, so only references count; a parent is its path
 		c.Names = func(path string) []any { return []any{src.Reference(documents.Document{Path: path}.Ref())} }
 		c.NameOf = func(value any) (string, bool) {
 			ref, ok := documents.ReferenceOf(value)

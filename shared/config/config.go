@@ -92,9 +92,6 @@ type Config struct {
 
 	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
-	NotifyURL SecretURL // NOTIFY_URL: the webhook that is told of runs; unset: none
-	Notify    Notice    // NOTIFY: of which
-
 	own any // the settings of this function alone, which [Own] reads; nil if it has none
 
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
@@ -192,7 +189,6 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 			"a service account's e-mail address", used[Tasks] || continues),
 		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),
 	}
-	c.NotifyURL, c.Notify = l.notify()
 	c.Originals = originalsWithin(debug.SetMemoryLimit(-1), c.MaxActions) // a negative limit changes nothing
 	c.Emulators = Emulators{
 		Firestore: l.host("FIRESTORE_EMULATOR_HOST"),

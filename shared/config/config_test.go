@@ -28,9 +28,9 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "en",
-		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Originals: 64 << 20, Shards: 1, Notify: Failures,
+		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Originals: 64 << 20, Shards: 1,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{}, SecretURL{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
 	}
 	if got.Emulators.Any() {
@@ -57,7 +57,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "ja",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "NOTIFY", "weekly", "NOTIFY_URL", "https://example.com/hook\n", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -70,13 +70,12 @@ func TestLoadEverything(t *testing.T) {
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "ja",
 		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1, Originals: 64 << 20,
 		ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3,
-		NotifyURL: SecretURL{"https://example.com/hook", "example.com"}, Notify: Weekly,
 		own:           own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{}, SecretURL{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(own{7, "a"}, readOwn.In(got)); diff != "" {
@@ -257,26 +256,5 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 	}
 	if c, err := load(""); err != nil || c.MaxActions != 60_000 {
 		t.Errorf("the default is %d, %v; want it to fit too", c.MaxActions, err)
-	}
-}
-
-// TestNotifyURL must be a secret's: it is never quoted, and http only where it leaves the machine for nowhere.
-func TestNotifyURL(t *testing.T) {
-	t.Parallel()
-	for address, ok := range map[string]bool{
-		"": true, "https://example.com/secret": true, "http://localhost:1/secret": true, "http://127.0.0.1:1/secret": true,
-		"http://[::1]/secret": true, "http://example.com/secret": false, "http://localhost.example.com/secret": false,
-		"example.com/secret": false, "https:///secret": false, "ftp://localhost/secret": false, "https://%zz/secret": false,
-	} {
-		_, err := Load(env("GOOGLE_CLOUD_PROJECT", "p", "DRY_RUN", "true", "NOTIFY_URL", address), nil)
-		if (err == nil) != ok || err != nil && (strings.Contains(err.Error(), "secret\"") || strings.Contains(err.Error(), "/secret")) {
-			t.Errorf("%q: %v", address, err)
-		}
-	}
-	for _, pairs := range [][2]string{{"NOTIFY", "always"}, {"NOTIFY", "daily"}} {
-		if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "p", "DRY_RUN", "true", pairs[0], pairs[1]), nil); err == nil ||
-			!strings.Contains(err.Error(), "NOTIFY") {
-			t.Errorf("%s without an address: %v", pairs, err)
-		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -468,34 +467,4 @@ func TestPlanOfAccounts(t *testing.T) {
 	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
 	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
-}
-
-// TestBacktestOfAccounts: of the accounts of a preview, it tells who signed in or got a document since, and who is gone. Nobody knows
-// what accounts there were without one.
-func TestBacktestOfAccounts(t *testing.T) {
-	f := start(t, guests(keptByUser))
-	f.Import(t, signedIn("came-back", old), signedIn("gone", old), signedIn("kept", old), signedIn("old", old))
-	f.Set(t, "users/neighbour", fields{})
-	preview := f.Run(t, `{"dryRun":true}`)
-	for _, uid := range []string{"came-back", "gone"} {
-		if err := f.Auth(t).DeleteUser(t.Context(), uid); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.Import(t, signedIn("came-back", now.AddDate(0, 0, 3))) // no emulator lets an account that is there sign in at another time
-	f.Set(t, "users/kept", fields{})
-	b, err := f.Backtest(t.Context(), engine.PlanOptions{}, preview)
-	if err != nil {
-		t.Fatal(err)
-	}
-	enginetest.Want(t, "planned, gone, written", []int{4, 1, 0}, []int{b.Planned, b.Gone, b.Written})
-	kept := map[string]string{}
-	for _, k := range b.Kept {
-		kept[k.Target] = k.Kept
-	}
-	enginetest.Want(t, "kept", map[string]string{"account came-back": "not older than 30 days", "account kept": "users/{uid} exists"}, kept)
-	enginetest.Want(t, "used", now.AddDate(0, 0, 3), b.Kept[0].Used.UTC())
-	if b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: now}, nil); !errors.Is(err, backtest.ErrNoHistory) {
-		t.Errorf("without a preview: %+v, %v", b, err)
-	}
 }

@@ -17,8 +17,6 @@ import (
 type documentsOf struct {
 	rule.Rule
 	keepers *keepers
-	forgets string // the uid of an account that keeps nothing, because it is forgotten; empty: none is
-	copies  string // the collection of the originals, if the documents are copies in an archive
 }
 
 func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }

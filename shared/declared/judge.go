@@ -26,7 +26,7 @@ func (c documentsOf) judgeItself(d documents.Document, run cleanup.Run) cleanup.
 
 // judgeFields decides about a document by its own fields.
 func (c documentsOf) judgeFields(d documents.Document, run cleanup.Run) cleanup.Decision {
-	item, _, ok := c.itemOf(d)
+	item, ok := c.ItemOf(d)
 	if !ok {
 		return cleanup.Keep("not in " + c.Source())
 	}

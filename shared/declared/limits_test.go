@@ -693,3 +693,15 @@ func TestContinuesOfNoOrder(t *testing.T) {
 		})
 	}
 }
+
+// left returns the paths of all documents but the bundle's own, and their fields.
+func left(f *enginetest.Function, t testing.TB) map[string]fields {
+	all := map[string]fields{}
+	for _, d := range f.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		if !strings.HasPrefix(path, "cleanup") {
+			all[path] = d.Data()
+		}
+	}
+	return all
+}

@@ -49,7 +49,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			switch {
 			case !ok:
 				items[i].nameless = related.Nameless()
-			case q != nil && (q.uid == "" || q.uid != c.forgets):
+			case q != nil:
 				q.item = i
 				all = append(all, q)
 			}
@@ -114,7 +114,7 @@ func (c documentsOf) isGone(r rule.Relation) bool {
 // asked for.
 func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src cleanup.Source) (q *question, ok bool) {
 	q = &question{of: r, newest: r.Newest}
-	i, of, _ := c.itemOf(d)
+	i, _ := c.ItemOf(d)
 	switch {
 	case r.Newest > 0:
 		for _, w := range r.Where {
@@ -129,11 +129,7 @@ func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src clean
 	case r.Account != "":
 		q.uid, ok = i.UID(r.Account)
 	default:
-		q.queries, ok = r.Queries(of.Ref(), false, src.Reference, src.Run().Now)
-		if of.Path != d.Path { // what is below a copy keeps that
-			more, _ := r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
-			q.queries = append(q.queries, more...)
-		}
+		q.queries, ok = r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
 	}
 	return q, ok
 }

@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -265,49 +263,6 @@ func TestWarnReads(t *testing.T) {
 	counts(t, rep, map[string]int{})
 	if reads := rep.Usage.FirestoreReads; reads > 2*n+10 {
 		t.Errorf("%d reads", reads)
-	}
-}
-
-// TestForgetWarnsNobody: who asks to be forgotten is not told first.
-func TestForgetWarnsNobody(t *testing.T) {
-	t.Parallel()
-	f := enginetest.New(t, forgetting(t, rulesOf(t,
-		`"collection":"drafts","age":{"field":"editedAt","days":90},"gone":[{"account":"{ownerId}"}],
-			"warn":{"days":7,"field":"warnedAt","create":"mail","data":{"toUids":["{ownerId}"]}}`)))
-	f.Import(t, new(auth.UserToImport).UID("u1"))
-	f.Set(t, "drafts/mine", draft(1, fields{"ownerId": "u1"}))
-	f.Set(t, "drafts/hers", draft(100, nil))
-	f.Run(t, "")
-	enginetest.Want(t, "left", []string{"hers"}, slices.Collect(maps.Keys(f.Documents(t, "drafts"))))
-	enginetest.Want(t, "mails", 0, len(f.Documents(t, "mail")))
-}
-
-// TestBacktestOfWarnings: that somebody was warned since is nothing that speaks against the warning.
-func TestBacktestOfWarnings(t *testing.T) {
-	f := start(t, warnsFirst)
-	f.Set(t, "drafts/idle", draft(91, nil))
-	f.Set(t, "drafts/edited", draft(91, nil))
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := rep.Read
-	f.Clock = func() time.Time { return at }
-	edit(t, f, "drafts/idle", "editedAt", at.AddDate(0, 0, -91))
-	edit(t, f, "drafts/edited", "editedAt", at.AddDate(0, 0, -91))
-	if rep, err = f.Plan(t.Context(), engine.PlanOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	at = rep.Read
-	f.Clock = func() time.Time { return at.AddDate(0, 0, 5) }
-	edit(t, f, "drafts/idle", "warnedAt", at.Add(time.Hour))
-	edit(t, f, "drafts/edited", "editedAt", at.Add(time.Hour))
-	b, err := f.Backtest(t.Context(), engine.PlanOptions{Now: at}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.Planned != 2 || len(b.Kept) != 1 || b.Kept[0].Target != "drafts/edited" || b.Kept[0].Action != warnings {
-		t.Errorf("%+v", b)
 	}
 }
 

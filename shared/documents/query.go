@@ -17,8 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
-// DefaultPageSize is the [Query.PageSize] of queries that set none.
-const DefaultPageSize = 500
+// defaultPageSize is the [Query.PageSize] of queries that set none.
+const defaultPageSize = 500
 
 // Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. The values of its
 // conditions must be [Queryable].
@@ -31,7 +31,7 @@ type Query struct {
 	From       []any      // values of OrderBy to begin at. Of any type, unlike conditions, which match one type only. Not for Pages.
 	Until      []any      // values of OrderBy to end before, likewise
 	Select     []string   // the fields to fetch, or [Dotted] names; none means all. Fewer fields save memory, not reads.
-	PageSize   int        // documents a page; 0 means DefaultPageSize
+	PageSize   int        // documents a page; 0 means defaultPageSize
 	ReadOnly   bool       // nothing is written to what it finds, so no undo log needs it whole
 }
 
@@ -77,7 +77,7 @@ func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page,
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
 		if size == 0 {
-			size = DefaultPageSize
+			size = defaultPageSize
 		}
 		for {
 			page, err := r.page(ctx, q, from, size)

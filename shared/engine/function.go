@@ -80,15 +80,14 @@ type Function struct {
 
 // Hooks let tests watch and disturb a run. All may be nil.
 type Hooks struct {
-	BeforeApply  func()                                     // called between planning and applying
-	Dial         []grpc.DialOption                          // for the Firestore connections
-	Transport    func(http.RoundTripper) http.RoundTripper  // around Storage's
-	Accounts     func(accounts.API) accounts.API            // around Authentication's
-	DialTasks    []grpc.DialOption                          // for the Cloud Tasks connection
-	Pace         func(calls int) documents.Pace             // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
-	WaitToNotify func(context.Context, time.Duration) error // before a message is tried again, instead of the clock's wait
-	DeafToStop   bool                                       // the run does not look for an order to stop, so that its reads do not depend on its duration
-	AnyClock     bool                                       // the clock may be far from Firestore's
+	BeforeApply func()                                    // called between planning and applying
+	Dial        []grpc.DialOption                         // for the Firestore connections
+	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
+	Accounts    func(accounts.API) accounts.API           // around Authentication's
+	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
+	Pace        func(calls int) documents.Pace            // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
+	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
+	AnyClock    bool                                      // the clock may be far from Firestore's
 
 	writers func(*apply.Applier) // called when it is known what the run would write with
 }

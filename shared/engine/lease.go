@@ -113,10 +113,6 @@ func (r *run) acquire(ctx context.Context) error {
 	}
 	r.leased = true
 	r.from(known)
-	r.retried = r.continues != nil && before.WasSettled()
-	if !before.WasSettled() {
-		r.overtaken = overtaken
-	}
 	if overtaken != nil && overtaken.Status == report.Killed {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, overtaken.RunID, overtaken.RunID), slog.String("killed", overtaken.RunID))

@@ -7,13 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/backtest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -32,7 +28,6 @@ type PlanOptions struct {
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
 	Meter    *usage.Meter     // counts what is read, for whoever waits; nil: nobody does
-	MaxReads int64            // documents to read at most, but for the page that is being read; 0: as many as it takes
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
@@ -43,24 +38,9 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
-	r, closeAll, err := f.reading(ctx, o, uses)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAll()
-	ctx = usage.NewContext(ctx, r.meter)
-	r.perform(ctx)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
-	}
-	return r.Report, nil
-}
-
-// reading returns a run that only plans, and what closes its connections, which refuse whatever writes.
-func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Backend) (*run, func(), error) {
 	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Entry: f.Entry, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
 		forOperator: true}
@@ -83,64 +63,23 @@ func (f *Function) reading(ctx context.Context, o PlanOptions, uses []config.Bac
 	}
 	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
 	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := reading.open(ctx, cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	defer c.close()
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
 	r.listsAll, r.versions = true, o.Versions
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}
-	r.canceled = func() bool {
-		return ctx.Err() != nil || o.MaxReads > 0 && r.meter.Usage().FirestoreReads >= o.MaxReads
-	}
-	return r, c.close, nil
-}
-
-// Backtest plans a job as of the options' earlier time (a whole minute if that is older than an hour), or takes what a preview
-// planned then, if there is one, and has its rules look again today. It writes nothing. [backtest.WhyNot] must have no reason against
-// it. The error is [backtest.ErrNoHistory], [backtest.ErrMaxReads], a [*config.Error], or says what went wrong.
-func (f *Function) Backtest(ctx context.Context, o PlanOptions, preview *report.Report) (*backtest.Result, error) {
-	o.Force, o.Versions = true, true
-	if preview != nil {
-		o.Now = preview.Now
-	}
-	uses := []config.Backend{config.Firestore}
-	if f.Job.Accounts {
-		uses = append(uses, config.Auth)
-	}
-	r, closeAll, err := f.reading(ctx, o, uses)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAll()
-	r.past = true
-	r.share(1)
+	r.canceled = func() bool { return ctx.Err() != nil }
 	ctx = usage.NewContext(ctx, r.meter)
-	b := backtest.Backtest{Today: r.decider, Spent: r.canceled, Since: o.Now}
-	switch {
-	case preview != nil:
-		b.Preview, b.Since = preview.RunID, preview.StartedAt
-	case f.Job.Accounts:
-		return nil, fmt.Errorf("%w, nor Authentication what accounts there were", backtest.ErrNoHistory)
-	default:
-		then := documents.AsOf(ctx, o.Now)
-		if _, _, err := r.decider.Documents.Get(then, r.statePath()); err != nil {
-			if code := status.Code(err); code == codes.FailedPrecondition || code == codes.InvalidArgument {
-				err = fmt.Errorf("%w: %w", backtest.ErrNoHistory, err)
-			}
-			return nil, err
-		}
-		r.perform(then)
-		preview = r.Report
-		if failed := preview.Failures; len(failed) > 0 && !r.canceled() {
-			return nil, fmt.Errorf("plan as of %s: %s: %s", o.Now.Format(time.RFC3339), failed[0].Target, failed[0].Error)
-		}
+	r.perform(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
-	err = b.Compare(ctx, preview)
-	b.Reads = r.meter.Usage().FirestoreReads
-	return &b.Result, err
+	return r.Report, nil
 }

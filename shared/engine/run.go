@@ -44,7 +44,6 @@ type run struct {
 	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
 	listsAll     bool             // a preview lists its plan whole
 	versions     bool             // and the versions of what it lists
-	past         bool             // its now is long ago on purpose: it makes no promises
 	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
 
 	beganAt    string // the checkpoint that the call began at
@@ -53,14 +52,12 @@ type run struct {
 	announced  bool   // the job's own first line was logged
 	through    bool   // all that there was to plan was planned and applied
 
-	logTo     *slog.Logger     // without the run's labels
-	saved     state.Known      // cleanupJobs/{job}, as this call left it last
-	leased    bool             // it holds what it acquired, until it releases that
-	bounds    cleanup.Bounds   // what it goes through
-	ranges    []cleanup.Bounds // that it hands out; none: it does all itself
-	overtaken *report.Report   // of the run before, if this call saved how it ended
-	retried   bool             // the run had ended before this call
-	stays     string           // why what was left is not continued at once, if somebody should know
+	logTo  *slog.Logger     // without the run's labels
+	saved  state.Known      // cleanupJobs/{job}, as this call left it last
+	leased bool             // it holds what it acquired, until it releases that
+	bounds cleanup.Bounds   // what it goes through
+	ranges []cleanup.Bounds // that it hands out; none: it does all itself
+	stays  string           // why what was left is not continued at once, if somebody should know
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.
@@ -84,7 +81,6 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	}
 	r.logLastLine(ctx)
 	r.logEnd(ctx)
-	r.notify(work)
 	return r.Report
 }
 
@@ -143,7 +139,7 @@ func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
 		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
-		Past: r.past, Apply: r.applyWindow,
+		Apply: r.applyWindow,
 	}
 }
 
@@ -244,7 +240,7 @@ func (r *run) known() cleanup.Run {
 	// A run's now can lie far back: a retry keeps its schedule time, and so does a run that somebody repeats by hand. A promise
 	// to people, such as "in a week", would already be half over when it is made.
 	promise := r.Report.Now
-	if !r.past && r.Report.StartedAt.After(promise) {
+	if r.Report.StartedAt.After(promise) {
 		promise = r.Report.StartedAt
 	}
 	return cleanup.Run{

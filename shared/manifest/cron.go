@@ -60,15 +60,9 @@ func cronNumber(text string, otherwise int) int {
 	return n
 }
 
-// ForgetOnly reports whether only firesweep forget uses a rule. Nothing is deployed for it.
-func (e Entry) ForgetOnly() bool { return e.Schedule == "never" }
-
 // When returns in words when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo". A schedule for which it has no words
 // stays as it is.
 func (e Entry) When() string {
-	if e.ForgetOnly() {
-		return "never by itself: it is not deployed, and only firesweep forget uses it"
-	}
 	return scheduleWords(e.Schedule) + " " + e.TimeZone
 }
 

@@ -38,7 +38,7 @@ func Lock(manifest, rules File) ([]byte, error) {
 		Functions: map[string]Entry{},
 	}
 	for _, e := range all {
-		if e.Rule != nil && !e.ForgetOnly() {
+		if e.Rule != nil {
 			e.Rule = nil // Terraform needs only what follows from it
 			lock.Functions[e.Name] = e
 		}

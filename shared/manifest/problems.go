@@ -95,9 +95,7 @@ func (e *Entry) problems() (problems []string) {
 		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
 	switch e.Trigger {
 	case Schedule:
-		expect(e.ForgetOnly() || cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(!e.ForgetOnly() || e.Rule != nil && (e.DeletesAccounts() || e.ReadsAccounts()),
-			"schedule %q is for rules that firesweep forget uses: they are about accounts, or have a relation to an account", e.Schedule)
+		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
 		expect(slices.Contains(timeZones(), e.TimeZone), "timeZone %q is unknown: it must be a name such as Europe/Berlin or UTC", e.TimeZone)
 		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
 			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)

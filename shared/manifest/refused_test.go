@@ -57,9 +57,8 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
 			`functions[0], cleanupDrafts: schedule "every day 04:00" is not unix-cron, such as "0 3 * * *"`,
 		}},
-		{`{"name":"forgetDrafts","schedule":"never",` + rule + `,"gone":[{"account":"{author}"}]}`, nil},
-		{`{"name":"forgetDrafts","schedule":"never",` + rule + `}`, []string{
-			`functions[0], forgetDrafts: schedule "never" is for rules that firesweep forget uses: they are about accounts, or have a relation to an account`,
+		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
 			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
@@ -142,11 +141,10 @@ func lockOf(t *testing.T, manifest, rules string) (lock struct {
 	return lock
 }
 
-// TestLock: the file has each rule whole but those without a schedule, which are not deployed, in the form of the other entries of functions/manifest.json, and no key without a value:
+// TestLock: the file has each rule whole, in the form of the other entries of functions/manifest.json, and no key without a value:
 // Terraform takes a key that is there for an answer.
 func TestLock(t *testing.T) {
 	const rules = `{"functions":[
-		{"name":"forgetPrefs","schedule":"never","collection":"prefs","age":"any","gone":[{"account":"{id}"}]},
 		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}},
 		{"name":"cleanupAvatars","schedule":"0 3 * * 1","run":{"memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0},"timeZone":"Europe/Berlin",
 			"description":"Avatars","objects":"avatars/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"hours":24}}]}`

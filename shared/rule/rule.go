@@ -84,8 +84,7 @@ type Relation struct {
 	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"-"`
 
-	Key     string `json:"-"` // where the rule says it, e.g. unless[0]
-	Repeats bool   `json:"-"` // ids repeat, so only a reference names it
+	Key string `json:"-"` // where the rule says it, e.g. unless[0]
 }
 
 // Condition returns the condition on the item itself that an entry of unless may be.

@@ -46,12 +46,6 @@ variable "environment" {
   type        = map(string)
 }
 
-variable "secrets" {
-  description = "Environment variables whose values are secrets of Secret Manager, by the secrets' ids."
-  type        = map(string)
-  default     = {}
-}
-
 variable "max_instances" {
   description = "How many instances may run at a time."
   type        = number
@@ -106,16 +100,6 @@ resource "google_cloudfunctions2_function" "this" {
     ingress_settings               = "ALLOW_INTERNAL_ONLY"
     all_traffic_on_latest_revision = true
     environment_variables          = var.environment
-
-    dynamic "secret_environment_variables" {
-      for_each = var.secrets
-      content {
-        key        = secret_environment_variables.key
-        project_id = var.project
-        secret     = secret_environment_variables.value
-        version    = "latest"
-      }
-    }
   }
 }
 

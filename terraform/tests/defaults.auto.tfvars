@@ -26,7 +26,6 @@ labels                 = {}
 queue_suffix           = ""
 notification_channels  = []
 notification_locale    = "ja"
-notify                 = null
 placeholder_references = []
 inquiry_folders        = []
 orphans                = []

@@ -74,7 +74,6 @@ run "refuses_names_and_formats" {
     queue_suffix           = "_2"
     notification_channels  = ["ops@example.com"]
     notification_locale    = "fr"
-    notify                 = { secret = "https://hooks.slack.com/services/x", when = "failures" }
     placeholder_references = ["posts"]
     inquiry_folders        = ["inquiries"]
     orphans                = ["task"]
@@ -82,7 +81,7 @@ run "refuses_names_and_formats" {
   }
   expect_failures = [
     var.project, var.region, var.bucket, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.paused, var.labels, var.queue_suffix,
-    var.notification_channels, var.notification_locale, var.notify, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url,
+    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url,
   ]
 }
 
@@ -98,9 +97,8 @@ run "refuses_numbers_and_english" {
     schedules       = { cleanupReports = "every day 03:00" }
     time_zones      = { cleanupReports = "JST" }
     inquiry_folders = ["/inquiries/"]
-    notify          = { secret = "firesweep-webhook", when = "daily" }
   }
-  expect_failures = [var.notify, var.project, var.region, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.inquiry_folders]
+  expect_failures = [var.project, var.region, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.inquiry_folders]
 }
 
 run "refuses_what_only_looks_right" {

@@ -4,7 +4,7 @@ import { advise, ask, call } from "./api.js";
 import { collections, deletes } from "./changes.js";
 import { announce, button, clock, fill, h, moment, plural, problem } from "./dom.js";
 import { badge, done } from "./list.js";
-import { plan as showPlan, total, used } from "./plan.js";
+import { plan as showPlan, total } from "./plan.js";
 import { counts, outcome, summary, things, undoing } from "./ran.js";
 import * as time from "./time.js";
 
@@ -44,13 +44,7 @@ export function page(job, about, reload) {
     try {
       const report = await call(job.name, force ? { dryRun: true, force: true } : { dryRun: true }, time.at());
       const whole = button("Show the whole plan all the same", "", () => preview(true));
-      const found = h("div");
-      const since = button("Used since?", "", () => ask("backtest", { preview: report }).then((result) => {
-        fill(found, used(result));
-        announce(`${result.kept.length} of ${plural(result.planned, "item")} would be kept by now.`);
-      }, (err) => failed(found, "There is no backtest.", err)));
-      fill(planned, showPlan(job.name, report, await advise(job.name, report), whole),
-        job.backtest && report.plan ? [h("p", { class: "actions" }, since), found] : null);
+      fill(planned, showPlan(job.name, report, await advise(job.name, report), whole));
       announce(`Plan of ${job.name}: ${plural(total(report), "action")}, ${report.status}.`);
       return report;
     } catch (err) {

@@ -83,16 +83,3 @@ export function plan(job, report, advice, whole) {
     kept(report),
   ];
 }
-
-// used shows what became of a plan: what somebody would have missed.
-export function used(result) {
-  const { planned, kept, gone, written } = result;
-  const rest = [gone && `${gone} gone since`, written && `${written} written since, and due all the same`].filter(Boolean);
-  return [
-    h("h4", { class: "title" }, `Of ${plural(planned, "item")} of this plan, ${kept.length} would be kept by now`),
-    rest.length > 0 ? h("p", { class: "hint" }, rest.join(" · ")) : null,
-    result.cut ? h("p", { class: "hint" }, "Not the whole plan: " + result.cut) : null,
-    kept.length > 0 ? h("div", { class: "card kept" }, h("ul", {}, kept.map((k) => h("li", {},
-      h("span", { class: "n" }, "✓"), h("span", {}, h("span", { class: "target" }, k.target), ": " + k.kept))))) : null,
-  ];
-}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -193,42 +192,6 @@ func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
 	}
 	w.release()
 	w.putBack(p, before)
-}
-
-// TestBacktestIsShown previews a job, uses one of what it would delete, and asks what became of the plan.
-func TestBacktestIsShown(t *testing.T) {
-	w := open(t)
-	p := w.project()
-	before := w.state(p)
-	used := p.Firestore.Collection("reports").Doc(hostile)
-	report := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)}
-	if _, err := used.Set(t.Context(), report); err != nil {
-		t.Fatal(err)
-	}
-	w.choose("cleanupReports")
-	w.press("Preview")
-	w.heading("Plan: 5 actions")
-	report["status"] = "open"
-	if _, err := used.Set(t.Context(), report); err != nil {
-		t.Fatal(err)
-	}
-	w.tabTo(labelled("Used since?"))
-	w.enter()
-	w.until(`[...document.querySelectorAll("main h4")].some((e) => e.textContent === "Of 5 items of this plan, 1 would be kept by now")`)
-	w.until(`document.getElementById("live").textContent === "1 of 5 items would be kept by now."`)
-	if !value[bool](w, `[...document.querySelectorAll("main .kept .target")].map((e) => e.textContent).join() === `+
-		strconv.Quote("reports/"+hostile)) {
-		t.Error("the page does not name the report that is in use")
-	}
-	w.harmless()
-	w.picture("backtest")
-	w.putBack(p, before)
-	w.choose("cleanupOrphanedMedia")
-	w.press("Preview")
-	w.heading("Plan: ")
-	if value[bool](w, `[...document.querySelectorAll("main button")].some((b) => b.textContent === "Used since?")`) {
-		t.Error("a job that goes through files has no backtest")
-	}
 }
 
 // putBack makes the documents what they were.

@@ -173,7 +173,6 @@ type Planned struct {
 	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
 	// Version tells whether the target is still what it was, and nothing of what is in it; empty where nobody asked for it.
 	Version string `json:"version,omitempty" firestore:"-"`
-	Rule    string `json:"rule,omitempty" firestore:"-"` // that found it due; empty: none
 }
 
 // Document returns the document that keeps the report, by its path.

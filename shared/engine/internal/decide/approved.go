@@ -109,7 +109,7 @@ func (d *Decider) Newer(ctx context.Context, src cleanup.Source, item *Asked, c 
 // Planned is the action as a plan lists it.
 func (a Action) Planned() report.Planned {
 	return report.Planned{
-		Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version, Rule: a.Rule,
+		Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More, Version: a.Version,
 	}
 }
 

@@ -46,7 +46,6 @@ type Action struct {
 	Target string // what it is done to, e.g. "reports/abc"
 	Reason string // why, for the person who reads the plan
 	Effect Effect // how
-	Rule   string // that found it due; empty: none
 
 	Version string // tells whether the target is still what it was, and nothing of what is in it
 
@@ -133,7 +132,7 @@ func (o Outcome) Handed(a *Asked) int {
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
-	items, found, err := Load(ctx, src, group)
+	items, found, err := load(ctx, src, group)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +156,8 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 	return outcomes, nil
 }
 
-// Load loads the items of a group, and returns their documents.
-func Load(ctx context.Context, src cleanup.Source, group []*Asked) (
+// load loads the items of a group, and returns their documents.
+func load(ctx context.Context, src cleanup.Source, group []*Asked) (
 	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
 ) {
 	refs := make([]documents.Ref, 0, len(group))

@@ -217,8 +217,8 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 				"try again: " + err.Error()
 		case may:
 			text = "tenants: the project allows tenants (Identity Platform), whose accounts are not found and would count as gone: name a " +
-				`document in place of the account, such as {"document": "users/{id}"}, forget a tenant's user by hand or, if no ` +
-				"tenant has accounts, switch multi-tenancy off"
+				`document in place of the account, such as {"document": "users/{id}"} or, if no tenant has accounts, ` +
+				"switch multi-tenancy off"
 		default:
 			return
 		}

@@ -141,7 +141,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			effect.Version = &d.UpdateTime
 		}
 		actions[i] = decide.Action{
-			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Rule: rule.Named(), Version: decide.VersionAt(d.UpdateTime),
+			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime),
 		}
 		p.proposed++
 		if rule.DeletesAlone() {
@@ -150,7 +150,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			}
 		}
 	}
-	if p.Report.DryRun && !p.ask.Past {
+	if p.Report.DryRun {
 		if err := p.foresee(ctx, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}

@@ -51,7 +51,7 @@ func (p *Planner) foresee(ctx context.Context, actions []decide.Action) error {
 // foreseeAccount is foresee for an account with which items go.
 func (p *Planner) foreseeAccount(ctx context.Context, a *decide.Action) error {
 	effect := a.Effect.(decide.DeleteAccount)
-	if effect.Rule.Next == nil || !p.Report.DryRun || p.ask.Past || p.foreseen >= maxForeseen {
+	if effect.Rule.Next == nil || !p.Report.DryRun || p.foreseen >= maxForeseen {
 		return nil
 	}
 	p.foreseen++

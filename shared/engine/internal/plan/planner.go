@@ -41,7 +41,6 @@ type Ask struct {
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
 	Versions bool // its actions know what tells whether something has changed
-	Past     bool // a preview of the past: it works out no writes, and leaves out what interrupted runs have left to do
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
 }

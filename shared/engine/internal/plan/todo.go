@@ -17,7 +17,7 @@ import (
 func (p *Planner) planTodos(ctx context.Context) error {
 	j := p.ask.Decider.Job
 	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
-	if p.ask.Past || j.Task == nil && !leaves {
+	if j.Task == nil && !leaves {
 		return nil // nothing ever follows
 	}
 	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.ask.Decider.TaskID()), "") {

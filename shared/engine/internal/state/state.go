@@ -166,12 +166,7 @@ func (s State) Told() bool { return s.Run != "" && s.Stop == s.Run }
 
 // Settled reports whether each range has been given back, and none is continued at once.
 func (s State) Settled() bool {
-	return s.WasSettled() && !slices.ContainsFunc(s.Ranges, func(r Range) bool { return r.Holder != "" })
-}
-
-// WasSettled reports whether the run has been settled once, even if what failed is tried again now.
-func (s State) WasSettled() bool {
-	return !slices.ContainsFunc(s.Ranges, func(r Range) bool { return r.Ended.Next || r.Ended.Calls == 0 })
+	return !slices.ContainsFunc(s.Ranges, func(r Range) bool { return r.Holder != "" || r.Ended.Next || r.Ended.Calls == 0 })
 }
 
 // holds reports whether a call holds all ranges.
