@@ -337,19 +337,20 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	}
 	report := o.called(t, "cleanupReports", "")
-	deleted := func(path string) undo.Record {
-		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}}
+	deleted := func(of int, path string) undo.Record {
+		return undo.Record{Of: of, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}}
 	}
 	records := []undo.Record{
-		{Item: "reports/c"}, deleted("reports/c"), {Stayed: "reports/c"}, {Item: "reports/b"}, {Stayed: "reports/b"}, deleted("reports/b"),
-		{Item: "account ken"}, {Account: &undo.Account{UID: "ken"}}, {Stayed: "account ken"},
-		{Item: "users/hana", Reason: "users/hana is deleted"}, {Account: &undo.Account{UID: "hana"}}, {Stayed: "account hana"},
-		{Item: "ken"}, {Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}, Generation: 7}},
+		{Item: "reports/c"}, deleted(1, "reports/c"), {Stayed: "reports/c"},
+		{Item: "reports/b"}, {Stayed: "reports/b"}, deleted(4, "reports/b"),
+		{Item: "account ken"}, {Of: 7, Account: &undo.Account{UID: "ken"}}, {Stayed: "account ken"},
+		{Item: "users/hana", Reason: "users/hana is deleted"}, {Of: 10, Account: &undo.Account{UID: "hana"}}, {Stayed: "account hana"},
+		{Item: "ken"}, {Of: 13, Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "ken.png"}, Generation: 7}},
 		{Stayed: "ken.png", Generation: 7},
 	}
 	for i := range screen.Listed + 1 {
 		path := fmt.Sprintf("reports/r%02d", i)
-		records = append(records, undo.Record{Item: path}, deleted(path))
+		records = append(records, undo.Record{Item: path}, deleted(len(records)+1, path))
 	}
 	records = append(records, undo.Record{Stayed: fmt.Sprintf("reports/r%02d", screen.Listed)})
 	packed, err := runlog.Pack(records)
