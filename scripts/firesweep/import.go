@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -215,4 +216,31 @@ func wholeUID(parameter, path string, segments []string) string {
 	default:
 		return ""
 	}
+}
+
+var (
+	pathHole   = regexp.MustCompile(`\{[^{}]*\}`)
+	partOfName = regexp.MustCompile(`[A-Za-z0-9]+`)
+)
+
+// newName makes the name of an entry from words and paths, such as "Old users/{user}/sessions". It has 30 characters at most, and
+// is none of those that are taken, in lower case.
+func newName(words string, taken []string) string {
+	parts := partOfName.FindAllString(pathHole.ReplaceAllString(words, " "), -1)
+	const most = 30
+	name := "cleanup"
+	for i, part := range parts {
+		part = strings.ToUpper(part[:1]) + part[1:]
+		if i > 0 && i+1 < len(parts) && len(name)+len(strings.Join(parts[i:], "")) > most {
+			continue // what it is called at its end says more than what it lies below
+		}
+		name += part
+	}
+	name = name[:min(len(name), most)]
+	for n := 2; slices.Contains(taken, strings.ToLower(name)); n++ {
+		number := fmt.Sprint(n)
+		name = strings.TrimRight(name, "0123456789")
+		name = name[:min(len(name), most-len(number))] + number
+	}
+	return name
 }

@@ -7,10 +7,7 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/prices"
-	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -110,12 +107,4 @@ func near[N int64 | float64](t *testing.T, what string, said, used N) {
 	if math.Abs(float64(said-used)) > float64(used)/10 {
 		t.Errorf("%s: %v were said, and the run used %v", what, said, used)
 	}
-}
-
-// TestInitOfAccounts: a proposed rule about accounts looks up each month only those that are old enough, not all that stay.
-func TestInitOfAccounts(t *testing.T) {
-	r := rule.Rule{Accounts: rule.Anonymous, Unless: []rule.Relation{{Document: "users/{uid}"}}}
-	one := proposed{Due: look.Due{Items: 10, Of: 1_000_000}, Price: map[string]float64{}, Monthly: map[string]float64{}, Saves: map[string]float64{}}
-	one.pay(manifest.Entry{Rule: &r, Schedule: "0 4 * * 1"}, true)
-	want(t, "each month", prices.Times(atRest, 4), one.month)
 }
