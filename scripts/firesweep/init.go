@@ -12,13 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -93,26 +91,23 @@ func (a *app) init(c *cobra.Command, f initFlags) error {
 		p.places(found)
 		p.proposals(found)
 	}
-	if err != nil || len(found.Proposals) == 0 {
+	switch given := asGiven(c, "project", "rules"); {
+	case err != nil || len(found.Proposals) == 0:
 		return err
-	}
-	ask := !f.yes && !f.write && !exists
-	if f.write || ask && a.agrees(fmt.Sprintf("Write them into %s?", a.rules)) {
-		err = a.writeRules(found.Proposals)
-		if err == nil && !a.json {
-			p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
-			p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
-		}
-		return err
-	}
-	if exists && !a.json {
+	case exists:
 		p.Say("", 0, 0, "%s is there already, and init changes nothing in it. To paste into its list %s:", a.rules, look.ListKey)
-		for i, one := range found.Proposals {
-			p.Line(string(one.Rule) + strings.Repeat(",", min(1, len(found.Proposals)-1-i)))
+		for _, one := range found.Proposals {
+			p.Line(string(one.Rule) + ",")
 		}
-	} else if !a.json {
+	case !f.write && (f.yes || !a.agrees(fmt.Sprintf("Write them into %s?", a.rules))):
 		p.Say("", 0, 0, "Nothing was written. To write these rules into %s:", a.rules)
-		p.Command("firesweep init%s --yes --write", asGiven(c, "project", "rules"))
+		p.Command("firesweep init%s --yes --write", given)
+	default:
+		if err := a.writeNew(look.File(found.Proposals...)); err != nil {
+			return fmt.Errorf("nothing was written: %w", err)
+		}
+		p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
+		p.Command("firesweep plan%s", given)
 	}
 	return nil
 }
@@ -122,15 +117,11 @@ func (a *app) agrees(question string) bool {
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(a.ask(question+" (y/N) ")))
 }
 
-// writeRules writes a new file of rules, if all of them together pass the checks.
-func (a *app) writeRules(rules []look.Proposal) error {
-	text := look.File(rules...)
-	if _, err := functions.With(manifest.File{Name: a.rules, Text: []byte(text)}); err != nil {
-		return fmt.Errorf("nothing was written: together, the rules are wrong: %w", err)
-	}
+// writeNew writes the file of rules, which must not exist.
+func (a *app) writeNew(text string) error {
 	file, err := os.OpenFile(a.within(a.rules), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("nothing was written: %w", err)
+		return err
 	}
 	_, err = file.WriteString(text)
 	return errors.Join(err, file.Close())

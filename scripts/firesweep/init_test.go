@@ -86,7 +86,19 @@ func rides(t *testing.T, o *operator) {
 	}
 }
 
-// ran is what init found.
+// patients is an application whose documents have the ids of accounts, four of which do not exist.
+func patients(t *testing.T, o *operator) {
+	t.Helper()
+	o.people(t, 16)
+	for n := range 20 {
+		o.Set(t, "patients/"+uidOf(n), fields{"uid": uidOf(n), "deletedAt": daysAgo(900)})
+	}
+	for n := range 22 { // one without a document has no account either
+		o.Set(t, "patients/"+uidOf(n)+"/visits/1", fields{"at": daysAgo(n)})
+	}
+	o.Import(t, new(auth.UserToImport).UID(uidOf(21)))
+}
+
 func (o *operator) initFinds(t *testing.T, args ...string) (found look.Findings) {
 	t.Helper()
 	out, _ := o.ends(t, exitFine, append([]string{"init", "--yes", "--json"}, args...)...)
@@ -127,10 +139,9 @@ func TestInitProposes(t *testing.T) {
 		rule                 string
 	}
 	for name, tt := range map[string]struct {
-		fill  func(*testing.T, *operator)
-		want  map[string]wanted
-		then  []string // the next proposals
-		plans map[string]int
+		fill func(*testing.T, *operator)
+		want map[string]wanted
+		then []string // the next proposals
 	}{
 		"car sharing": {carSharing, map[string]wanted{
 			"cleanupOrphanedPings":     {3, 3, 13, `{"collection":"trips/{trip}/pings","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
@@ -140,7 +151,7 @@ func TestInitProposes(t *testing.T) {
 				"age":{"field":"expiresAt","as":"seconds","days":30}}`},
 			"cleanupOpenInvites": {0, 5, 20, `{"collection":"invites","where":[{"field":"acceptedAt","is":"not set"}],
 				"age":{"field":"createdAt","as":"milliseconds","days":90},"maxDuePercent":70}`},
-		}, []string{"cleanupReadInbox", "cleanupClosedSupportChats"}, nil},
+		}, []string{"cleanupReadInbox", "cleanupClosedSupportChats"}},
 		"rides": {rides, map[string]wanted{
 			"cleanupDeletedPosts": {0, 13, 30, `{"collection":"posts","age":{"field":"deletedAt","as":"text","days":30},"with":[{"subcollection":"**"}],
 				"maxDuePercent":60}`},
@@ -150,9 +161,14 @@ func TestInitProposes(t *testing.T) {
 				"age":{"field":"expiresAt","days":30},"maxDuePercent":90}`},
 			"cleanupOpenInvites": {0, 13, 30, `{"collection":"invites","where":[{"field":"status","in":["declined","pending"]}],
 				"age":{"field":"sentAt","days":90},"maxDuePercent":80}`},
-			"cleanupDraftRides": {0, 11, 30, `{"collection":"rides","where":[{"field":"status","==":"draft"}],"age":{"field":"changedAt","days":180},
-				"maxDuePercent":90}`},
-		}, nil, map[string]int{"cleanupDeletedPosts": 13}},
+			"cleanupOrphanedPhotos": {1, 1, 12, `{"objects":"photos/{driver}/**","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
+		}, []string{"cleanupDraftRides"}},
+		"patients": {patients, map[string]wanted{
+			"cleanupOrphanedVisits": {1, 1, 12, `{"collection":"patients/{patient}/visits","age":{"by":"updateTime","days":7},
+				"gone":[{"document":"{parent}"},{"account":"{patient}"}]}`},
+			"cleanupOrphanedPatients": {4, 4, 20, `{"collection":"patients","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],
+				"with":[{"subcollection":"**"}]}`},
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,10 +305,11 @@ func TestInitShows(t *testing.T) {
 		"lists files in at most 22 requests, and looks up accounts, which is free.", oneLine(begin))
 	table, out, _ := strings.Cut(out, "\n\n")
 	want(t, "table", ridesTable, table+"\n")
-	wantParts(t, oneLine(out), "documents were read; nothing was written to the project. 1. cleanupDeletedPosts Deletes documents of posts ",
-		"Because your application marked them as deleted. Of 30 documents that were looked at, 13 are due now. 2. cleanupDeletedNotes",
-		"22 are due now. THIS DELETES MORE THAN HALF OF THESE DOCUMENTS: READ ITS PLAN BEFORE IT RUNS. 4. cleanupOpenInvites",
-		file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)
+	wantParts(t, oneLine(out), "documents were read; nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
+		"and 1 of 7 of these do not exist. Of 12 files that were looked at, that concerns 1, and 1 are due now. 2. cleanupDeletedPosts",
+		"Because your application marked them as deleted. Of 30 documents that were looked at, 13 are due now. 3. cleanupDeletedNotes",
+		"22 are due now. THIS DELETES MORE THAN HALF OF THESE DOCUMENTS: READ ITS PLAN BEFORE IT RUNS. 5. cleanupOpenInvites",
+		"1 more may be proposed: run init again when these are in the file. "+file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)
 	want(t, "more than half", 1, strings.Count(out, "THIS DELETES"))
 	o.in = "yes\n"
 	o.ends(t, exitFine, "init", "--rules", filepath.Join(t.TempDir(), "firesweep.json"))
@@ -307,6 +324,7 @@ notes    30        updatedAt  timestamp from 2034-03-26 to 2035-01-10
 posts    30        deletedAt  text from 2034-03-26 to 2034-12-31, not set in 15
   likes  30                   
 rides    30        changedAt  timestamp from 2032-08-23 to 2035-01-10
+                   driver     d0 10, d1 10, d2 10
                    status     draft 15, live 15
 stories  30        expiresAt  timestamp from 2034-08-18 to 2035-01-10
                    pinned     false 29, true 1

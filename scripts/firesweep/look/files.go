@@ -15,14 +15,6 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// folder is a folder at the top of the bucket.
-type folder struct {
-	path, count string
-	objects     string // the pattern of the names of its files, if they have the ids of documents
-	owner       *link
-	files       []*storage.ObjectAttrs
-}
-
 // allFiles looks at the folders at the top of the bucket, and at the first files of each.
 func (l *looker) allFiles(ctx context.Context) error {
 	if l.Bucket == nil {
@@ -37,19 +29,23 @@ func (l *looker) allFiles(ctx context.Context) error {
 		l.unseen("files: only the first %d folders were looked at", FilePages-1)
 	}
 	for _, one := range top[:min(len(top), FilePages-1)] {
-		f := &folder{path: one.Prefix}
-		f.files, more, err = l.page(ctx, &storage.Query{Prefix: f.path})
+		f := &place{path: one.Prefix}
+		page, more, err := l.page(ctx, &storage.Query{Prefix: f.path})
 		if err != nil {
 			return err
 		}
-		f.files = slices.DeleteFunc(f.files, func(o *storage.ObjectAttrs) bool { return strings.HasSuffix(o.Name, "/") })
-		if f.count = fmt.Sprint(len(f.files)); more {
+		for _, o := range page {
+			if !strings.HasSuffix(o.Name, "/") {
+				f.docs = append(f.docs, documents.Document{Path: o.Name, UpdateTime: o.Created})
+			}
+		}
+		if f.count = fmt.Sprintf("%d files", len(f.docs)); more {
 			f.count += " or more"
 		}
+		l.folders = append(l.folders, f)
 		if err := l.ownerOf(ctx, f); err != nil {
 			return err
 		}
-		l.folders = append(l.folders, f)
 	}
 	return nil
 }
@@ -67,14 +63,14 @@ func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.Ob
 }
 
 // ownerOf finds out whether the folders in a folder, or its files, have the ids of documents of a collection at the top.
-func (l *looker) ownerOf(ctx context.Context, f *folder) error {
+func (l *looker) ownerOf(ctx context.Context, f *place) error {
 	pattern := f.path + "{owner}.*"
-	if slices.ContainsFunc(f.files, func(o *storage.ObjectAttrs) bool { return strings.Contains(o.Name[len(f.path):], "/") }) {
+	if slices.ContainsFunc(f.docs, func(d documents.Document) bool { return strings.Contains(d.Path[len(f.path):], "/") }) {
 		pattern = f.path + "{owner}/**"
 	}
 	ids := map[string]bool{}
-	for _, o := range f.files {
-		id := idIn(pattern, o.Name)
+	for _, d := range f.docs {
+		id := idIn(pattern, d.Path)
 		if ids[id] = true; id == "" { // at several depths, the id is not at one place
 			return nil
 		}

@@ -71,7 +71,7 @@ func idsOf(docs []documents.Document) (ids []string) {
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_@.:-]{1,128}$`)
 
 // fieldLink finds out what a field refers to, by an id or a reference: an account, or a document of a collection at the top.
-func (l *looker) fieldLink(ctx context.Context, c *collection, f *field) (err error) {
+func (l *looker) fieldLink(ctx context.Context, c *place, f *field) (err error) {
 	ids := map[string]bool{}
 	for _, value := range f.values {
 		if ref, ok := documents.ReferenceOf(value); ok {
@@ -101,7 +101,7 @@ func (l *looker) fieldLink(ctx context.Context, c *collection, f *field) (err er
 }
 
 // above finds out which documents do not exist that those of a collection lie below.
-func (l *looker) above(ctx context.Context, c *collection) {
+func (l *looker) above(ctx context.Context, c *place) {
 	of := l.at(path.Dir(path.Dir(c.path)))
 	k := &link{from: "{" + of.hole() + "}", to: of.path, looked: of.listed, gone: map[string]bool{}}
 	for id, names := range of.missing {
@@ -120,15 +120,12 @@ func (l *looker) above(ctx context.Context, c *collection) {
 
 func parentOf(d documents.Document) string { return path.Base(path.Dir(path.Dir(d.Path))) }
 
-// link looks ids up: first a few, then all. It returns nil if no more than half of them are there.
+// link looks ids up. It returns nil if no more than half of them are there.
 func (l *looker) link(ctx context.Context, from string, ids []string, to string) (*link, error) {
-	var there map[string]bool
-	var err error
 	ids = spread(ids, mostLinked)
-	for _, some := range [][]string{spread(ids, leastLinked), ids} {
-		if there, err = l.there(ctx, to, some); err != nil || 2*len(there) <= len(some) {
-			return nil, err
-		}
+	there, err := l.there(ctx, to, ids)
+	if err != nil || 2*len(there) <= len(ids) {
+		return nil, err
 	}
 	k := &link{from: from, to: to, looked: len(ids), gone: map[string]bool{}}
 	for _, id := range ids {
@@ -178,11 +175,11 @@ func (l *looker) there(ctx context.Context, to string, ids []string) (map[string
 }
 
 // at returns a collection by its path; an empty one if it was not looked at.
-func (l *looker) at(path string) *collection {
-	if i := slices.IndexFunc(l.collections, func(c *collection) bool { return c.path == path }); i >= 0 {
+func (l *looker) at(path string) *place {
+	if i := slices.IndexFunc(l.collections, func(c *place) bool { return c.path == path }); i >= 0 {
 		return l.collections[i]
 	}
-	return &collection{}
+	return &place{}
 }
 
 // accounts returns those of some uids that accounts have.

@@ -68,18 +68,19 @@ type Fact struct {
 	Holds string `json:"holds"`
 }
 
-// collection is a collection, or all those with the same name below the documents of another one.
-type collection struct {
+// place is a collection, all those with the same name below the documents of another one, or a folder of files.
+type place struct {
 	path, count string
-	docs        []documents.Document
-	complete    bool // all of its documents are among docs
+	objects     string               // of a folder: the pattern of the names of its files
+	docs        []documents.Document // some documents or files, with their paths and when they were written
+	complete    bool                 // all of its documents are among docs
 	fields      []*field
 	below       []string            // names of collections below its documents
 	listed      int                 // of how many names it is known whether the document exists
 	none        int                 // how many of these do not
 	missing     map[string][]string // some that do not, with the names of the collections below them
 	links       []*link             // what its fields refer to
-	owner       *link               // the documents above it
+	owner       *link               // the documents above it, or those whose ids the files have
 	people      *link               // the accounts that have its ids
 	referred    bool                // others refer to it
 }
@@ -90,8 +91,8 @@ type looker struct {
 	meter       usage.Meter
 	blind       bool // accounts may not be read, so nobody knows who has one
 	names       int  // reads that the meter does not count, of names of collections and documents
-	collections []*collection
-	folders     []*folder
+	collections []*place
+	folders     []*place
 	found       Findings
 }
 
@@ -147,19 +148,19 @@ func (l *looker) allCollections(ctx context.Context) error {
 	}
 	for _, name := range top {
 		if !slices.Contains(collections.Names(), name) {
-			if err := l.collection(ctx, &collection{path: name}, nil); err != nil {
+			if err := l.collection(ctx, &place{path: name}, nil); err != nil {
 				return err
 			}
 		}
 	}
 	for _, above := range slices.Clone(l.collections) {
 		for _, name := range above.below {
-			if err := l.collection(ctx, &collection{path: above.path + "/{" + above.hole() + "}/" + name}, above); err != nil {
+			if err := l.collection(ctx, &place{path: above.path + "/{" + above.hole() + "}/" + name}, above); err != nil {
 				return err
 			}
 		}
 	}
-	slices.SortFunc(l.collections, func(a, b *collection) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(l.collections, func(a, b *place) int { return strings.Compare(a.path, b.path) })
 	return nil
 }
 
@@ -171,7 +172,7 @@ func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, err
 }
 
 // hole returns what stands for the ids of a collection in a path.
-func (c *collection) hole() string {
+func (c *place) hole() string {
 	name := strings.TrimSuffix(c.path, "s")
 	if !plainName.MatchString(name) || slices.Contains([]string{"id", "uid", "parent"}, name) {
 		return "above"
@@ -179,12 +180,12 @@ func (c *collection) hole() string {
 	return name
 }
 
-func (c *collection) isBelow() bool { return strings.Contains(c.path, "/") }
-func (c *collection) name() string  { return c.path[strings.LastIndexByte(c.path, '/')+1:] }
+func (c *place) isBelow() bool { return strings.Contains(c.path, "/") }
+func (c *place) name() string  { return c.path[strings.LastIndexByte(c.path, '/')+1:] }
 
 // collection looks at a collection, of those below the documents of another one. It leaves two fifths of the reads for what comes
 // then.
-func (l *looker) collection(ctx context.Context, c, above *collection) error {
+func (l *looker) collection(ctx context.Context, c, above *place) error {
 	if !l.affords(2*sample+2*listed+l.Reads*2/5, c.path) {
 		return nil
 	}
@@ -228,7 +229,7 @@ func (l *looker) collection(ctx context.Context, c, above *collection) error {
 var starts = []string{"0", "C", "O", "a", "m"}
 
 // sample reads documents from several parts of a collection. Ids that begin alike are all in one, so it reads more of the first.
-func (l *looker) sample(ctx context.Context, c *collection, q documents.Query) error {
+func (l *looker) sample(ctx context.Context, c *place, q documents.Query) error {
 	seen := map[string]bool{}
 	for i := 0; i <= len(starts) && len(c.docs) < sample; i++ {
 		part, most := q, sample
@@ -251,7 +252,7 @@ func (l *looker) sample(ctx context.Context, c *collection, q documents.Query) e
 }
 
 // sampleBelow reads documents from below several of another collection, and from below those that do not exist.
-func (l *looker) sampleBelow(ctx context.Context, c, above *collection) error {
+func (l *looker) sampleBelow(ctx context.Context, c, above *place) error {
 	ids := spread(idsOf(above.docs), below)
 	for _, id := range slices.Sorted(maps.Keys(above.missing)) {
 		if slices.Contains(above.missing[id], c.name()) {
@@ -270,7 +271,7 @@ func (l *looker) sampleBelow(ctx context.Context, c, above *collection) error {
 }
 
 // findMissing looks for documents that do not exist and have collections below them, among the first names of a collection.
-func (l *looker) findMissing(ctx context.Context, c *collection) error {
+func (l *looker) findMissing(ctx context.Context, c *place) error {
 	var page []*firestore.DocumentRef
 	_, err := iterator.NewPager(l.Documents.Firestore().Collection(c.path).DocumentRefs(ctx), listed, "").NextPage(&page)
 	if err != nil {
@@ -298,7 +299,7 @@ func (l *looker) findMissing(ctx context.Context, c *collection) error {
 // places returns what was found, a few facts of each.
 func (l *looker) places() (all []Place) {
 	const most = 6
-	for _, c := range l.collections {
+	for _, c := range slices.Concat(l.collections, l.folders) {
 		facts := []Fact{}
 		for _, k := range append([]*link{c.owner, c.people}, c.links...) {
 			if k != nil && len(k.gone) > 0 {
@@ -312,18 +313,11 @@ func (l *looker) places() (all []Place) {
 				}
 			}
 		}
-		same := func(other *collection) bool { return other != c && other.name() == c.name() }
+		same := func(other *place) bool { return other != c && other.name() == c.name() }
 		if c.isBelow() && slices.ContainsFunc(l.collections, same) {
 			c.count = "up to " + c.count // of all that have the name
 		}
 		all = append(all, Place{c.path, c.count, facts[:min(len(facts), most)]})
-	}
-	for _, f := range l.folders {
-		facts := []Fact{}
-		if f.owner != nil && len(f.owner.gone) > 0 {
-			facts = append(facts, f.owner.fact())
-		}
-		all = append(all, Place{f.path, f.count + " files", facts})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package look
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestLookKeepsToItsBound(t *testing.T) {
 		if l.found.Reads > most || l.found.Reads < max(1, sampled) {
 			t.Errorf("%d: %d reads, of %d documents", most, l.found.Reads, sampled)
 		}
-		if most <= 3000 && len(l.found.Unseen) == 0 {
+		if most <= 2000 && len(l.found.Unseen) == 0 {
 			t.Errorf("%d: nothing is named that was left out", most)
 		}
 	}
@@ -66,12 +67,13 @@ func TestSampleIsSpread(t *testing.T) {
 	})
 	p.SetMany(t, 520, func(n int) (string, map[string]any) { return fmt.Sprintf("logs/log-%03d", n), map[string]any{"n": n} })
 	l := looked(t, p, Reads)
-	for path, want := range map[string]int{"rooms": 26, "rooms/{room}/seats": 5, "logs": 1} {
+	for path, want := range map[string]int{"rooms": 6, "rooms/{room}/seats": 4, "logs": 1} {
 		c, letters := l.at(path), map[byte]bool{}
+		top, _, _ := strings.Cut(path, "/")
 		for _, d := range c.docs {
-			letters[d.Path[len(path[:4])+1]] = true
+			letters[d.Path[len(top)+1]] = true
 		}
-		if c.count != "520" || len(letters) < want/3 || !c.isBelow() && len(c.docs) < sample {
+		if c.count != "520" || len(letters) < want || !c.isBelow() && len(c.docs) < sample {
 			t.Errorf("%s: %s documents, %d looked at, %v", path, c.count, len(c.docs), letters)
 		}
 	}

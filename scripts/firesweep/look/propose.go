@@ -9,13 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/storage"
-
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -112,27 +109,29 @@ func (l *looker) propose() {
 				gone += `, { "account": ` + quoted(k.from) + ` }`
 			}
 			why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(k.gone), k.looked, k.to, c.name())
-			l.orphaned(c, why, gone, func(d documents.Document) bool { return k.gone[parentOf(d)] })
+			l.orphaned(c, why, k, parentOf, gone)
 		}
 	}
 	for _, f := range l.folders {
-		if f.owner.certain() {
-			l.orphanedFiles(f)
+		if k := f.owner; k.certain() {
+			why := fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", k.to, len(k.gone), k.looked)
+			idOf := func(d documents.Document) string { return idIn(f.objects, d.Path) }
+			l.orphaned(f, why, k, idOf, `{ "document": `+quoted(k.to+"/"+k.from)+` }`)
 		}
 	}
-	done := map[*collection]bool{}
+	done := map[*place]bool{}
 	for _, k := range kinds {
 		for _, c := range l.collections {
 			if where, age := k.in(c, l.Now); age != nil && !done[c] {
 				done[c] = true
-				l.ofDocuments(c, Proposal{Name: k.which, Why: k.why}, nil, append(where, ageOf(age, k.days))...)
+				l.ofKind(c, k, append(where, ageOf(age, k.days))...)
 			}
 		}
 	}
 	for _, c := range l.collections {
 		if k := c.people; k.certain() && !c.referred && !kept.MatchString(c.path) {
 			why := fmt.Sprintf("their ids are those of accounts, and %d of %d accounts do not exist", len(k.gone), k.looked)
-			l.orphaned(c, why, `{ "account": "{id}" }`, func(d documents.Document) bool { return k.gone[d.ID()] })
+			l.orphaned(c, why, k, documents.Document.ID, `{ "account": "{id}" }`)
 		}
 	}
 	if more := len(l.found.Proposals) - MostProposals; more > 0 {
@@ -140,95 +139,79 @@ func (l *looker) propose() {
 	}
 }
 
-// ofDocuments proposes that a collection's documents are deleted; of the sample, those for which of holds.
-func (l *looker) ofDocuments(c *collection, p Proposal, of func(documents.Document) bool, keys ...string) {
-	if len(c.below) > 0 {
-		keys = append(keys, `"with": [{ "subcollection": "**" }]`)
+// orphaned proposes that what refers to something that does not exist is deleted, once it is a few days old.
+func (l *looker) orphaned(c *place, why string, k *link, idOf func(documents.Document) string, gone string) {
+	age := `"age": { "by": "updateTime", "days": %d }`
+	if c.objects != "" {
+		age = `"age": { "days": %d }`
 	}
-	p.Things, p.Looked = "documents", len(c.docs)
-	l.add(p, c.path, func(r rule.Rule) (due, among int) {
-		for _, d := range c.docs {
-			unmet := func(w criteria.Condition) bool { return w.Holds(d.Lookup) != criteria.Met }
-			if !slices.ContainsFunc(r.Where, unmet) {
-				among++
-			}
-			if (of == nil || of(d)) && declared.Judge(r, d, l.Now).Kind != "" {
-				due++
-			}
-		}
-		return due, among
-	}, append([]string{`"collection": ` + quoted(c.path)}, keys...)...)
-}
-
-// orphaned proposes that documents are deleted for which something does not exist.
-func (l *looker) orphaned(c *collection, why, gone string, of func(documents.Document) bool) {
-	p := Proposal{Name: "Orphaned", Why: why}
+	p := l.proposal(c, "Orphaned", why)
 	for _, d := range c.docs {
-		if of(d) {
+		if k.gone[idOf(d)] {
 			p.Orphans++
-		}
-	}
-	l.ofDocuments(c, p, of, fmt.Sprintf(`"age": { "by": "updateTime", "days": %d }`, graceDays), `"gone": [`+gone+`]`)
-}
-
-// orphanedFiles proposes that files of a folder are deleted whose document does not exist.
-func (l *looker) orphanedFiles(f *folder) {
-	k := f.owner
-	p := Proposal{Name: "Orphaned", Things: "files", Looked: len(f.files)}
-	p.Why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", k.to, len(k.gone), k.looked)
-	isOrphan := func(o *storage.ObjectAttrs) bool { return k.gone[idIn(f.objects, o.Name)] }
-	for _, o := range f.files {
-		if isOrphan(o) {
-			p.Orphans++
-		}
-	}
-	l.add(p, f.path, func(r rule.Rule) (due, among int) {
-		for _, o := range f.files {
-			if isOrphan(o) && o.Created.Before(r.Age[0].Cutoff(l.Now)) {
-				due++
+			if d.UpdateTime.Before(l.Now.AddDate(0, 0, -graceDays)) {
+				p.Due++
 			}
 		}
-		return due, len(f.files)
-	}, `"objects": `+quoted(f.objects), fmt.Sprintf(`"age": { "days": %d }`, graceDays),
-		`"gone": [{ "document": `+quoted(k.to+"/"+k.from)+` }]`)
-}
-
-// add adds a rule to the proposals if the checks take it, it finds something, and there is none like it yet. The proposal's name is the
-// beginning of the rule's name. count returns how many of the sample are due, and how many meet its conditions, however old they are.
-func (l *looker) add(p Proposal, path string, count func(rule.Rule) (due, among int), keys ...string) {
-	p.Name = l.nameOf(p.Name, path)
-	e, ok := p.check(keys, len(l.found.Proposals))
-	same := func(own manifest.Entry) bool {
-		return own.Rule != nil && own.Source() == e.Source() && (own.Gone != nil) == (e.Gone != nil)
 	}
-	if !ok || !plainPath.MatchString(path) || slices.ContainsFunc(l.Rules.Own, same) {
-		return
-	}
-	due, among := count(*e.Rule)
-	if p.Due = due; due+p.Orphans == 0 {
-		return
-	}
-	if e.Objects == "" && 5*due > 2*among { // or else its safety limit may keep it from doing anything
-		e, ok = p.check(append(keys, fmt.Sprintf(`"maxDuePercent": %d`, min(100, due*10/among*10+20))), len(l.found.Proposals))
-	}
-	if p.Does, p.Index = e.Words(), len(e.AllIndexes()) > 0; ok {
+	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, graceDays), `"gone": [`+gone+`]`); ok && p.Orphans > 0 {
 		l.found.Proposals = append(l.found.Proposals, p)
 	}
 }
 
-// check writes the rule and reads it as a file is read; ok is false if the checks refuse it.
-func (p *Proposal) check(keys []string, nth int) (e manifest.Entry, ok bool) {
-	schedule := fmt.Sprintf("%d 3 * * *", nth*7%60)
-	if p.Orphans > 0 { // a run reads everything
-		schedule = fmt.Sprintf("%d 4 * * 1", nth*7%60)
+// ofKind proposes that a collection's documents of a kind are deleted.
+func (l *looker) ofKind(c *place, k kind, keys ...string) {
+	p := l.proposal(c, k.which, k.why)
+	e, ok := l.check(c, &p, "3 * * *", keys...)
+	if !ok {
+		return
 	}
-	keys = append([]string{`"name": ` + quoted(p.Name), `"schedule": ` + quoted(schedule)}, keys...)
-	p.Rule = json.RawMessage("{\n  " + strings.Join(keys, ",\n  ") + "\n}")
+	among := 0 // those that meet the conditions, however old they are
+	for _, d := range c.docs {
+		unmet := func(w criteria.Condition) bool { return w.Holds(d.Lookup) != criteria.Met }
+		if !slices.ContainsFunc(e.Where, unmet) {
+			among++
+		}
+		if declared.Judge(*e.Rule, d, l.Now).Kind != "" {
+			p.Due++
+		}
+	}
+	if 5*p.Due > 2*among { // or else its safety limit may keep it from doing anything
+		_, ok = l.check(c, &p, "3 * * *", append(keys, fmt.Sprintf(`"maxDuePercent": %d`, min(100, p.Due*10/among*10+20)))...)
+	}
+	if ok && p.Due > 0 {
+		l.found.Proposals = append(l.found.Proposals, p)
+	}
+}
+
+func (l *looker) proposal(c *place, which, why string) Proposal {
+	p := Proposal{Name: l.nameOf(which, c.path), Why: why, Things: "documents", Looked: len(c.docs)}
+	if c.objects != "" {
+		p.Things = "files"
+	}
+	return p
+}
+
+// check writes the rule and reads it as a file is read. ok is false if the checks refuse it, or if there is one like it.
+func (l *looker) check(c *place, p *Proposal, schedule string, keys ...string) (e manifest.Entry, ok bool) {
+	source := `"collection": ` + quoted(c.path)
+	if c.objects != "" {
+		source = `"objects": ` + quoted(c.objects)
+	}
+	if len(c.below) > 0 {
+		keys = append(keys, `"with": [{ "subcollection": "**" }]`)
+	}
+	begin := []string{`"name": ` + quoted(p.Name), fmt.Sprintf(`"schedule": "%d %s"`, len(l.found.Proposals)*7%60, schedule), source}
+	p.Rule = json.RawMessage("{\n  " + strings.Join(append(begin, keys...), ",\n  ") + "\n}")
 	list, err := functions.With(manifest.File{Name: "init", Text: []byte(File(*p))})
-	if err != nil {
+	if err != nil || !plainPath.MatchString(c.path) {
 		return e, false
 	}
-	return list.Own[0], true
+	e = list.Own[0]
+	p.Does, p.Index = e.Words(), len(e.AllIndexes()) > 0
+	return e, !slices.ContainsFunc(l.Rules.Own, func(own manifest.Entry) bool {
+		return own.Rule != nil && own.Source() == e.Source() && (own.Gone != nil) == (e.Gone != nil)
+	})
 }
 
 // plainPath matches paths that can be shown and pasted as they are.
@@ -268,7 +251,7 @@ func ageOf(f *field, days int) string {
 
 // in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has none, or
 // if something else needs them.
-func (k kind) in(c *collection, now time.Time) (where []string, age *field) {
+func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 	if c.referred || c.people != nil || kept.MatchString(c.path) || k.of != nil && !k.of.MatchString(c.name()) {
 		return nil, nil
 	}
