@@ -1,159 +1,131 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
-	"time"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-type initFlags struct {
-	yes, write     bool
-	maxReads, days int
-	at             string // --now
-	now            time.Time
-}
-
-const (
-	defaultReads = 5000
-	leastReads   = 500 // what a collection takes, and something for what it belongs to
-)
+type initFlags struct{ yes, write bool }
 
 func (a *app) initCommand() *cobra.Command {
 	var f initFlags
 	c := &cobra.Command{
-		Use:   "init [RULE...]",
-		Short: "Look at a project, and propose rules for what could go",
-		Long: `Look at a part of each collection, at files and at accounts, and propose rules
-for what is commonly cleaned up: what has expired or was marked as deleted, old
-notifications, sessions and drafts, what belongs to accounts and documents that
-are gone, and guests who never came back.
+		Use:   "init",
+		Short: "Look at a project, and propose rules for what could be deleted",
+		Long: fmt.Sprintf(`Look at a part of each collection, at files and at accounts, and propose at most
+%d rules, the surest first: for what lies below documents that do not exist,
+files of nobody, what has expired or was marked as deleted, and the like.
 
-It says first how much it reads at most, and asks. Nothing is written to the
-project: the connections refuse it. Then it asks for each proposal whether to
-write it into firesweep.json. Rules that are there stay as they are.
+It says first what it reads at most, and asks. Nothing is written to the
+project: the connections refuse it. Then it asks whether to write the rules into
+a new firesweep.json. If there is one already, it prints them as JSON to paste.
 
---yes reads without asking, and only shows the proposals; --write, or their
-names, write them. Your own credentials need roles/datastore.viewer,
-roles/storage.objectViewer and roles/firebaseauth.viewer; what may not be read
-is left out, except for documents.`,
+--yes reads without asking, and only shows the rules; --write writes them. Your
+own credentials need roles/datastore.viewer, roles/storage.objectViewer and
+roles/firebaseauth.viewer; what may not be read is left out, except for
+documents.`, look.MostProposals),
 		Example: `  firesweep init --project my-project
-  firesweep init --yes                        # only shows proposals
-  firesweep init --yes --write                # writes all of them
-  firesweep init --yes cleanupOldSessions     # writes this one
+  firesweep init --yes                        # only shows rules
+  firesweep init --yes --write                # writes them
   firesweep init --yes --json | jq '.proposals[].rule'`,
+		Args: cobra.NoArgs,
 	}
-	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about proposals")
-	c.Flags().BoolVar(&f.write, "write", false, "write all proposals into the file without asking")
-	c.Flags().IntVar(&f.maxReads, "max-reads", defaultReads, "read so many documents at most (`N`)")
-	c.Flags().StringVar(&f.at, "now", "", "look as of `TIME`: +8d on emulators, where all is new")
-	c.Flags().IntVar(&f.days, "days", 0, "the age in `DAYS` of all that goes by age")
-	c.RunE = func(c *cobra.Command, names []string) error { return a.init(c, f, names) }
+	c.Flags().BoolVar(&f.yes, "yes", false, "read without asking, and ask nothing about the rules")
+	c.Flags().BoolVar(&f.write, "write", false, "write the rules into a new firesweep.json without asking")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.init(c, f) }
 	return c
 }
 
-// proposed is a proposal that has passed the checks. docs/command.md documents it as JSON.
-type proposed struct {
-	Name    string          `json:"name"`
-	Rule    json.RawMessage `json:"rule"` // the entry of functions
-	Does    string          `json:"does"`
-	Why     string          `json:"why"`
-	Due     look.Due        `json:"due"`
-	Index   bool            `json:"index"` // it needs an index that Firestore does not make by itself
-	Written bool            `json:"written"`
-
-	things string
-}
-
-func (a *app) init(c *cobra.Command, f initFlags, names []string) error {
+func (a *app) init(c *cobra.Command, f initFlags) error {
+	_, err := os.Stat(a.within(a.rules))
+	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
-	case f.maxReads < leastReads:
-		return wrongUse("--max-reads is %d: it must be %d or more", f.maxReads, leastReads)
-	case f.days < 0 || f.days > 36_500:
-		return wrongUse("--days is %d: it must be from 1 to 36500", f.days)
-	case f.write && len(names) > 0:
-		return wrongUse("--write writes all proposals: leave the names out")
+	case f.write && exists:
+		return wrongUse("%s is there already, and init changes nothing in it: "+
+			"without --write it prints the rules, to paste into the list %s", a.rules, look.ListKey)
 	case !f.yes && (!a.screen.in || a.json):
 		return wrongUse("it reads up to %d documents of the project, and asks first; "+
-			"where nobody can be asked, add --yes", f.maxReads)
-	}
-	var err error
-	if f.now, err = moment(f.at, a.clock()); err != nil {
-		return err
-	}
-	file, err := a.openRules()
-	if err != nil {
-		return err
+			"where nobody can be asked, add --yes", look.Reads)
 	}
 	cfg, uses, err := a.initSettings()
 	if err != nil {
 		return err
 	}
 	p := a.aside()
-	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents%s.",
-		cfg.Project, cfg.Database, f.maxReads, a.initUses(cfg, uses))
+	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents, "+
+		"lists files in at most %d requests, and looks up accounts, which is free.",
+		cfg.Project, cfg.Database, look.Reads, look.FilePages+len(bucketSuffixes))
 	if !f.yes && !a.agrees("Go on?") {
 		return errors.New("nothing was read: the answer was not yes")
 	}
 	if a.chosen != "" {
 		if err := a.chooseBucket(cfg.Project); err != nil {
-			fmt.Fprintf(a.errs, "firesweep: this looks for files in the bucket %s: %s\n", a.chosen, err)
+			fmt.Fprintf(a.errs, "firesweep: this looks for files in the bucket %s: %s\n", a.chosen, screen.Plain(err.Error()))
 		}
 		cfg.Bucket = a.chosen
 	}
 	ctx := c.Context()
 	stop := a.progress(ctx, doing("looking at "+cfg.Project))
-	found, all, bound, err := a.look(ctx, f, cfg, uses, file)
+	found, err := a.look(ctx, cfg, uses)
 	stop()
 	if err != nil {
 		return err
 	}
-	notYet := slices.Clone(all)
-	all = slices.DeleteFunc(all, func(one proposed) bool { return one.Due.Items == 0 })
-	notYet = slices.DeleteFunc(notYet, func(one proposed) bool { return one.Due.Items > 0 })
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(one proposed) bool { return one.Name == name }) {
-			return fmt.Errorf("%s is not proposed, and nothing was written", name)
-		}
-	}
-	if !a.json {
-		p.seen(found, bound)
-	}
-	for i := range all {
-		if !a.json {
-			p.proposed(i+1, all[i])
-		}
-		ask := !f.yes && !f.write && len(names) == 0
-		all[i].Written = f.write || slices.Contains(names, all[i].Name) || ask && a.agrees("Write this rule?")
-	}
-	if !a.json {
-		p.notYet(notYet)
-	}
-	if err := file.write(all); err != nil {
-		return err
-	}
 	if a.json {
-		return encode(a.out, map[string]any{"reads": bound.Used(), "found": found, "proposals": all})
+		err = encode(a.out, found)
+	} else {
+		p.places(found)
+		p.proposals(found)
 	}
-	p.initDone(file.name, c, all)
+	switch given := asGiven(c, "project", "rules"); {
+	case err != nil || len(found.Proposals) == 0:
+		return err
+	case exists:
+		p.Say("", 0, 0, "%s is there already, and init changes nothing in it. To paste into its list %s:", a.rules, look.ListKey)
+		for _, one := range found.Proposals {
+			p.Line(string(one.Rule) + ",")
+		}
+	case !f.write && (f.yes || !a.agrees(fmt.Sprintf("Write them into %s?", a.rules))):
+		p.Say("", 0, 0, "Nothing was written. To write these rules into %s:", a.rules)
+		p.Command("firesweep init%s --yes --write", given)
+	default:
+		if err := a.writeNew(look.File(found.Proposals...)); err != nil {
+			return fmt.Errorf("nothing was written: %w", err)
+		}
+		p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
+		p.Command("firesweep plan%s", given)
+	}
 	return nil
 }
 
 // agrees asks a question that is answered by yes or no. No answer is a no.
 func (a *app) agrees(question string) bool {
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(a.ask(question+" (y/N) ")))
+}
+
+// writeNew writes the file of rules, which must not exist.
+func (a *app) writeNew(text string) error {
+	file, err := os.OpenFile(a.within(a.rules), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
 }
 
 // initSettings returns the settings, and what is looked at: with emulators, only those backends that are emulated.
@@ -181,92 +153,83 @@ func (a *app) initSettings() (cfg config.Config, uses []config.Backend, err erro
 	return cfg, uses, nil
 }
 
-// initUses says what is read besides documents.
-func (a *app) initUses(cfg config.Config, uses []config.Backend) (text string) {
-	if slices.Contains(uses, config.Storage) {
-		bucket, requests := cfg.Bucket, look.FilePages
-		if a.chosen != "" {
-			bucket, requests = "the project's default bucket", requests+len(bucketSuffixes) // to find out which one that is
-		}
-		text += fmt.Sprintf(", lists the files of %s in at most %d requests", bucket, requests)
-	}
-	if slices.Contains(uses, config.Auth) {
-		text += fmt.Sprintf(", and lists at most %d accounts, which is free", look.AccountPages*accounts.PageSize)
-	}
-	return text
-}
-
-// look looks at the project, and returns the proposals that pass the checks.
-func (a *app) look(ctx context.Context, f initFlags, cfg config.Config, uses []config.Backend, file *ruleFile) (
-	found *look.Findings, all []proposed, bound *look.Bound, err error,
-) {
-	bound = look.NewBound(f.maxReads)
-	ctx = bound.Metered(ctx)
-	l := look.Project{Bound: bound, Now: cmp.Or(f.now, a.clock())}
-	l.Documents, err = documents.Open(ctx, databaseOf(cfg), slices.Concat(documents.ReadOnly(), bound.DialOptions())...)
-	if err != nil {
-		return nil, nil, nil, err
+// look looks at the project by connections that only read.
+func (a *app) look(ctx context.Context, cfg config.Config, uses []config.Backend) (found *look.Findings, err error) {
+	l := look.Project{Reads: look.Reads, Now: a.clock(), Rules: a.List}
+	if l.Documents, err = documents.Open(ctx, databaseOf(cfg), documents.ReadOnly()...); err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Documents.Close()) }()
 	if slices.Contains(uses, config.Storage) {
 		l.Bucket, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		defer func() { err = errors.Join(err, l.Bucket.Close()) }()
 	}
 	if slices.Contains(uses, config.Auth) {
 		client, err := accounts.Open(ctx, cfg.Project, true, accounts.ReadOnly)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		reader := client.Writer().Reader
 		l.Accounts = &reader
 	}
-	if found, err = look.Look(ctx, l); err != nil {
-		return nil, nil, nil, err
-	}
-	for _, p := range found.Proposals(l.Now, f.days) {
-		if one := tried(ctx, l, p, file, len(all)); one != nil {
-			all = append(all, *one)
-		}
-	}
-	return found, all, bound, nil
+	return look.Look(ctx, l)
 }
 
-// tried checks a proposal as its file would be checked, and counts what it finds. It returns nil if there is nothing to propose:
-// the checks refuse it, or there is such a rule already. Of what finds nothing yet, only the name and the sentence are known.
-func tried(ctx context.Context, l look.Project, p look.Proposal, file *ruleFile, nth int) *proposed {
-	name := newName(p.Name, file.taken)
-	when := fmt.Sprintf("%d 3 * * *", nth*7%60)
-	if p.Scans {
-		when = fmt.Sprintf("%d 4 * * 1", nth*7%60)
-	}
-	e, ok := file.with(p.Text(name, when))
-	if !ok || file.covers(e) {
-		return nil
-	}
-	due := p.Due(*e.Rule, l.Now)
-	exactly := e.Finds() && !slices.Contains(e.Age[0].As, "text")
-	if left := l.Bound.Left(); !due.Exact && exactly && left > 0 {
-		most := left * 1000
-		// If it fails, because there is no index, what the sample tells is all that is known.
-		if n, err := l.Documents.Reader().CountUpTo(ctx, e.Query(l.Now), most); err == nil && n < most {
-			due = due.Times(n)
+// places prints what a project holds.
+func (p *printer) places(found *look.Findings) {
+	p.Line("")
+	table := tabwriter.NewWriter(p.W, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PLACE\tCOUNT\tFIELD\tHOLDS")
+	for _, one := range found.Places {
+		place, count := one.Path, one.Count
+		if _, name, isBelow := strings.Cut(place, "}/"); isBelow {
+			place = "  " + name // it comes after the one that it lies below
+		}
+		for i := range max(1, len(one.Facts)) {
+			var fact look.Fact
+			if i < len(one.Facts) {
+				fact = one.Facts[i]
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Plain(place), count, screen.Plain(fact.Field), screen.Plain(fact.Holds))
+			place, count = "", ""
 		}
 	}
-	if due.Items == 0 {
-		return &proposed{Name: name, Does: e.Words()}
+	_ = table.Flush() // the writer below keeps its error
+	p.Line("")
+	for _, text := range found.Unseen {
+		p.Say(screen.Yellow, 0, 2, "not looked at: %s", text)
 	}
-	if due.Of = max(due.Of, due.Items); 2*due.Items > due.Of && e.Objects == "" { // its safety limit would stop it
-		p.Keys = append(p.Keys, look.Key{Name: "maxDuePercent", Value: fmt.Sprint(min(100, due.Items*10/due.Of*10+10))})
-		if e, ok = file.with(p.Text(name, when)); !ok {
-			return nil
+	p.Say("", 0, 0, "Read: %s. Nothing was written to the project.", plural(found.Reads, "document"))
+	p.Line("")
+}
+
+// proposals prints the rules.
+func (p *printer) proposals(found *look.Findings) {
+	if len(found.Proposals) == 0 {
+		p.Say("", 0, 0, "No rule is proposed: nothing was found that surely nobody needs and that has no rule yet. "+
+			"%s has rules to start from.", rulesPage)
+	}
+	for i, one := range found.Proposals {
+		p.Say(screen.Bold, 0, 0, "%d. %s", i+1, one.Name)
+		p.Say("", 3, 0, "%s.", capital(one.Does))
+		orphans := ""
+		if one.Orphans > 0 {
+			orphans = fmt.Sprintf(" that concerns %d, and", one.Orphans)
 		}
+		p.Say("", 3, 0, "Because %s. Of %d %s that were looked at,%s %d are due now.", one.Why, one.Looked, one.Things, orphans, one.Due)
+		if one.Index {
+			p.Say("", 3, 0, "It needs an index that Firestore does not make by itself: firesweep check names it.")
+		}
+		if 2*one.Due > one.Looked {
+			p.Say(screen.Red, 3, 0, "THIS DELETES MORE THAN HALF OF THESE %s: READ ITS PLAN BEFORE IT RUNS.", strings.ToUpper(one.Things))
+		}
+		p.Line("")
 	}
-	text := p.Text(name, when)
-	one := proposed{Name: name, Rule: json.RawMessage(text), Does: e.Words(), Why: p.Why, Due: due, things: p.Things,
-		Index: len(e.AllIndexes()) > 0}
-	file.take(name)
-	return &one
+	if found.More > 0 {
+		p.Say("", 0, 0, "%d more may be proposed: run init again when these are in the file.", found.More)
+		p.Line("")
+	}
 }

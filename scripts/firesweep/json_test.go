@@ -54,16 +54,9 @@ func TestJSON(t *testing.T) {
 		{pinnedItem{}, "at by database run target why with"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
-			accounts accounts.atLeast accounts.guests accounts.listed collections collections.about collections.atLeast
-			collections.below collections.bytes collections.collection collections.documents collections.fields
-			collections.fields.as collections.fields.field collections.fields.middle collections.fields.newest
-			collections.fields.oldest collections.fields.percent collections.fields.types collections.fields.values
-			collections.links collections.links.alive collections.links.from collections.links.gone
-			collections.links.looked collections.links.odd collections.links.to collections.missing collections.sampled
-			folders folders.atLeast folders.bytes folders.files folders.folder folders.newest folders.objects
-			folders.oldest folders.owner folders.owner.alive folders.owner.from folders.owner.gone folders.owner.looked
-			folders.owner.odd folders.owner.to unseen`},
-		{proposed{}, "does due due.bytes due.exact due.items due.of index name rule why written"},
+			more places places.count places.facts places.facts.field places.facts.holds places.path proposals
+			proposals.does proposals.due proposals.index proposals.looked proposals.name proposals.orphans proposals.rule
+			proposals.things proposals.why reads unseen`},
 		{checked{}, `
 			declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
 			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy

@@ -16,6 +16,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
@@ -98,7 +99,7 @@ func (a *app) load(creates bool) error {
 		text, err := os.ReadFile(a.within(a.rules))
 		switch {
 		case creates && errors.Is(err, fs.ErrNotExist):
-			text = []byte(noRules)
+			text = []byte(look.File())
 		case err != nil && a.rulesFlag != "":
 			return wrongUse("--rules: %w", err)
 		case err != nil:

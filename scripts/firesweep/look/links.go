@@ -2,7 +2,7 @@ package look
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -10,250 +10,191 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// Account is what a link leads to that names an account; others lead to a collection.
-const Account = "account"
-
-const (
-	parentHole = "{parent}"
-	idHole     = "{id}"
-)
+// authentication is what a link leads to that leads to accounts; others lead to a collection.
+const authentication = "Authentication"
 
 // Numbers of values of a link.
 const (
 	leastLinked = 5 // fewer prove nothing
-	probed      = 10
 	mostLinked  = 100
 )
 
-// Link is how documents or files name something else: by a field, by their own id, or by what stands in their path.
-type Link struct {
-	From   string   `json:"from"` // a field, {id}, {parent}, or what stands for ids in the path
-	To     []string `json:"to"`   // collections, or account: at least half of the first values are there
-	Looked int      `json:"looked"`
-	Gone   int      `json:"gone"`            // in none of them
-	Odd    string   `json:"odd,omitempty"`   // a value that is gone and not made like those that are there: perhaps nobody's id
-	Alive  int      `json:"alive,omitempty"` // of the owners of files that are gone, those who have an account
-
-	looked, gone map[string]bool // values
+// link is how documents or files refer to something else: by a field, or by what stands in their path.
+type link struct {
+	from   string // a field, or what stands for an id, in braces
+	to     string
+	looked int
+	gone   map[string]bool // ids of these that do not exist
+	odd    bool            // one that is gone is perhaps nobody's id, because it is not made like those that are there
+	people bool            // of documents above: their ids are those of accounts, too
 }
 
-// whose are words for people in names of fields and collections.
-var (
-	whose = []string{"user", "owner", "author", "uid", "member", "creator", "created", "sender", "recipient", "customer",
-		"account", "player", "profile", "people", "person", "by"}
-	people = []string{"user", "member", "player", "profile", "account"} // names of their collections
-)
-
-// links finds out what documents belong to.
-func (l *looker) links(ctx context.Context) error {
-	var problems []error
-	add := func(c *Collection, from string, targets ...string) {
-		if ctx.Err() == nil && len(targets) > 0 {
-			problems = append(problems, l.add(ctx, c, from, targets))
-		}
+func (k *link) fact() Fact {
+	if k.to == authentication {
+		return Fact{k.from, fmt.Sprintf("%d of %d have no account", len(k.gone), k.looked)}
 	}
-	for _, c := range l.found.Collections {
-		depth := strings.Count(c.Path, "/")
-		if depth == 0 {
-			add(c, idHole, Account)
-			continue
-		}
-		if add(c, parentHole, ""); depth == 2 {
-			add(c, path.Base(path.Dir(c.Path)), Account)
-		}
-	}
-	for _, c := range l.found.Collections { // by now it is known which are those of people
-		for _, f := range c.Fields {
-			add(c, f.Name, l.targets(c, f)...)
-		}
-	}
-	return errors.Join(problems...)
+	return Fact{k.from, fmt.Sprintf("%d of %d are not in %s", len(k.gone), k.looked, k.to)}
 }
 
-// owners returns the collections whose ids are those of accounts, or that are named for people.
-func (l *looker) owners() (all []string) {
-	for _, c := range l.found.Collections {
-		byID := slices.ContainsFunc(c.Links, func(k *Link) bool { return k.From == idHole })
-		if !strings.Contains(c.Path, "/") && (byID || slices.Contains(people, singular(c.Path))) {
-			all = append(all, c.Path)
-		}
-	}
-	return all
+// certain reports whether some is gone and, for all that is known, was there: where many are not, perhaps nobody ever wrote them.
+func (k *link) certain() bool {
+	return k != nil && len(k.gone) > 0 && 4*len(k.gone) <= k.looked && !k.odd
 }
 
-// targets returns what a field may name, by its type and its name.
-func (l *looker) targets(c *Collection, f Field) (all []string) {
-	if slices.Contains(f.Types, "reference") {
-		for _, d := range c.docs {
-			if ref, ok := documents.ReferenceOf(d.Value(f.Name)); ok && !slices.Contains(all, ref.Collection) {
-				all = append(all, ref.Collection)
+// allLinks finds out what documents refer to.
+func (l *looker) allLinks(ctx context.Context) (err error) {
+	for _, c := range l.collections {
+		if c.isBelow() {
+			l.above(ctx, c)
+		} else if c.people, err = l.link(ctx, "{id}", idsOf(c.docs), authentication); err != nil {
+			return err
+		}
+		for _, f := range c.fields {
+			if err := l.fieldLink(ctx, c, f); err != nil {
+				return err
 			}
 		}
-		if len(all) != 1 || strings.Contains(all[0], "/") {
-			return nil // a rule's path has one collection
-		}
-		return all
 	}
-	name := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
-	isID := slices.Contains(append([]string{"id", "ref", "key"}, whose...), head(name))
-	if len(f.As) > 0 || len(f.Values) > 0 || !slices.Contains(f.Types, "text") && !slices.Contains(f.Types, "number") || !isID {
-		return nil
-	}
-	ofPeople := has(name, whose...)
-	if ofPeople {
-		all = append(all, Account)
-	}
-	for _, other := range l.found.Collections {
-		named := has(name, singular(strings.ToLower(other.Path)))
-		if !strings.Contains(other.Path, "/") && named || ofPeople && slices.Contains(l.owners(), other.Path) {
-			all = append(all, other.Path)
-		}
-	}
-	return all
+	return nil
 }
 
-// add adds a link to a collection, if its values are ids of something.
-func (l *looker) add(ctx context.Context, c *Collection, from string, targets []string) error {
-	values := map[string]bool{}
-	for _, d := range c.docs {
-		if value := valueOf(c.Path, d, from); value != "" {
-			values[value] = true
+func idsOf(docs []documents.Document) (ids []string) {
+	for _, d := range docs {
+		ids = append(ids, d.ID())
+	}
+	return ids
+}
+
+// plainID matches what may be an id, and is no text.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9_@.:-]{1,128}$`)
+
+// fieldLink finds out what a field refers to, by an id or a reference: an account, or a document of a collection at the top.
+func (l *looker) fieldLink(ctx context.Context, c *place, f *field) (err error) {
+	ids := map[string]bool{}
+	for _, value := range f.values {
+		if ref, ok := documents.ReferenceOf(value); ok {
+			value = ref.ID
+		}
+		if id, isText := value.(string); isText && len(f.forms) == 0 && plainID.MatchString(id) && documents.ValidID(id) {
+			ids[id] = true
 		}
 	}
-	link, err := l.link(ctx, from, slices.Sorted(maps.Keys(values)), targets)
-	if link != nil {
-		c.Links = append(c.Links, link)
+	best, err := l.link(ctx, f.name, slices.Sorted(maps.Keys(ids)), authentication)
+	for _, other := range l.collections {
+		if other.isBelow() || other == c || strings.HasPrefix(c.path, other.path+"/") || err != nil {
+			continue
+		}
+		var k *link
+		if k, err = l.link(ctx, f.name, slices.Sorted(maps.Keys(ids)), other.path); k == nil {
+			continue
+		}
+		if other.referred = true; best == nil || len(k.gone) < len(best.gone) {
+			best = k
+		}
+	}
+	if best != nil && best.looked >= leastLinked {
+		c.links = append(c.links, best)
 	}
 	return err
 }
 
-// valueOf returns the id by which a document names something; "" if there is none.
-func valueOf(of string, d documents.Document, from string) string {
-	item, _ := (rule.Rule{Collection: of}).ItemOf(d)
-	switch {
-	case from == idHole:
-		return item.ID
-	case from == parentHole:
-		return item.Parent
-	case strings.HasPrefix(from, "{"):
-		return item.Bound[strings.Trim(from, "{}")]
+// above finds out which documents do not exist that those of a collection lie below.
+func (l *looker) above(ctx context.Context, c *place) {
+	of := l.at(path.Dir(path.Dir(c.path)))
+	k := &link{from: "{" + of.hole() + "}", to: of.path, looked: of.listed, gone: map[string]bool{}}
+	for id, names := range of.missing {
+		if slices.Contains(names, c.name()) {
+			k.gone[id] = true
+		}
 	}
-	value := d.Value(from)
-	if ref, ok := documents.ReferenceOf(value); ok {
-		return ref.ID
+	if k.looked < leastLinked || 2*of.none >= of.listed {
+		return
 	}
-	id, _ := documents.IDOf(value)
-	return id
+	alive := l.accounts(ctx, slices.Sorted(maps.Keys(k.gone)))
+	maps.DeleteFunc(k.gone, func(id string, _ bool) bool { return alive[id] })
+	k.people, k.odd = of.people != nil || len(alive) > 0, l.blind
+	c.owner = k
 }
 
-// link looks values up in each target. nil if none of the targets has at least half of the first.
-func (l *looker) link(ctx context.Context, from string, values, targets []string) (*Link, error) {
-	if len(values) < leastLinked {
-		return nil, nil
+func parentOf(d documents.Document) string { return path.Base(path.Dir(path.Dir(d.Path))) }
+
+// link looks ids up. It returns nil if no more than half of them are there.
+func (l *looker) link(ctx context.Context, from string, ids []string, to string) (*link, error) {
+	ids = spread(ids, mostLinked)
+	there, err := l.there(ctx, to, ids)
+	if err != nil || 2*len(there) <= len(ids) {
+		return nil, err
 	}
-	values = spread(values, mostLinked)
-	k := &Link{From: from, Looked: len(values), looked: map[string]bool{}, gone: map[string]bool{}}
-	exists := map[string]bool{}
-	for _, target := range targets {
-		there, all, err := l.existing(ctx, target, spread(values, probed))
-		if err == nil && all && 2*len(there) >= min(len(values), probed) {
-			there, all, err = l.existing(ctx, target, values)
-		} else {
-			all = false
-		}
-		if err != nil {
-			return nil, err
-		}
-		if all {
-			k.To = append(k.To, target)
-			maps.Copy(exists, there)
-		}
-	}
-	if k.To == nil {
-		return nil, nil
-	}
-	for _, value := range values {
-		k.looked[value] = true
-		if exists[value] {
-			continue
-		}
-		k.gone[value] = true
-		k.Gone++
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(exists)), func(id string) bool { return alike(id, value) }) {
-			k.Odd = value
+	k := &link{from: from, to: to, looked: len(ids), gone: map[string]bool{}}
+	for _, id := range ids {
+		if !there[id] {
+			k.gone[id] = true
+			k.odd = k.odd || !slices.ContainsFunc(slices.Collect(maps.Keys(there)), func(other string) bool { return alike(id, other) })
 		}
 	}
 	return k, nil
 }
 
-var runs = regexp.MustCompile(`[A-Za-z]+|[0-9]+`)
+var numbered = regexp.MustCompile(`^([A-Za-z]*).*[0-9]`)
 
-// alike reports whether two ids are made in the same way: both are generated and have the same length, or they have letters and
-// digits at the same places. A word such as system is like nothing.
+// alike reports whether two ids are made in the same way: both are generated and have the same length, or they begin with the same
+// letters and have a number. A word such as system is like nothing.
 func alike(a, b string) bool {
-	a, b = path.Base(a), path.Base(b)
 	const generated = 16 // characters, and more
-	if len(a) == len(b) && len(a) >= generated {
-		return true
-	}
-	form := func(id string) string {
-		return runs.ReplaceAllStringFunc(id, func(run string) string {
-			if run[0] <= '9' {
-				return "9"
-			}
-			return "a"
-		})
-	}
-	return form(a) == form(b) && strings.Contains(form(a), "9")
+	one, other := numbered.FindStringSubmatch(a), numbered.FindStringSubmatch(b)
+	return len(a) == len(b) && len(a) >= generated || one != nil && other != nil && one[1] == other[1]
 }
 
-// existing returns those of some ids that there are in a collection, or among the accounts. If the target is empty, the ids are
-// whole paths. all is false if nothing was looked up: the bound does not allow
-// it, or there are no accounts.
-func (l *looker) existing(ctx context.Context, target string, ids []string) (there map[string]bool, all bool, err error) {
-	known := l.known[target]
-	if known == nil {
-		known = map[string]bool{}
-		l.known[target] = known
-	}
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, looked := known[id]; return looked })
+// there returns those of some ids that exist; none if they were not looked up.
+func (l *looker) there(ctx context.Context, to string, ids []string) (map[string]bool, error) {
+	there := map[string]bool{}
+	of := l.at(to)
 	switch {
-	case target == Account && l.Accounts == nil:
-		return nil, false, nil
-	case target == Account:
-		found, err := l.Accounts.Get(ctx, unknown)
+	case to == authentication:
+		return l.accounts(ctx, ids), nil
+	case of.complete:
+		for _, id := range idsOf(of.docs) {
+			if slices.Contains(ids, id) {
+				there[id] = true
+			}
+		}
+	case l.affords(len(ids)+len(ids)/30+1, "some of what documents and files refer to"):
+		missing, err := l.db.Missing(ctx, to, ids)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		for _, a := range found {
-			known[a.UID] = true
-		}
-	case l.Bound.Left() < len(unknown)+l.most/10:
-		l.cut = true
-		return nil, false, nil
-	default:
-		paths := slices.Clone(unknown)
-		for i := range paths {
-			paths[i] = strings.TrimPrefix(target+"/"+paths[i], "/")
-		}
-		found, err := l.db.GetAll(ctx, paths)
-		if err != nil {
-			return nil, false, err
-		}
-		for i, path := range paths {
-			_, known[unknown[i]] = found[path]
+		for _, id := range ids {
+			if !slices.Contains(missing, id) {
+				there[id] = true
+			}
 		}
 	}
-	there = map[string]bool{}
-	for _, id := range ids {
-		if known[id] {
-			there[id] = true
-		} else {
-			known[id] = false
-		}
+	return there, nil
+}
+
+// at returns a collection by its path; an empty one if it was not looked at.
+func (l *looker) at(path string) *place {
+	if i := slices.IndexFunc(l.collections, func(c *place) bool { return c.path == path }); i >= 0 {
+		return l.collections[i]
 	}
-	return there, true, nil
+	return &place{}
+}
+
+// accounts returns those of some uids that accounts have.
+func (l *looker) accounts(ctx context.Context, uids []string) map[string]bool {
+	there := map[string]bool{}
+	if l.Accounts == nil {
+		return there
+	}
+	found, err := l.Accounts.Get(ctx, uids)
+	if err != nil {
+		l.unseen("accounts: %s", err)
+		l.Accounts, l.blind = nil, true
+	}
+	for _, a := range found {
+		there[a.UID] = true
+	}
+	return there
 }

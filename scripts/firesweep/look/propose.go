@@ -1,375 +1,314 @@
 package look
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
-	"path"
+	"maps"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
-// Proposal is a rule that may be wanted.
+// MostProposals is how many rules are proposed at once.
+const MostProposals = 5
+
+// Proposal is a rule that may be wanted. It has passed the checks that a file of rules must pass.
 type Proposal struct {
-	Name   string
-	Keys   []Key  // of the rule, in their order
-	Scans  bool   // a run reads everything, so it runs once a week
-	Why    string // it is proposed
-	Things string // documents, files or accounts
-
-	// Due returns what the rule would delete, by what was looked at.
-	Due func(r rule.Rule, now time.Time) Due
+	Name    string          `json:"name"`
+	Rule    json.RawMessage `json:"rule"` // as it stands in the list of a file
+	Does    string          `json:"does"`
+	Why     string          `json:"why"`
+	Things  string          `json:"things"`            // documents or files
+	Looked  int             `json:"looked"`            // how many were looked at
+	Orphans int             `json:"orphans,omitempty"` // of these, those whose document or account does not exist
+	Due     int             `json:"due"`
+	Index   bool            `json:"index"` // it needs an index that Firestore does not make by itself
 }
 
-// Key is a key of a rule with its value as JSON.
-type Key struct{ Name, Value string }
+// ListKey is the key of a file under which its rules stand.
+const ListKey = "functions"
 
-// Due is how many things a rule would delete.
-type Due struct {
-	Items int   `json:"items"`
-	Of    int   `json:"of"`    // all there are
-	Exact bool  `json:"exact"` // else both are about as many, or more
-	Bytes int64 `json:"bytes"` // that would be freed, of documents without their indexes
+// File returns the text of a file with these rules.
+func File(rules ...Proposal) string {
+	list := ""
+	for i, one := range rules {
+		list += strings.Repeat(",", min(i, 1)) + "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
+	}
+	if list != "" {
+		list += "\n  "
+	}
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s]\n}\n", version.File("rules.schema.json"), ListKey, list)
 }
 
-// Days after which something goes by default.
+// graceDays is how long ago something must have been written or uploaded whose document does not exist.
+const graceDays = 7
+
+// kind is what documents have in common that nobody needs for long.
+type kind struct {
+	which, why string
+	of         *regexp.Regexp // the collection's name; nil: any
+	state      *regexp.Regexp // a field that must have …
+	values     *regexp.Regexp // … one of these values; "set" stands for any time
+	known      bool           // a field must say whether somebody accepted or wants it
+	anyway     bool           // … and else it does not matter
+	age        *regexp.Regexp // the field that holds the age
+	days       int
+}
+
+func named(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)^(` + pattern + `)$`) }
+
 const (
-	guestDays = 90
-	graceDays = 7 // after what it belongs to is gone, or it has expired
+	when    = `_?(at|on|date|time)`
+	deleted = `(is_?)?(deleted|removed|trashed)`
+	created = `(created|sent|invited|added|received|issued)` + when + `?|date|time|timestamp`
+	changed = `(updated|modified|edited|changed|saved)` + when + `?|last_?(updated?|modified|edited|changed?|saved)` + when + `?`
+	taken   = `accepted|answered|joined|used|redeemed|claimed|confirmed|completed|finished|fulfilled|approved|signed|paid|done|` +
+		`pinned|featured|highlighted|favou?rite|permanent`
 )
-
-// pattern is what documents have in common that nobody needs for long.
-type pattern struct {
-	which, why    string
-	heads         []string // the last word of the collection's name, in the singular; nil: it may have any name
-	names, values []string // one of these fields, in lower case, must have one of these values …
-	maybe         bool     // … if there is such a field
-	dates         []times  // the fields whose age counts; without any, it is the time since the document was last used
-	days          int
-}
-
-const byName = "such data is rarely needed for long, as the name of the collection says"
-
-var patterns = []pattern{
-	{which: "Sent", why: "the extension Trigger Email has dealt with it", names: []string{"delivery.state"},
-		values: []string{"SUCCESS", "ERROR"}, dates: []times{ended}, days: 30},
-	{which: "Deleted", why: "your application has marked it as deleted",
-		names: []string{"deleted", "isdeleted", "trashed", "removed"}, values: []string{"true"}, days: 30},
-	{which: "Draft", why: "nobody has worked on the draft",
-		names: []string{"status", "state"}, values: []string{"draft", "DRAFT"}, days: 180},
-	{which: "Old", why: byName, heads: []string{"notification"}, names: []string{"read", "isread", "seen", "opened"},
-		values: []string{"true"}, maybe: true, dates: []times{created, plainAt}, days: 90},
-	{which: "Old", why: byName, heads: []string{"invite", "invitation"}, names: []string{"status", "state"},
-		values: []string{"pending", "new", "sent", "open", "expired", "declined"}, maybe: true, dates: []times{created, plainAt},
-		days: 60},
-	{which: "Old", why: byName, heads: []string{"log"}, maybe: true, dates: []times{created, plainAt}, days: 180},
-	{which: "Old", why: byName, heads: []string{"token", "otp", "nonce"}, maybe: true, days: 180},
-	{which: "Old", why: byName, heads: []string{"draft", "session", "presence"}, maybe: true, days: 90},
-	{which: "Old", why: byName, heads: []string{"cache", "temp", "tmp"}, maybe: true, days: 30},
-}
-
-// Nothing goes by age that the law, a contract or somebody's work keeps: what has a word of evidence in its path, or is one of what is
-// kept, such as users, but not users' sessions.
-var (
-	evidence = []string{"order", "payment", "invoice", "receipt", "transaction", "contract", "subscription", "membership", "license",
-		"purchase", "ledger", "audit", "consent", "backup"}
-	kept = []string{"user", "account", "customer", "profile", "member", "product", "config", "setting"}
-)
-
-// times are names of fields that hold times: those that have one of some words, or that are made of some words alone.
-type times struct{ with, alone []string }
 
 var (
-	expires = times{alone: []string{"expire", "expired", "expiry", "expiration", "valid", "until", "at", "on", "date", "time"},
-		with: []string{"expire", "expired", "expiry", "expiration", "until"}}
-	used = times{with: []string{"updated", "update", "modified", "edited", "changed", "refreshed", "last", "seen", "used", "active",
-		"accessed", "opened"}}
-	usedNow = times{with: []string{"last", "seen", "used", "accessed", "opened", "active"}} // not merely written
-	created = times{with: []string{"created", "create", "creation", "sent", "invited", "added", "received", "logged", "timestamp"}}
-	plainAt = times{with: []string{"at", "ts", "time", "date"}, alone: []string{"at", "ts", "time", "date"}}
-	ended   = times{with: []string{"end"}}
+	takenField = named(`(is_?)?(` + taken + `)(` + when + `|_?by)?`)
+	takenValue = named(taken)
+	status     = named(`status|state`)
+	// kept matches what the law, a contract or somebody's work keeps.
+	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|reservation|contract|` +
+		`subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
 )
 
-func (t times) hold(name string) bool {
-	other := func(word string) bool { return !slices.Contains(t.alone, word) }
-	return has(name, t.with...) && (t.alone == nil || !slices.ContainsFunc(words(name), other))
+// kinds are all of them, the surest first. Of a collection, the first counts.
+var kinds = []kind{
+	{which: "Deleted", why: "your application marked them as deleted", age: named(deleted + when), anyway: true, days: 30},
+	{which: "Deleted", why: "your application marked them as deleted", state: named(deleted), values: named("true"),
+		age: named(changed), anyway: true, days: 30},
+	{which: "Expired", why: "they have expired", age: named(`(expir(es?|ed|y|ation)|valid_?(until|till|to))` + when + `?`),
+		days: 30},
+	{which: "Open", why: "nobody accepted these invitations for so long", of: named(`\w*invit\w*`), known: true,
+		age: named(created), days: 90},
+	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` + when + `?`),
+		values: named("true|set"), age: named(created), days: 90},
+	{which: "Closed", why: "the case is closed", of: named(`\w*(support|ticket)\w*`), state: status,
+		values: named("closed|resolved|solved"), age: named(`(closed|resolved|solved)` + when + `|` + changed), days: 180},
+	{which: "Draft", why: "nobody has worked on the draft for so long", state: status, values: named("draft"), age: named(changed),
+		days: 180},
 }
 
-// Proposals returns rules for what is commonly cleaned up. days replaces the age of those that go by age, unless it is 0.
-func (f *Findings) Proposals(now time.Time, days int) (all []Proposal) {
-	for _, c := range f.Collections {
-		if p, ok := c.byAge(now, days); ok {
-			all = append(all, p)
-		}
-		if p, ok := c.ownerless(); ok {
-			all = append(all, p)
-		}
-	}
-	for _, folder := range f.Folders {
-		if p, ok := folder.ownerless(); ok {
-			all = append(all, p)
+// propose proposes rules, the surest first.
+func (l *looker) propose() {
+	for _, c := range l.collections {
+		if k := c.owner; k.certain() {
+			gone := `{ "document": "{parent}" }`
+			if k.people {
+				gone += `, { "account": ` + quoted(k.from) + ` }`
+			}
+			why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(k.gone), k.looked, k.to, c.name())
+			l.orphaned(c, why, k, parentOf, gone)
 		}
 	}
-	if p, ok := f.Accounts.unused(days); ok {
-		all = append(all, p)
+	for _, f := range l.folders {
+		if k := f.owner; k.certain() {
+			why := fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", k.to, len(k.gone), k.looked)
+			idOf := func(d documents.Document) string { return idIn(f.objects, d.Path) }
+			l.orphaned(f, why, k, idOf, `{ "document": `+quoted(k.to+"/"+k.from)+` }`)
+		}
 	}
-	return all
+	done := map[*place]bool{}
+	for _, k := range kinds {
+		for _, c := range l.collections {
+			if where, age := k.in(c, l.Now); age != nil && !done[c] {
+				done[c] = true
+				l.ofKind(c, k, append(where, ageOf(age, k.days))...)
+			}
+		}
+	}
+	for _, c := range l.collections {
+		if k := c.people; k.certain() && !c.referred && !kept.MatchString(c.path) {
+			why := fmt.Sprintf("their ids are those of accounts, and %d of %d accounts do not exist", len(k.gone), k.looked)
+			l.orphaned(c, why, k, documents.Document.ID, `{ "account": "{id}" }`)
+		}
+	}
+	if more := len(l.found.Proposals) - MostProposals; more > 0 {
+		l.found.Proposals, l.found.More = l.found.Proposals[:MostProposals], more
+	}
 }
 
-// dated returns the first field of such a name that nearly all documents have, and that holds times.
-func (c *Collection) dated(names ...times) (Field, bool) {
-	for _, n := range names {
-		if i := slices.IndexFunc(c.Fields, func(f Field) bool { return f.As != nil && f.Percent >= 90 && n.hold(f.Name) }); i >= 0 {
-			return c.Fields[i], true
+// orphaned proposes that what refers to something that does not exist is deleted, once it is a few days old.
+func (l *looker) orphaned(c *place, why string, k *link, idOf func(documents.Document) string, gone string) {
+	age := `"age": { "by": "updateTime", "days": %d }`
+	if c.objects != "" {
+		age = `"age": { "days": %d }`
+	}
+	p := l.proposal(c, "Orphaned", why)
+	for _, d := range c.docs {
+		if k.gone[idOf(d)] {
+			p.Orphans++
+			if d.UpdateTime.Before(l.Now.AddDate(0, 0, -graceDays)) {
+				p.Due++
+			}
 		}
 	}
-	return Field{}, false
+	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, graceDays), `"gone": [`+gone+`]`); ok && p.Orphans > 0 {
+		l.found.Proposals = append(l.found.Proposals, p)
+	}
 }
 
-// untouched is the age since a document was last used, as JSON; "" if no field says when. Where one says only when it was
-// created, it must not have been written since either.
-func (c *Collection) untouched(days int) string {
-	if f, ok := c.dated(used); ok {
-		return age(f, days)
+// ofKind proposes that a collection's documents of a kind are deleted.
+func (l *looker) ofKind(c *place, k kind, keys ...string) {
+	p := l.proposal(c, k.which, k.why)
+	e, ok := l.check(c, &p, "3 * * *", keys...)
+	if !ok {
+		return
 	}
-	if f, ok := c.dated(created, plainAt); ok {
-		return "[" + age(f, days) + ", " + written(days) + "]"
-	}
-	return ""
-}
-
-// stated returns a condition on the first field of one of some names that has one of some values, as JSON; "" if none has.
-func (c *Collection) stated(names, values []string) string {
-	for _, f := range c.Fields {
-		is := slices.DeleteFunc(slices.Clone(values), func(value string) bool { return f.Values[value] == 0 })
-		switch {
-		case len(is) == 0 || !slices.Contains(names, strings.ToLower(f.Name)):
-		case is[0] == "true":
-			return fmt.Sprintf(`[{ "field": %q, "==": true }]`, f.Name)
-		case len(is) == 1:
-			return fmt.Sprintf(`[{ "field": %q, "==": %q }]`, f.Name, is[0])
-		default:
-			return fmt.Sprintf(`[{ "field": %q, "in": ["%s"] }]`, f.Name, strings.Join(is, `", "`))
+	among := 0 // those that meet the conditions, however old they are
+	for _, d := range c.docs {
+		unmet := func(w criteria.Condition) bool { return w.Holds(d.Lookup) != criteria.Met }
+		if !slices.ContainsFunc(e.Where, unmet) {
+			among++
+		}
+		if declared.Judge(*e.Rule, d, l.Now).Kind != "" {
+			p.Due++
 		}
 	}
-	return ""
+	if 5*p.Due > 2*among { // or else its safety limit may keep it from doing anything
+		_, ok = l.check(c, &p, "3 * * *", append(keys, fmt.Sprintf(`"maxDuePercent": %d`, min(100, p.Due*10/among*10+20)))...)
+	}
+	if ok && p.Due > 0 {
+		l.found.Proposals = append(l.found.Proposals, p)
+	}
 }
 
-// byAge proposes that documents go by their age.
-func (c *Collection) byAge(now time.Time, days int) (p Proposal, ok bool) {
-	name := last(c.Path)
-	if c.Sampled == 0 || slices.Contains(kept, head(name)) || has(c.Path, evidence...) {
-		return p, false
+func (l *looker) proposal(c *place, which, why string) Proposal {
+	p := Proposal{Name: l.nameOf(which, c.path), Why: why, Things: "documents", Looked: len(c.docs)}
+	if c.objects != "" {
+		p.Things = "files"
 	}
-	if f, ok := c.dated(expires); ok && f.Oldest.Before(now.AddDate(0, 0, -graceDays)) {
-		return c.proposal("Expired", "it has expired", "", age(f, graceDays)), true
-	}
-	for _, p := range patterns {
-		where, n := c.stated(p.names, p.values), cmp.Or(days, p.days)
-		old := c.untouched(n)
-		if f, ok := c.dated(p.dates...); ok {
-			old = age(f, n)
-		}
-		if (p.heads == nil || slices.Contains(p.heads, head(name))) && (where != "" || p.maybe) && old != "" {
-			return c.proposal(p.which, p.why, where, old), true
-		}
-	}
-	if f, ok := c.dated(usedNow); ok && f.Middle.Before(now.AddDate(-1, 0, 0)) {
-		what := fmt.Sprintf("by %s, most of %s has not been used for a year", f.Name, name)
-		return c.proposal("Unused", what, "", age(f, cmp.Or(days, 730))), true
-	}
-	return p, false
-}
-
-// age returns the age of a field as JSON.
-func age(f Field, days int) string {
-	as := ""
-	if len(f.As) == 1 && f.As[0] != "timestamp" {
-		as = fmt.Sprintf(`, "as": %q`, f.As[0])
-	} else if len(f.As) > 1 {
-		as = fmt.Sprintf(`, "as": ["%s"]`, strings.Join(f.As, `", "`))
-	}
-	return fmt.Sprintf(`{ "field": %q%s, "days": %d }`, f.Name, as, days)
-}
-
-// written is the age of what was written last.
-func written(days int) string { return fmt.Sprintf(`{ "by": "updateTime", "days": %d }`, days) }
-
-// proposal proposes a rule about the collection's documents.
-func (c *Collection) proposal(which, why, where, age string) Proposal {
-	p := Proposal{Name: which + " " + c.Path, Why: why, Things: "documents"}
-	p.add("collection", strconv.Quote(c.Path))
-	if where != "" {
-		p.add("where", where)
-	}
-	p.add("age", age)
-	if len(c.Below) > 0 {
-		p.add("with", `[{ "subcollection": "**" }]`)
-	}
-	p.Due = func(r rule.Rule, now time.Time) Due { return c.due(r, now, nil) }
 	return p
 }
 
-func (p *Proposal) add(name, value string) { p.Keys = append(p.Keys, Key{name, value}) }
-
-// Text returns the entry of the list functions as JSON.
-func (p Proposal) Text(name, schedule string) string {
-	all := []Key{{"name", strconv.Quote(name)}, {"schedule", strconv.Quote(schedule)}}
-	lines := []string{}
-	for _, key := range append(all, p.Keys...) {
-		lines = append(lines, fmt.Sprintf("  %q: %s", key.Name, key.Value))
+// check writes the rule and reads it as a file is read. ok is false if the checks refuse it, or if there is one like it.
+func (l *looker) check(c *place, p *Proposal, schedule string, keys ...string) (e manifest.Entry, ok bool) {
+	source := `"collection": ` + quoted(c.path)
+	if c.objects != "" {
+		source = `"objects": ` + quoted(c.objects)
 	}
-	return "{\n" + strings.Join(lines, ",\n") + "\n}"
+	if len(c.below) > 0 {
+		keys = append(keys, `"with": [{ "subcollection": "**" }]`)
+	}
+	begin := []string{`"name": ` + quoted(p.Name), fmt.Sprintf(`"schedule": "%d %s"`, len(l.found.Proposals)*7%60, schedule), source}
+	p.Rule = json.RawMessage("{\n  " + strings.Join(append(begin, keys...), ",\n  ") + "\n}")
+	list, err := functions.With(manifest.File{Name: "init", Text: []byte(File(*p))})
+	if err != nil || !plainPath.MatchString(c.path) {
+		return e, false
+	}
+	e = list.Own[0]
+	p.Does, p.Index = e.Words(), len(e.AllIndexes()) > 0
+	return e, !slices.ContainsFunc(l.Rules.Own, func(own manifest.Entry) bool {
+		return own.Rule != nil && own.Source() == e.Source() && (own.Gone != nil) == (e.Gone != nil)
+	})
 }
 
-// due judges the sample as a run would, and takes it for all.
-func (c *Collection) due(r rule.Rule, now time.Time, gone func(documents.Document) bool) Due {
-	n, bytes := 0, 0
-	for _, d := range c.docs {
-		if declared.Judge(r, d, now).Kind != "" && (gone == nil || gone(d)) {
-			n++
-			bytes += documents.Size(d.Path, d.Data)
-		}
+// plainPath matches paths that can be shown and pasted as they are.
+var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_/{}. -]+$`)
+
+var partOfName = regexp.MustCompile(`[A-Za-z0-9]+`)
+
+// nameOf makes a name that no rule has, of the last part of a path.
+func (l *looker) nameOf(which, path string) string {
+	const most = 28 // and a number
+	name := "cleanup" + which
+	for _, part := range partOfName.FindAllString(path[strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1:], -1) {
+		name += strings.ToUpper(part[:1]) + part[1:]
 	}
-	of := max(c.Count, c.Sampled)
-	return Due{Items: n * of / max(1, c.Sampled), Of: of, Bytes: int64(bytes) * int64(of) / int64(max(1, c.Sampled)),
-		Exact: c.Sampled >= c.Count && !c.About && !c.AtLeast}
+	name = name[:min(len(name), most)]
+	free := name
+	taken := func(e manifest.Entry) bool { return strings.EqualFold(e.Name, free) }
+	proposed := func(p Proposal) bool { return strings.EqualFold(p.Name, free) }
+	for n := 2; slices.ContainsFunc(l.Rules.All, taken) || slices.ContainsFunc(l.found.Proposals, proposed); n++ {
+		free = fmt.Sprint(name, n)
+	}
+	return free
 }
 
-// Times returns the same for as many documents as were counted.
-func (d Due) Times(counted int) Due {
-	if d.Items > 0 {
-		d.Bytes = d.Bytes / int64(d.Items) * int64(counted)
-	}
-	d.Items, d.Exact = counted, true
-	return d
+func quoted(value any) string {
+	text, _ := json.Marshal(value) // texts and lists of texts
+	return string(text)
 }
 
-// certain reports whether what the link leads to is gone, for all that is known.
-func (k *Link) certain() bool {
-	return k.Gone > 0 && 2*k.Gone <= k.Looked && k.Odd == "" && k.Alive == 0
+func ageOf(f *field, days int) string {
+	as := ""
+	if f.forms[0] != "timestamp" {
+		as = fmt.Sprintf(`, "as": %q`, f.forms[0])
+	}
+	return fmt.Sprintf(`"age": { "field": %q%s, "days": %d }`, f.name, as, days)
 }
 
-// ownerless proposes that documents go whose account, owner or parent is gone. If several are, all of these must be.
-func (c *Collection) ownerless() (p Proposal, ok bool) {
-	for _, from := range c.Links {
-		links := []*Link{from}
-		if strings.HasPrefix(from.From, "{") && from.From != idHole { // the parent, and the account of the same id
-			links = slices.DeleteFunc(slices.Clone(c.Links), func(k *Link) bool { return !strings.HasPrefix(k.From, "{") })
-		}
-		gone := func(d documents.Document) bool {
-			for _, k := range links {
-				if value := valueOf(c.Path, d, k.From); value == "" || !k.gone[value] {
-					return false
-				}
-			}
-			return true
-		}
-		if slices.ContainsFunc(links, func(k *Link) bool { return !k.certain() }) || !slices.ContainsFunc(c.docs, gone) {
-			continue
-		}
-		var relations, names []string
-		for _, k := range links {
-			for _, to := range k.To {
-				hole := "{" + strings.Trim(k.From, "{}") + "}"
-				switch to {
-				case Account:
-					relations, names = append(relations, fmt.Sprintf(`{ "account": %q }`, hole)), append(names, "account")
-				case "":
-					relations, names = append(relations, `{ "document": "{parent}" }`), append(names, "document above it")
-				default:
-					relations = append(relations, fmt.Sprintf(`{ "document": %q }`, to+"/"+hole))
-					names = append(names, "document in "+to)
-				}
-			}
-		}
-		n := len(slices.DeleteFunc(slices.Clone(c.docs), func(d documents.Document) bool { return !gone(d) }))
-		why := fmt.Sprintf("of %d that were looked at, %d have no %s", c.Sampled, n, strings.Join(names, " and no "))
-		p = c.proposal("Orphaned", why, "", written(graceDays))
-		p.Scans = true
-		at := slices.IndexFunc(p.Keys, func(k Key) bool { return k.Name == "age" }) + 1
-		p.Keys = slices.Insert(p.Keys, at, Key{"gone", "[" + strings.Join(relations, ", ") + "]"})
-		p.Due = func(r rule.Rule, now time.Time) Due {
-			due := c.due(r, now, gone)
-			for _, k := range links {
-				due.Exact = due.Exact && k.Looked < mostLinked
-			}
-			return due
-		}
-		return p, true
+// in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has none, or
+// if something else needs them.
+func (k kind) in(c *place, now time.Time) (where []string, age *field) {
+	if c.referred || c.people != nil || kept.MatchString(c.path) || k.of != nil && !k.of.MatchString(c.name()) {
+		return nil, nil
 	}
-	return p, false
+	var conditions []string
+	for _, f := range c.fields {
+		isAge := f.isTime() && k.age.MatchString(f.name)
+		condition, ok := k.condition(f)
+		if !ok || len(f.forms) > 0 && !isAge && f.newest.After(now) { // what is to come is not over
+			return nil, nil
+		}
+		if condition != "" {
+			conditions = append(conditions, condition)
+		}
+		if isAge && (age == nil || len(f.values) > len(age.values)) {
+			age = f
+		}
+	}
+	if conditions == nil && (k.state != nil || k.known) {
+		return nil, nil
+	}
+	if conditions != nil {
+		where = []string{`"where": [` + strings.Join(conditions, ", ") + `]`}
+	}
+	return where, age
 }
 
-// ownerless proposes that files go whose owner is gone.
-func (f *Folder) ownerless() (p Proposal, ok bool) {
-	if f.Owner == nil || !f.Owner.certain() {
-		return p, false
+// condition returns what a field of such a document must be, "" if that is all the same; ok is false if no document can be meant.
+func (k kind) condition(f *field) (text string, ok bool) {
+	isTaken := !k.anyway && takenField.MatchString(f.name)
+	isState := k.state != nil && k.state.MatchString(f.name)
+	switch {
+	case isTaken && f.isBool():
+		return fmt.Sprintf(`{ "field": %q, "is": "not true" }`, f.name), true
+	case isTaken:
+		return fmt.Sprintf(`{ "field": %q, "is": "not set" }`, f.name), true
+	case isState && f.isTime() && k.values.MatchString("set"):
+		return fmt.Sprintf(`{ "field": %q, "is": "set" }`, f.name), true
+	case isState:
+		return f.is(k.values.MatchString)
+	case !k.anyway && k.state == nil && status.MatchString(f.name) && len(f.values) > 0:
+		return f.is(func(value string) bool { return !takenValue.MatchString(value) })
 	}
-	hole := f.Objects[strings.IndexByte(f.Objects, '{') : strings.IndexByte(f.Objects, '}')+1]
-	p = Proposal{Name: "Orphaned " + f.Name + " Files", Scans: true, Things: "files",
-		Why: fmt.Sprintf("of %d owners that were looked up, %d are not in %s", f.Owner.Looked, f.Owner.Gone, f.Owner.To[0])}
-	p.add("objects", strconv.Quote(f.Objects))
-	p.add("age", fmt.Sprintf(`{ "days": %d }`, graceDays))
-	p.add("gone", fmt.Sprintf(`[{ "document": %q }]`, path.Join(f.Owner.To[0], hole)))
-	p.Due = func(r rule.Rule, now time.Time) Due {
-		old, looked, n, bytes := 0, 0, 0, int64(0)
-		for _, o := range f.files {
-			owner := ownerOf(f.Objects, o.Name)
-			if owner == "" || !o.Created.Before(r.Age[0].Cutoff(now)) {
-				continue
-			}
-			old++
-			if f.Owner.looked[owner] {
-				looked++
-			}
-			if f.Owner.gone[owner] {
-				n++
-				bytes += o.Size
-			}
-		}
-		return Due{Items: n * old / max(1, looked), Of: f.Files, Bytes: bytes * int64(old) / int64(max(1, looked)),
-			Exact: !f.AtLeast && f.Owner.Looked < mostLinked}
-	}
-	return p, true
+	return "", true
 }
 
-// unused proposes that accounts of guests go who have not come back.
-func (a *Accounts) unused(days int) (p Proposal, ok bool) {
-	if a == nil || a.Guests == 0 {
-		return p, false
+// is returns the condition that a field has one of the values that chosen chooses; ok is false if there is none, or one that is no
+// plain word.
+func (f *field) is(chosen func(value string) bool) (text string, ok bool) {
+	values := slices.Sorted(maps.Keys(f.states))
+	values = slices.DeleteFunc(values, func(value string) bool { return !chosen(value) })
+	switch odd := func(value string) bool { return !plainName.MatchString(value) }; {
+	case len(values) == 0 || slices.ContainsFunc(values, odd):
+		return "", false
+	case f.isBool():
+		return fmt.Sprintf(`{ "field": %q, "==": %s }`, f.name, values[0]), true
+	case len(values) == 1:
+		return fmt.Sprintf(`{ "field": %q, "==": %q }`, f.name, values[0]), true
 	}
-	p = Proposal{Name: "Unused Guests", Scans: true, Things: "accounts",
-		Why: "guests who sign in on another device, or delete the app, never come back to their account"}
-	p.add("accounts", strconv.Quote(rule.Anonymous))
-	p.add("age", fmt.Sprintf(`{ "by": "lastActive", "days": %d }`, cmp.Or(days, guestDays)))
-	var unless []string
-	for _, owners := range a.owners {
-		unless = append(unless, fmt.Sprintf(`{ "document": %q }`, owners+"/{uid}"))
-	}
-	if unless != nil {
-		p.add("unless", "["+strings.Join(unless, ", ")+"]")
-	}
-	p.Due = func(r rule.Rule, now time.Time) Due {
-		old, looked, without := 0, 0, 0
-		for uid, at := range a.lastActive {
-			if !at.Before(r.Age[0].Cutoff(now)) {
-				continue
-			}
-			old++
-			if a.looked[uid] {
-				looked++
-				if !a.there[uid] {
-					without++
-				}
-			}
-		}
-		return Due{Items: old * without / max(1, looked), Of: a.Listed, Exact: !a.AtLeast && looked == old}
-	}
-	return p, true
+	return fmt.Sprintf(`{ "field": %q, "in": %s }`, f.name, quoted(values)), true
 }
