@@ -215,11 +215,11 @@ func (p *printer) proposals(found *look.Findings) {
 	for i, one := range found.Proposals {
 		p.Say(screen.Bold, 0, 0, "%d. %s", i+1, one.Name)
 		p.Say("", 3, 0, "%s.", capital(one.Does))
-		orphans := ""
-		if one.Orphans > 0 {
-			orphans = fmt.Sprintf(" that concerns %d, and", one.Orphans)
+		later := ""
+		if one.Orphans > one.Due {
+			later = fmt.Sprintf(", and %d after %d days", one.Orphans, look.GraceDays)
 		}
-		p.Say("", 3, 0, "Because %s. Of %d %s that were looked at,%s %d are due now.", one.Why, one.Looked, one.Things, orphans, one.Due)
+		p.Say("", 3, 0, "Because %s. Due now: %d of %d %s that were looked at%s.", one.Why, one.Due, one.Looked, one.Things, later)
 		if one.Index {
 			p.Say("", 3, 0, "It needs an index that Firestore does not make by itself: firesweep check names it.")
 		}

@@ -271,7 +271,8 @@ func TestInitProposesNothing(t *testing.T) {
 			o.Put(t, "avatars/"+uidOf(n)+"/small.png", nil, nil)
 		},
 		"a name that a terminal takes for a command": func(t *testing.T, o *operator, n int) {
-			o.Set(t, "codes\u202e\x1b/"+autoID(n), fields{"expiresAt": old, "state": "\u202eopen"})
+			o.Set(t, "codes/"+autoID(n), fields{"expiresAt": old, "state": "\u202eopen"})
+			o.Set(t, "codes\u202e\x1b/"+autoID(n), fields{"expiresAt": old})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,9 +307,9 @@ func TestInitShows(t *testing.T) {
 	table, out, _ := strings.Cut(out, "\n\n")
 	want(t, "table", ridesTable, table+"\n")
 	wantParts(t, oneLine(out), "documents. Nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
-		"and 1 of 7 of these do not exist. Of 12 files that were looked at, that concerns 1, and 1 are due now. 2. cleanupDeletedPosts",
-		"Because your application marked them as deleted. Of 30 documents that were looked at, 13 are due now. 3. cleanupDeletedNotes",
-		"22 are due now. THIS DELETES MORE THAN HALF OF THESE DOCUMENTS: READ ITS PLAN BEFORE IT RUNS. 5. cleanupOpenInvites",
+		"and 1 of 7 of these do not exist. Due now: 1 of 12 files that were looked at. 2. cleanupDeletedPosts",
+		"Because your application marked them as deleted. Due now: 13 of 30 documents that were looked at. 3. cleanupDeletedNotes",
+		"Due now: 22 of 30 documents that were looked at. THIS DELETES MORE THAN HALF OF THESE DOCUMENTS: READ ITS PLAN BEFORE IT RUNS. 5. cleanupOpenInvites",
 		"1 more may be proposed: run init again when these are in the file. "+file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)
 	want(t, "more than half", 1, strings.Count(out, "THIS DELETES"))
 	o.in = "yes\n"

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,11 +10,12 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// looked returns what is found in a project with so many reads.
-func looked(t *testing.T, p *backendstest.Project, reads int) *looker {
+// looked returns what is found in a project with so many reads. change may change what is looked at.
+func looked(t *testing.T, p *backendstest.Project, reads int, change ...func(*Project)) *looker {
 	t.Helper()
 	db := documents.Database{Project: p.ID, ID: firestore.DefaultDatabaseID, EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}
 	c, err := documents.Open(t.Context(), db, documents.ReadOnly()...)
@@ -21,7 +23,11 @@ func looked(t *testing.T, p *backendstest.Project, reads int) *looker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // everything has been read
-	l := newLooker(Project{Documents: c, Reads: reads, Now: time.Now()})
+	of := Project{Documents: c, Reads: reads, Now: time.Now()}
+	for _, one := range change {
+		one(&of)
+	}
+	l := newLooker(of)
 	if err := l.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +81,31 @@ func TestSampleIsSpread(t *testing.T) {
 		}
 		if c.count != "520" || len(letters) < want || !c.isBelow() && len(c.docs) < sample {
 			t.Errorf("%s: %s documents, %d looked at, %v", path, c.count, len(c.docs), letters)
+		}
+	}
+}
+
+// TestNothingIsKnownOfAccounts: where they may not be read, somebody may have one whose document does not exist.
+func TestNothingIsKnownOfAccounts(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	for n := range 20 {
+		if n > 0 {
+			p.Set(t, fmt.Sprint("users/u", n), map[string]any{"n": n})
+		}
+		p.Set(t, fmt.Sprintf("users/u%d/notes/1", n), map[string]any{"n": n})
+	}
+	refused, err := accounts.Open(t.Context(), p.ID, true, func(base accounts.API) accounts.API {
+		return accounts.Wrap(base, func(string, []string, func() error) error { return errors.New("you may not read them") })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := refused.Writer().Reader
+	for name, reader := range map[string]*accounts.Reader{"nobody has one": nil, "who knows": &reader} {
+		l := looked(t, p, Reads, func(of *Project) { of.Accounts = reader })
+		if known := reader == nil; (len(l.found.Proposals) > 0) != known || (len(l.found.Unseen) > 0) == known {
+			t.Errorf("%s: %+v", name, l.found)
 		}
 	}
 }

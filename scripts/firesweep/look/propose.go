@@ -48,8 +48,8 @@ func File(rules ...Proposal) string {
 	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s]\n}\n", version.File("rules.schema.json"), ListKey, list)
 }
 
-// graceDays is how long ago something must have been written or uploaded whose document does not exist.
-const graceDays = 7
+// GraceDays is how long ago something must have been written or uploaded whose document does not exist.
+const GraceDays = 7
 
 // kind is what documents have in common that nobody needs for long.
 type kind struct {
@@ -149,12 +149,12 @@ func (l *looker) orphaned(c *place, why string, k *link, idOf func(documents.Doc
 	for _, d := range c.docs {
 		if k.gone[idOf(d)] {
 			p.Orphans++
-			if d.UpdateTime.Before(l.Now.AddDate(0, 0, -graceDays)) {
+			if d.UpdateTime.Before(l.Now.AddDate(0, 0, -GraceDays)) {
 				p.Due++
 			}
 		}
 	}
-	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, graceDays), `"gone": [`+gone+`]`); ok && p.Orphans > 0 {
+	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, GraceDays), `"gone": [`+gone+`]`); ok && p.Orphans > 0 {
 		l.found.Proposals = append(l.found.Proposals, p)
 	}
 }
