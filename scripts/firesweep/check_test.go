@@ -35,7 +35,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 	ok(t, err)
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second) // the objects' age cannot be chosen
-	rules := rulesFile(t, `{"functions":[`+strings.Join(blocks, ",")+`]}`)
+	rules := rulesFile(t, `{"rules":[`+strings.Join(blocks, ",")+`]}`)
 	got := parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks
 	if len(got) != len(blocks) {
 		t.Fatalf("%d checks of %d rules", len(got), len(blocks))
@@ -102,7 +102,7 @@ func TestNotes(t *testing.T) {
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
-		rules := rulesFile(t, `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
+		rules := rulesFile(t, `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
 		want(t, rule, note, parsed[checks](t, o.well(t, "check", "--no-plan", "--rules", rules, "--json")).Checks[0].Note)
 	}
 }
@@ -111,7 +111,7 @@ func TestCheckForPeople(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second)
-	rules := rulesFile(t, `{"functions":[
+	rules := rulesFile(t, `{"rules":[
 		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","collection":"drafts",
 			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
 			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}],"action":"delete draft"},
@@ -156,7 +156,7 @@ func TestCheckForPeople(t *testing.T) {
 			"about $1.80 (nam5, eur3), $0.90 in a cheap region a month for each 100,000 documents of prefs, which every run reads (")
 
 	o.now = o.now.Add(123456 * time.Microsecond) // finer than Authentication's times
-	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",
+	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",
 		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
 	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
 		t.Errorf("%+v", c.Plan.Report)
@@ -194,7 +194,7 @@ func TestCheckOfASmallLimit(t *testing.T) {
 		`"gone":[{"document":"users/{id}"}],"limit":5`:      "",
 		`"unless":[{"document":"users/{by}"}],"limit":1000`: "",
 	} {
-		c := parsed[checks](t, o.well(t, "check", "--no-plan", "--json", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupMessages",
+		c := parsed[checks](t, o.well(t, "check", "--no-plan", "--json", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupMessages",
 			"schedule":"0 5 * * *","collection":"messages","age":"any",`+rule+`}]}`))).Checks[0]
 		if (said == "") != (c.Note == "") || !strings.Contains(c.Note, said) {
 			t.Errorf("%s: %s", rule, c.Note)
@@ -208,7 +208,7 @@ func TestCheckOfTheProject(t *testing.T) {
 	o := newOperator(t)
 	o.Set(t, "legalHolds/h", map[string]any{"x": 1})
 	o.Set(t, "users/ken/holds/h", map[string]any{"x": 1})
-	rules := rulesFile(t, `{"functions":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"updatedAt","days":90},
+	rules := rulesFile(t, `{"rules":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"updatedAt","days":90},
 		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}]}`)
 	args := []string{"check", "--no-plan", "--rules", rules, "--project", o.ID}
 	out, _, code := o.run(t, append(args, "--json")...)
@@ -267,10 +267,10 @@ func TestCheckOfAWrongList(t *testing.T) {
 		text string
 		want []string // a line each
 	}{
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: there is no key "colection"`,
-			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
-			"functions[1], cleanupMore: age: how old?",
+		{`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
+			`rules[0], cleanupThings: there is no key "timezone"`, `rules[0], cleanupThings: there is no key "colection"`,
+			"rules[0], cleanupThings: age.days: it must be a whole number, not a string",
+			"rules[1], cleanupMore: age: how old?",
 		}},
 		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {
@@ -289,7 +289,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 			}
 		}
 	}
-	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
+	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"rules":[]}`))
 }
 
 // TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java, which only a plan needs.
@@ -299,7 +299,7 @@ func TestCheckWrite(t *testing.T) {
 	o.noBackends = errors.New("no Java")
 	o.refuses(t, exitFailed, "no Java. Or leave the plan out: --no-plan", "check", "cleanupReports")
 	o.well(t, "check", "--no-plan", "cleanupReports")
-	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
+	const text = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
 	rules := rulesFile(t, text)
 	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
 	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(text)})
@@ -317,7 +317,7 @@ func TestCheckWrite(t *testing.T) {
 	wantLock(" was written. Commit it with " + rules)
 
 	// Upstream's own list has no rule, and a lock file too.
-	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"functions":[]}`))
+	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"rules":[]}`))
 
 	for _, args := range []string{"cleanupThings", "--all", "--json", "--project demo"} {
 		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules},
@@ -342,7 +342,7 @@ func TestCheckThatFails(t *testing.T) {
 			o.Environment[name] = ""
 		}
 	}
-	rules := rulesFile(t, `{"functions":[
+	rules := rulesFile(t, `{"rules":[
 		{"name":"cleanupExports","schedule":"0 3 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":2}},
 		{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`)
 	out, _ := o.ends(t, exitFailed, "check", "--rules", rules)

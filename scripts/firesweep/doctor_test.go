@@ -329,7 +329,7 @@ func TestDoctorAdvisesWithoutTerraform(t *testing.T) {
 // TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
 func TestDoctorOfACollectionGroup(t *testing.T) {
 	t.Parallel()
-	const rules = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"meta.at","days":30}}]}`
+	const rules = `{"rules":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"meta.at","days":30}}]}`
 	job := withRules(t, rules)
 	for state, text := range map[string]string{
 		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built",

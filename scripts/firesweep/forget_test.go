@@ -18,7 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-const forgets = `{"functions": [
+const forgets = `{"rules": [
 	{"name": "cleanupUsers", "schedule": "0 4 * * *", "collection": "users", "where": [{"field": "name", "==": null}], "age": {"field": "at", "days": 90},
 		"unless": [{"document": "legalHolds/{id}"}], "with": [{"subcollection": "prefs"}, {"objects": "users/{id}/**"}, {"account": "{id}"}]},
 	{"name": "cleanupPosts", "schedule": "0 4 * * *", "collection": "posts", "age": {"field": "at", "days": 90}, "gone": [{"account": "{by}"}],
@@ -163,7 +163,7 @@ func TestForgetWhatGoesMeanwhile(t *testing.T) {
 	rule := func(name, of, with string) string {
 		return fmt.Sprintf(`{"name": %q, "schedule": "never", "collection": %q, "age": "any", "gone": [{"account": "{by}"}], "with": [{"document": "%s/{id}"}]}`, name, of, with)
 	}
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + rule("forgetPosts", "posts", "covers") + "," + rule("forgetCovers", "covers", "posts") + "]}"})
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules": [` + rule("forgetPosts", "posts", "covers") + "," + rule("forgetCovers", "covers", "posts") + "]}"})
 	o.Delete(t, "posts/held")
 	o.Set(t, "covers/a", map[string]any{"by": "hana"})
 	r := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana"))

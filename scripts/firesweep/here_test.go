@@ -79,7 +79,7 @@ func TestForgetOnly(t *testing.T) {
 	o.dueDrafts(t, 1)
 	both := read(t, filepath.Join(o.dir, "firesweep.json"))
 	posts := `{"name": "forgetPosts", "schedule": "never", "collection": "posts", "age": "any", "gone": [{"account": "{by}"}]},`
-	both = strings.Replace(both, `"functions": [`, `"functions": [`+posts, 1)
+	both = strings.Replace(both, `"rules": [`, `"rules": [`+posts, 1)
 	o.inApp(t, map[string]string{"firesweep.json": both, "firebase.json": "{}"})
 	o.Set(t, "posts/a", map[string]any{"by": "hana"})
 	run := []string{"run", "--here", "--apply", "--confirm", o.ID}
@@ -91,7 +91,7 @@ func TestForgetOnly(t *testing.T) {
 	for _, args := range [][]string{run, {"run", "--here"}, {"run", "--local"}, {"plan"}, {"backtest"}} {
 		o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", append(args, "forgetPosts")...)
 	}
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions": [` + strings.TrimSuffix(posts, ",") + `]}`, "firebase.json": "{}"})
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules": [` + strings.TrimSuffix(posts, ",") + `]}`, "firebase.json": "{}"})
 	o.refuses(t, exitWrongUse, "only firesweep forget UID uses forgetPosts", run...)
 	want(t, "posts", 1, len(o.Documents(t, "posts")))
 	o.Import(t, new(auth.UserToImport).UID("hana"))
@@ -103,7 +103,7 @@ func TestForgetOnly(t *testing.T) {
 func TestRunHereOnAnotherBucket(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[{"name":"cleanupExports","schedule":"0 4 * * *",
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[{"name":"cleanupExports","schedule":"0 4 * * *",
 		"objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
 	o.now = time.Now().Add(time.Hour)
 	o.Set(t, "users/u2", map[string]any{})
@@ -297,7 +297,7 @@ func hint(t *testing.T, out string) []string {
 func TestHintsCanBePasted(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	const rules = `{"functions": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
+	const rules = `{"rules": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
 		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
@@ -384,7 +384,7 @@ func TestRights(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
-			o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
 				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
 				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
 			o.google = func(context.Context, string, string) []option.ClientOption {

@@ -57,7 +57,7 @@ func (a *app) importUserData(file string) error {
 	if len(rules) == 0 && len(left) == 0 {
 		return wrongUse("%s sets none of FIRESTORE_PATHS, STORAGE_PATHS and RTDB_PATHS: is it the extension's file?", file)
 	}
-	if err := encode(a.out, map[string]any{"functions": rules}); err != nil {
+	if err := encode(a.out, map[string]any{"rules": rules}); err != nil {
 		return err
 	}
 	for _, text := range left {

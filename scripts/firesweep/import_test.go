@@ -58,7 +58,7 @@ func TestFromUserData(t *testing.T) {
 			r.Name, r.Description, r.Schedule = "", "", ""
 			text, err := json.Marshal(r)
 			ok(t, err)
-			list := `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), `{"name":"","description":"","schedule":"",`) + `]}`
+			list := `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), `{"name":"","description":"","schedule":"",`) + `]}`
 			if _, err := manifest.Parse(manifest.File{Name: "firesweep.json", Text: []byte(list)}); err != nil {
 				t.Errorf("%s: the rule is refused: %v", name, err)
 			}

@@ -48,7 +48,7 @@ var reportsNeed = []string{
 	"field cleanupUndo.expireAt: not indexed, TTL",
 }
 
-const activityRule = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"at","days":30}}]}`
+const activityRule = `{"rules":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"at","days":30}}]}`
 
 // needs returns what one job needs.
 func needs(t testing.TB, rules, job string) indexFile {
@@ -228,7 +228,7 @@ func TestMergeRefuses(t *testing.T) {
 func TestNeededContradictions(t *testing.T) {
 	t.Parallel()
 	entries := withRules(t,
-		`{"functions":[{"name":"cleanupArchive","schedule":"0 4 * * *","collectionGroup":"archivedInquiries","age":{"field":"messages","days":1}}]}`)
+		`{"rules":[{"name":"cleanupArchive","schedule":"0 4 * * *","collectionGroup":"archivedInquiries","age":{"field":"messages","days":1}}]}`)
 	if _, err := needed(entries); err == nil || !strings.Contains(err.Error(),
 		"archivedInquiries.messages: one wants it not indexed at all") {
 		t.Errorf("%v", err)

@@ -72,7 +72,7 @@ is left out, except for documents.`,
 // proposed is a proposal that has passed the checks. docs/command.md documents it as JSON.
 type proposed struct {
 	Name    string             `json:"name"`
-	Rule    json.RawMessage    `json:"rule"` // the entry of functions
+	Rule    json.RawMessage    `json:"rule"` // the entry of rules
 	Does    string             `json:"does"`
 	Why     string             `json:"why"`
 	Due     look.Due           `json:"due"`

@@ -27,12 +27,12 @@ import (
 // noRules is the text of a file without rules.
 var noRules = `{
   "$schema": "` + version.File("rules.schema.json") + `",
-  "functions": []
+  "rules": []
 }
 `
 
 // rulesList is where a file has its rules.
-const rulesList = "/functions"
+const rulesList = "/rules"
 
 // ruleFile is the file of an application's rules, to which rules are added.
 type ruleFile struct {
@@ -53,7 +53,7 @@ func (a *app) openRules() (*ruleFile, error) {
 	}
 	f.root = &root
 	if root.Find(rulesList) == nil {
-		addMember(f.root, "", "functions", &hujson.Array{})
+		addMember(f.root, "", "rules", &hujson.Array{})
 	}
 	for _, e := range a.All {
 		f.take(e.Name)

@@ -266,7 +266,7 @@ func TestInitShows(t *testing.T) {
 	text := read(t, file)
 	want(t, "file", `{
   "$schema": "`+version.File("rules.schema.json")+`",
-  "functions": [
+  "rules": [
     {
       "name": "cleanupOrphanedDrivers",
       "schedule": "0 4 * * 1",
@@ -584,7 +584,7 @@ func TestInitWritesIntoAFile(t *testing.T) {
 	rides(t, o)
 	const before = `// of our application
 {
-  "functions": [
+  "rules": [
     { // drafts of rides
       "name": "cleanupRides", "schedule": "1 2 * * *",
       "collection": "rides", "age": { "field": "changedAt", "days": 400 }, // a year and more
@@ -620,7 +620,7 @@ func TestInitWritesIntoAFile(t *testing.T) {
 		wantParts(t, errs.String(), name+" is no longer what was read, so nothing was written: try again")
 		want(t, "the file", theirs, read(t, name))
 	}
-	for _, wrong := range []string{"{", `[]`, `{"functions": {}}`, `{"functions": [{"name": "x"}]}`, `{"rules": []}`, ""} {
+	for _, wrong := range []string{"{", `[]`, `{"rules": {}}`, `{"rules": [{"name": "x"}]}`, `{"functions": []}`, ""} {
 		write(t, file, wrong)
 		o.refuses(t, exitWrongUse, "firesweep.json", "init", "--yes", "--write", "--rules", file)
 		want(t, "the file", wrong, read(t, file))

@@ -231,7 +231,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.inApp(t, map[string]string{"firebase.json": "{}"})
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[]}`})
 	for _, command := range []string{"plan", "runs", "doctor", "indexes", "backtest"} {
 		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", command)
 	}

@@ -30,7 +30,7 @@ func TestPriceOfARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOperator(t)
-			o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"functions": [{"name": "cleanupDrafts",
+			o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"rules": [{"name": "cleanupDrafts",
 				"schedule": "0 4 * * *", "age": {"field": "editedAt", "days": 90}, "maxDuePercent": 100, ` + tt.rule + `}]}`})
 			o.Set(t, "holds/none", map[string]any{"x": 1})
 			o.SetMany(t, tt.n, func(i int) (string, map[string]any) {
@@ -74,7 +74,7 @@ func TestPriceOfWhatGoesWithAccounts(t *testing.T) {
 		t.Run(with, func(t *testing.T) {
 			t.Parallel()
 			o := newOperator(t)
-			o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"functions": [{"name": "cleanupGuests",
+			o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": `{"rules": [{"name": "cleanupGuests",
 				"schedule": "0 4 * * *", "accounts": "all", "age": {"by": "creationTime", "days": 90}, "maxDuePercent": 100,
 				"with": [{"document": "users/{uid}", "with": [` + with + `]}]}]}`})
 			var all []*auth.UserToImport

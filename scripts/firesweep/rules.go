@@ -143,7 +143,7 @@ func (a *app) within(name string) string {
 // declares refuses a list without anything in it.
 func (a *application) declares() error {
 	if a.rules != "" && !a.nine && len(a.Own)+len(a.enabled) == 0 {
-		return wrongUse("%s declares nothing: its list functions is empty", a.rules)
+		return wrongUse("%s declares nothing: its list of rules is empty", a.rules)
 	}
 	return nil
 }

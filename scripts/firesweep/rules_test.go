@@ -10,7 +10,7 @@ import (
 // drafts is an application's list: a rule with a comment and commas after the last elements, as the Firebase CLI allows them.
 const drafts = `{
   // The editor's drafts.
-  "functions": [
+  "rules": [
     {
       "name": "cleanupDrafts", "schedule": "0 4 * * *", /* at night */
       "collection": "drafts", "age": { "field": "editedAt", "days": 90, },
@@ -89,17 +89,17 @@ func TestRulesWithProblems(t *testing.T) {
 	o := newOperator(t)
 	o.inApp(t, map[string]string{"sub/x": "x", "firesweep.json": strings.Replace(drafts, `"days": 90`, `"days": "90"`, 1)})
 	for _, command := range []string{"plan", "check", "runs", "run --here", "indexes", "doctor"} {
-		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: functions[0], cleanupDrafts: age.days: it must be a whole number",
+		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: rules[0], cleanupDrafts: age.days: it must be a whole number",
 			strings.Fields(command)...)
 	}
 	o.dir = filepath.Join(o.dir, "sub")
 	o.refuses(t, exitWrongUse, "firesweep: ../firesweep.json:6: ", "plan")
 	o.well(t, "--help") // which is about no rules
 	for text, says := range map[string]string{
-		`{"functions": [}`:                        "firesweep.json: line 1, column 16: it is not JSON: invalid character '}'",
+		`{"rules": [}`: "firesweep.json: line 1, column 12: it is not JSON: invalid character '}'",
 		"{\n\"enabled\": [\"cleanupNothing\"]\n}": `firesweep.json:2: enabled[0]: "cleanupNothing" is none of Firesweep's own jobs`,
 		"{\n\"enabled\": \"cleanupReports\"\n}":   "firesweep.json:2: enabled: it must be a list, not a string",
-		"{\n\"rules\": []}":                       `firesweep.json:1: there is no key "rules"`,
+		"{\n\"functions\": []}":                   `firesweep.json:2: functions: the list of your rules is called "rules"`,
 		"":                                        "it is not JSON: parsing value: unexpected EOF",
 	} {
 		o.inApp(t, map[string]string{"firesweep.json": text + " "})

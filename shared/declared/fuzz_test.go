@@ -55,7 +55,7 @@ func FuzzRule(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if !json.Valid(text) { // the text could close the rule and add other keys
-			if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text}); err == nil {
+			if _, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text}); err == nil {
 				t.Errorf("%q is a list", text)
 			}
 			return
@@ -104,17 +104,17 @@ func FuzzRule(f *testing.F) {
 func entryOf(rule []byte) (manifest.Entry, error) {
 	inner, isObject := strings.CutPrefix(strings.TrimSpace(string(rule)), "{")
 	if inner = strings.TrimSpace(strings.TrimSuffix(inner, "}")); !isObject {
-		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: rules[0], cleanupThings: no rule")
 	} else if inner != "" {
 		inner = "," + inner
 	}
-	text := []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *"` + inner + "\n}]}")
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
+	text := []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *"` + inner + "\n}]}")
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		return manifest.Entry{}, err
 	}
 	if entries[0].Rule == nil { // null
-		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: rules[0], cleanupThings: no rule")
 	}
 	return entries[0], nil
 }
