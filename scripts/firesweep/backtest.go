@@ -155,7 +155,7 @@ func (a *app) backtestOne(ctx context.Context, f backtestFlags, job manifest.Ent
 	err = fmt.Errorf("%w, and %w", err, none)
 	if !a.Jobs[job.Name].Accounts {
 		err = fmt.Errorf("%w. Firestore keeps seven days where point-in-time recovery is on, and else an hour, which --at -50m looks at. "+
-			"To turn it on: %s", err, enablePITR(cfg.Project, cfg.Database))
+			"To turn it on: %s", err, fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", cfg.Project, cfg.Database))
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +57,7 @@ type operator struct {
 
 	running engine.Hooks // of what plans and runs here
 
-	noBackends error // why no more can be started
+	exported map[string]string // into the process's environment, instead of it
 }
 
 // newOperator returns an operator with a project of their own, and with more in the environment, such as UNDO_DAYS=7.
@@ -66,7 +65,7 @@ func newOperator(t *testing.T, more ...string) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
 	o := &operator{
-		Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
+		exported: map[string]string{}, Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
 		running: engine.Hooks{AnyClock: true},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
@@ -111,13 +110,8 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	return &app{
 		dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
-		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
-		local: func(context.Context, io.Writer) (*local, error) {
-			if o.noBackends != nil {
-				return nil, o.noBackends
-			}
-			return &local{environment: o.Environment, project: o.ID, close: func() error { return nil }}, nil
-		},
+		hooks:  restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
+		export: func(variable, value string) error { o.exported[variable] = value; return nil },
 	}, out, errs
 }
 
@@ -337,7 +331,6 @@ func TestWrongUse(t *testing.T) {
 		{"pause --all", "say where it is deployed: --location REGION"},
 		{"resume --all --location asia-northeast1", "FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler"},
 		{"doctor cleanupReport", "no job is called"},
-		{"doctor --location a/b", "it must be a region"},
 		{"check cleanupReport", "no job is called"},
 		{"check deletePlaceholderUser", "no job is called"},
 		{"check --rules /none/rules.json", "--rules: open /none/rules.json: no such file"},
@@ -406,7 +399,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{"GOOGLE_CLOUD_PROJECT", "", []string{"plan"}, "no project: give --project, or set GOOGLE_CLOUD_PROJECT"},
 		{"MAX_ACTIONS_cleanupReports", "none", []string{"plan"}, "cleanupReports: wrong configuration: MAX_ACTIONS"},
-		{"STORAGE_EMULATOR_HOST", "", []string{"plan"}, "so that real data is never judged by an emulator's"},
+		{"STORAGE_EMULATOR_HOST", "", []string{"plan"}, "FIREBASE_STORAGE_EMULATOR_HOST is not set while other emulators are"},
 	} {
 		o.env = maps.Clone(o.Environment)
 		if o.env[tt.name] = tt.value; tt.name == "STORAGE_EMULATOR_HOST" {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -56,11 +55,10 @@ type app struct {
 	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
 
+	export func(variable, value string) error // sets a variable of the process's environment, which Google's clients read
+
 	hooks   restore.Hooks // of what reads undo logs and takes runs back
 	running engine.Hooks  // of what plans and runs here
-
-	// local starts backends on this machine. It announces what takes long, such as a download.
-	local func(ctx context.Context, announce io.Writer) (*local, error)
 
 	application
 	dir       string // the working directory
@@ -95,7 +93,7 @@ func main() {
 	out := screen.On(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		dir: dir, google: asCaller, local: startLocal,
+		dir: dir, google: asCaller, export: os.Setenv,
 		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -210,8 +208,8 @@ plan --exit-code something would be done, 130 interrupted. What --json writes:
 		{a.showCommand, project | asJSON | jobs}, {a.runCommand, project | asJSON | jobs}, {a.stopCommand, project | asJSON | jobs},
 		{a.pauseCommand, project | asJSON | jobs}, {a.resumeCommand, project | asJSON | jobs}, {a.undoCommand, project | asJSON},
 		{a.forgetCommand, project | asJSON}, {a.findCommand, project | asJSON}, {a.pinCommand, project}, {a.pinnedCommand, project | asJSON}, {a.releaseCommand, project},
-		{a.doctorCommand, project | asJSON | jobs}, {a.checkCommand, asJSON | jobs}, {a.indexesCommand, jobs},
-		{a.initCommand, project | asJSON}, {a.importCommand, 0},
+		{a.doctorCommand, project | asJSON | jobs}, {a.checkCommand, asJSON | jobs},
+		{a.initCommand, project | asJSON},
 	} {
 		c := command.make()
 		if command.takes&project != 0 {
@@ -247,40 +245,13 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 		Location: asGiven(c, "location")}
 	local := c.Flags().Lookup("local")
 	if project := c.Flags().Lookup("project"); project != nil && (local == nil || local.Value.String() == "false") {
-		// Without the flag, check asks no project.
-		if given := project.Value.String(); given != "" || c.Name() != "check" {
-			if err := a.chooseProject(given); err != nil {
-				return err
-			}
-			if err := a.findEmulators(c.Context()); err != nil {
-				return err
-			}
+		if err := a.chooseProject(project.Value.String()); err != nil {
+			return err
+		}
+		if err := a.findEmulators(c.Context()); err != nil {
+			return err
 		}
 	}
 	a.begun = true
-	return nil
-}
-
-// findEmulators fails if an emulator that the environment names does not answer, which clients try for long. It says that emulators
-// are used, where the project may be one of Google's.
-func (a *app) findEmulators(ctx context.Context) error {
-	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
-	if host != "" && id != "" && !forEmulators(id) {
-		fmt.Fprintf(a.errs, "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST=%s), not on Google's %s\n", host, id)
-	}
-	for _, name := range []string{"FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
-		host := a.getenv(name)
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			continue // none, or a wrong setting
-		}
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return wrongUse("%s names an emulator that does not answer: %w: start it, or unset the variable", name, err)
-		}
-		_ = connection.Close() // nothing was said
-	}
 	return nil
 }

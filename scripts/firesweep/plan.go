@@ -28,6 +28,7 @@ type planned struct {
 	Report   *report.Report `json:"report,omitempty"`
 	Error    string         `json:"error,omitempty"`    // why there is no report
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
+	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 
 	// Price is what a run would bill that carries out the plan, in US dollars, by the class of the database's location.
 	Price map[string]float64 `json:"price,omitempty"`
@@ -186,7 +187,9 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 		return plannedOf(job, nil, err, nil)
 	}
 	report, err := f.Plan(ctx, o)
-	return plannedOf(job, report, err, log.lines())
+	p := plannedOf(job, report, err, log.lines())
+	p.Doubts = a.doubts(ctx, job, report)
+	return p
 }
 
 func plannedOf(job manifest.Entry, rep *report.Report, err error, warnings []string) planned {
@@ -227,7 +230,7 @@ func (p *printer) printIndexes(all []planned) {
 	}
 	p.Say(screen.Red, 0, 2, "%s failed for want of an index, and the rest is planned. Make all indexes that jobs need, and wait until "+
 		"they are built:", plural(len(lack), "plan"))
-	p.Command("firesweep indexes%s --write firestore.indexes.json", p.given.Rules)
+	p.Command("firesweep check%s --indexes > firestore.indexes.json", p.given.Rules)
 	p.Command("firebase deploy%s --only firestore:indexes", p.given.Project)
 	p.Say("", 0, 2, "Or one by one:")
 	for _, one := range lack {
@@ -305,6 +308,7 @@ func (p *printer) planned(planned planned, writes bool) {
 		if do := p.typed(advice.On(planned.Job, planned.Error)); do != "" {
 			p.Say("", 4, 2, "-> %s", do)
 		}
+		p.doubts(planned.Doubts)
 		p.Line("")
 		return
 	}
@@ -324,5 +328,6 @@ func (p *printer) planned(planned planned, writes bool) {
 		}
 		p.Say(screen.Yellow, 2, 2, "%s", warning)
 	}
+	p.doubts(planned.Doubts)
 	p.Line("")
 }

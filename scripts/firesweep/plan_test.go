@@ -232,8 +232,8 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
 	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[]}`})
-	for _, command := range []string{"plan", "runs", "doctor", "indexes", "backtest"} {
-		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", command)
+	for _, command := range []string{"plan", "runs", "doctor", "check --indexes", "backtest"} {
+		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", strings.Fields(command)...)
 	}
 	o.well(t, "doctor", "cleanupReports")
 }
@@ -271,7 +271,7 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	o.screen.width = 200
 	out, _ := o.ends(t, exitFailed, "plan", "--project", o.ID, "--rules", "firesweep.json")
 	wantParts(t, out, "planned: 2 delete report", "2 plans failed for want of an index, and the rest is planned",
-		"firesweep indexes --rules firesweep.json --write firestore.indexes.json\n    firebase deploy --project "+o.ID+" --only firestore:indexes\n",
+		"firesweep check --rules firesweep.json --indexes > firestore.indexes.json\n    firebase deploy --project "+o.ID+" --only firestore:indexes\n",
 		"cleanupDrafts: "+address+"\n",
 		"cleanupResolvedInquiries: requires a COLLECTION_GROUP_ASC index")
 	wantNone(t, out, "nothing to do")

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/prices"
-	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -147,92 +144,4 @@ func toDelete(r rule.Rule, n int64) usage.Usage {
 		u.FirestoreReads, u.FirestoreWrites = u.FirestoreReads+(1+2*int64(w.Days))*n, u.FirestoreWrites+2*n
 	}
 	return u
-}
-
-// costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
-func costs(job manifest.Entry) string {
-	if job.ForgetOnly() {
-		return ""
-	}
-	const many = 100_000
-	r := *job.Rule
-	monthly := func(u usage.Usage) string { return prices.About(prices.Times(u, float64(schedule.Monthly(job)))) }
-	goes, what, more := toDelete(r, many), "documents", ""
-	r.Warn = nil
-	if slices.ContainsFunc(r.With, func(w rule.Relation) bool { return !follows(w) }) {
-		along := usage.Usage{FirestoreReads: many, FirestoreDeletes: many}
-		if slices.ContainsFunc(rule.Flat(r.With), func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
-			along.FirestoreReads *= 2
-		}
-		if r.Archive != "" {
-			along.FirestoreWrites = many
-		}
-		more = ", and " + prices.About(along) + " for as many that go along"
-	}
-	switch {
-	case r.Objects != "":
-		what, more = "files", "; "+monthly(toJudge(r, 1_000_000))+" a month for each million files there are"
-		if r.ByReference() {
-			more += ", and " + monthly(usage.Usage{FirestoreReads: many}) + " for 100,000 documents that may name them"
-		}
-	case r.Accounts != "":
-		what = "accounts"
-	case r.Scans():
-		more += "; " + monthly(toJudge(r, many)) + " a month for each 100,000 documents of " + r.Source() + ", which every run reads"
-	case readsOf(r) != "":
-		more += "; " + monthly(toJudge(r, many)) + " a month for each 100,000 that are old enough and stay"
-	}
-	return fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go%s (prices of %s)",
-		monthly(atRest), prices.Dollars(prices.SchedulerJob), prices.About(goes), what, more, prices.Date)
-}
-
-// readsOf says which items that are not due each run of a rule reads; "" if none.
-func readsOf(r rule.Rule) string {
-	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it goes or is in use again"
-		r.Warn = nil
-		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
-	}
-	var judged []string
-	for _, c := range r.Asked().Judged {
-		judged = append(judged, c.Words())
-	}
-	for _, c := range r.Exceptions() {
-		judged = append(judged, c.Words())
-	}
-	for _, related := range r.Related() {
-		judged = append(judged, related.Exists())
-	}
-	switch {
-	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
-			strings.Join(judged, ", or whether ")
-	case r.Accounts != "":
-		return "all accounts, a thousand a call, which is free"
-	case r.ByReference():
-		var all []string
-		for _, g := range r.Gone {
-			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
-				all = append(all, of)
-			}
-		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)", strings.Join(all, " and "),
-			r.Judges())
-	case r.Objects != "":
-		return ""
-	case r.Scans():
-		which := "every document of " + r.Source()
-		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
-			which += " that meets the conditions which an index answers"
-		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
-			prefixed("; and whether ", strings.Join(judged, ", or whether "))
-	case len(judged) == 0:
-		return ""
-	}
-	which := "each document that is old enough"
-	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
-		which += " and is in the index"
-	}
-	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
 }

@@ -205,11 +205,6 @@ func (a *app) chooseProject(flag string) error {
 		a.setenv("GOOGLE_CLOUD_PROJECT", ruled)
 		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(why))
 	}
-	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	if id != said && forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
-		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
-			version.Page("docs/emulator-suite.md"))
-	}
 	return nil
 }
 

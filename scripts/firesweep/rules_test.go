@@ -35,22 +35,6 @@ func (o *operator) inApp(t *testing.T, files map[string]string) {
 	}
 }
 
-// TestEmulators: one that does not answer is named at once, and so is a project that only emulators may have where none are.
-func TestEmulators(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.env["FIREBASE_AUTH_EMULATOR_HOST"] = "127.0.0.1:1"
-	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
-	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
-	_, errs := o.ends(t, exitFine, "plan", "cleanupReports", "--project", "my-app")
-	want(t, "standard error", "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST="+o.env["FIRESTORE_EMULATOR_HOST"]+"), not on Google's my-app\n", errs)
-	delete(o.env, "FIRESTORE_EMULATOR_HOST")
-	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports"), "asks Google")
-	delete(o.env, "GOOGLE_CLOUD_PROJECT")
-	o.refuses(t, exitWrongUse, "this asks Google about "+o.ID, "run", "cleanupReports", "--project", o.ID)
-	wantNone(t, o.refuses(t, exitWrongUse, "say where it is deployed", "run", "cleanupReports", "--project", "my-app"), "asks Google")
-}
-
 // TestRulesBesideTheApplication: they are found from any folder below, and from none above or beside.
 func TestRulesBesideTheApplication(t *testing.T) {
 	t.Parallel()
@@ -88,7 +72,7 @@ func TestRulesWithProblems(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.inApp(t, map[string]string{"sub/x": "x", "firesweep.json": strings.Replace(drafts, `"days": 90`, `"days": "90"`, 1)})
-	for _, command := range []string{"plan", "check", "runs", "run --here", "indexes", "doctor"} {
+	for _, command := range []string{"plan", "check", "runs", "run --here", "check --indexes", "doctor"} {
 		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: rules[0], cleanupDrafts: age.days: it must be a whole number",
 			strings.Fields(command)...)
 	}

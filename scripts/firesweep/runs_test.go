@@ -157,8 +157,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 		wantParts(t, out, "cleanupReports: "+state)
 		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
 		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
-			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text,
-				cause)
+			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run: "+state+". ") && strings.Contains(f.Text, cause)
 		}) {
 			t.Errorf("the doctor says\n%s", out)
 		}

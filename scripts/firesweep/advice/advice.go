@@ -80,7 +80,7 @@ var advices = []struct{ holds, do string }{
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", roleMissing},
-	{"requires an index", "Wait until it is built, or make it: firesweep indexes --write, or terraform apply. firesweep doctor shows " +
+	{"requires an index", "Wait until it is built, or make it: firesweep check --indexes, or terraform apply. firesweep doctor shows " +
 		"which are missing."},
 	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
@@ -110,7 +110,7 @@ func Forgets(job string) bool { return forgetName.MatchString(job) }
 var (
 	forgetName = regexp.MustCompile(`^forget[0-9a-f]{24}$`)
 	forgetting = strings.NewReplacer("firesweep plan --force JOB", "firesweep forget --force UID", "firesweep run JOB",
-		"firesweep forget --apply UID", "make it: firesweep indexes --write, or terraform apply. firesweep doctor shows which are missing.",
+		"firesweep forget --apply UID", "make it: firesweep check --indexes, or terraform apply. firesweep doctor shows which are missing.",
 		"make it at the address in the message.")
 )
 
@@ -166,7 +166,7 @@ func Undone(step undo.Step) string { return undone[step] }
 var (
 	local   = regexp.MustCompile(`\bfiresweep (plan|run) `)
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
-	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|resume|undo|forget|find|release|indexes --)\b|\bfirebase deploy\b`)
+	given   = regexp.MustCompile(`\bfiresweep (plan|runs?|show|stop|resume|undo|forget|find|release|check --indexes)\b|\bfirebase deploy\b`)
 )
 
 var here = strings.NewReplacer("firesweep run ", "firesweep run --here --apply ", ", then terraform apply", "", ", or terraform apply", "",
@@ -185,8 +185,8 @@ func (g Given) String() string { return g.Project + g.Rules }
 func (g Given) In(text string) string {
 	return given.ReplaceAllStringFunc(text, func(command string) string {
 		switch command {
-		case "firesweep indexes --":
-			return "firesweep indexes" + g.Rules + " --"
+		case "firesweep check --indexes":
+			return "firesweep check" + g.Rules + " --indexes"
 		case "firebase deploy":
 			return command + g.Project
 		case "firesweep run":

@@ -70,8 +70,8 @@ func TestGiven(t *testing.T) {
 		"see firesweep runs":      "see firesweep runs --project $1 --rules 'a b'",
 		"firesweep run JOB":       "firesweep run --url x --location eu --project $1 --rules 'a b' JOB",
 		"firesweep plan JOB":      "firesweep plan --url x --project $1 --rules 'a b' JOB",
-		"firesweep indexes --write, then firebase deploy --only x": "firesweep indexes --rules 'a b' --write, then firebase deploy --project $1 --only x",
-		"firesweep indexes writes it":                              "firesweep indexes writes it",
+		"firesweep check --indexes, then firebase deploy --only x": "firesweep check --rules 'a b' --indexes, then firebase deploy --project $1 --only x",
+		"firesweep check says it":                                  "firesweep check says it",
 		"firesweep.json: firesweep: run it with firesweep check":   "firesweep.json: firesweep: run it with firesweep check",
 	} {
 		if got := all.In(text); got != want {
@@ -87,7 +87,7 @@ func TestHere(t *testing.T) {
 	for text, want := range map[string]string{
 		tripped(job, false, nil, `MAX_ACTIONS: run once with {"force":true}`): "Look at the whole plan: " +
 			"firesweep plan --force cleanupReports. Only if the plan is right:firesweep run --here --apply cleanupReports --force",
-		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep indexes --write. " +
+		advice.On("", "the query requires an index"): "Wait until it is built, or make it: firesweep check --indexes. " +
 			"firesweep doctor shows which are missing.",
 		advice.On("", "code = PermissionDenied"): "To run, you need roles/datastore.user, to plan, roles/datastore.viewer: see firesweep run --help.",
 	} {
