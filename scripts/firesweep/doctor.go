@@ -324,6 +324,9 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 	}
 }
 
+// ended says how a run ended.
+var ended = map[string]string{stateFailed: "failed", stateAborted: "was aborted", stateKilled: "was killed"}
+
 // examineRecord checks what the bundle keeps of a job: its lease, and how its last run ended.
 func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 	record, err := p.record(ctx, job)
@@ -335,17 +338,21 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		return nil
 	}
 	st, err := p.standing(ctx, job, record, 1)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case st.bad():
-		p.add(job.Name, levelProblem, "Look at: firesweep show "+job.Name, "Its last run: %s. %s", st.State, st.Detail)
-	case st.State == stateNever:
+	}
+	look := "Look at: firesweep show " + job.Name
+	switch st.State {
+	case stateMissing:
+		p.add(job.Name, levelProblem, look, "It %s. %s", st.State, st.Detail)
+	case stateFailed, stateAborted, stateKilled:
+		p.add(job.Name, levelProblem, look, "Its last run %s: %s", ended[st.State], st.Detail)
+	case stateNever:
 		p.add(job.Name, levelUnseen, "", "No run is saved. %s", st.Detail)
-	case st.State == stateUnderWay:
+	case stateUnderWay:
 		p.add(job.Name, levelFine, "", "%s", st.Detail)
 	default:
-		p.add(job.Name, levelFine, "", "Its last run, %s UTC, was fine", when(st.last()))
+		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(st.last()))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (a *app) set(e emulator) (variable, host string) {
 func (a *app) findEmulators(ctx context.Context) error {
 	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
 	switch {
-	case forEmulators(id) && host == "":
+	case forEmulators(id) && host == "" && a.export != nil:
 		return a.discover(ctx, id)
 	case host != "" && id != "" && !forEmulators(id):
 		fmt.Fprintf(a.errs, "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST=%s), not on Google's %s\n", host, id)

@@ -43,7 +43,7 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "drafts/old", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
-	fire, auth, storage := o.env["FIRESTORE_EMULATOR_HOST"], o.env["FIREBASE_AUTH_EMULATOR_HOST"], o.env["STORAGE_EMULATOR_HOST"]
+	fire, auth, storage := o.env["FIRESTORE_EMULATOR_HOST"], o.env["FIREBASE_AUTH_EMULATOR_HOST"], strings.TrimPrefix(o.env["STORAGE_EMULATOR_HOST"], "http://")
 	const nobody = "127.0.0.1:1"
 	hub := func(listed string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -107,12 +107,15 @@ func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int
 // app returns the command as the operator starts it, and what it will have written.
 func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
-	return &app{
+	a = &app{
 		dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
-		hooks:  restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
-		export: func(variable, value string) error { o.exported[variable] = value; return nil },
-	}, out, errs
+		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
+	}
+	if o.other == nil {
+		a.export = func(variable, value string) error { o.exported[variable] = value; return nil }
+	}
+	return a, out, errs
 }
 
 // loaded is app with the rules that it is about.

@@ -288,7 +288,7 @@ func (p *printer) proposed(n int, one proposed) {
 		p.Say("", 2, 10, "%-9s %s, %s a month", "saves", size(one.Due.Bytes), saves)
 	}
 	if one.Index {
-		p.Say("", 2, 10, "%-9s it needs one that Firestore does not make by itself: firesweep check --indexes writes it", "index")
+		p.Say("", 2, 10, "%-9s it needs one that Firestore does not make by itself: firesweep check says which", "index")
 	}
 	if 2*one.Due.Items > one.Due.Of {
 		p.Say(screen.Red, 2, 0, "THIS DELETES MORE THAN HALF OF ALL THESE %s. READ ITS PLAN BEFORE YOU LET IT RUN.",

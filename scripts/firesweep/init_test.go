@@ -321,7 +321,7 @@ const ridesShown = `  COLLECTION              DOCUMENTS  LOOKED AT
   costs     now less than a cent; then, each month, less than a cent
   saves     1.5 KiB, less than a cent a month
   index     it needs one that Firestore does not make by itself:
-            firesweep check --indexes writes it
+            firesweep check says which
 
 3. cleanupOrphanedDriversTrips
   Deletes documents of trips below drivers/{driver} that were written more than

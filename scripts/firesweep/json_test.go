@@ -36,7 +36,7 @@ func TestJSON(t *testing.T) {
 		{report.Planned{}, "action more reason rule target version writes"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
-		{planned{}, "error index job price report warnings"},
+		{planned{}, "doubts error index job price report warnings"},
 		{planFile{}, "checksum plans"},
 		{jobPlan{}, "bucket database entry items job made project version"},
 		{backtested{}, "at cut error gone job kept kept.kept kept.used planned preview reads skipped written"},
@@ -67,9 +67,9 @@ func TestJSON(t *testing.T) {
 			folders.owner.odd folders.owner.to unseen`},
 		{proposed{}, "does due due.bytes due.exact due.items due.of index monthly name price rule saves why written"},
 		{checked{}, `
-			costs declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
-			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy
-			limits next note own plan reads roles schedule timeZone when`},
+			declared does dryRun indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits next note own reads
+			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}
 	for _, tt := range all {

@@ -55,7 +55,9 @@ type app struct {
 	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
 
-	export func(variable, value string) error // sets a variable of the process's environment, which Google's clients read
+	// export sets a variable of the process's environment, which Google's clients read. It is nil where tests stand in for Google:
+	// emulators are not looked for.
+	export func(variable, value string) error
 
 	hooks   restore.Hooks // of what reads undo logs and takes runs back
 	running engine.Hooks  // of what plans and runs here
