@@ -59,14 +59,14 @@ func TestDoubts(t *testing.T) {
 		"below what is only changed": {fields{"age": "any", "where": array{fields{"field": "state", "==": "open"}}, "set": fields{"state": "closed"}}, 30, nil, nil},
 		"what others refer to": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
 			[]string{"drafts/d00", "drafts/d02", "drafts/d03"}, []string{
-				"with[0]: what team refers to is deleted along, and in 1 of 3 a document of drafts that stays refers to it too: " +
-					"drafts/d01 refers to the same as drafts/d00"}},
+				"with[0]: teams/{team} is deleted along, and for 1 of 3 another document of drafts, which stays, refers to the same: " +
+					"drafts/d01 has the same team as drafts/d00"}},
 		"what all that refer to it lose": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
 			[]string{"drafts/d00", "drafts/d01"}, nil},
 		"a file that others refer to": {fields{"age": "any", "with": array{fields{"objects": "covers/**", "field": "cover"}, fields{"subcollection": "comments"}}}, 30,
 			[]string{"drafts/d04"}, []string{
-				"with[0]: what cover refers to is deleted along, and in 1 of 1 a document of drafts that stays refers to it too: " +
-					"drafts/d00 refers to the same as drafts/d04"}},
+				"with[0]: the file that cover refers to is deleted along, and for 1 of 1 another document of drafts, which stays, refers " +
+					"to the same: drafts/d00 has the same cover as drafts/d04"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(fields{"collection": "drafts"}, tt.more)

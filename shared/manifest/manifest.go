@@ -205,6 +205,9 @@ var (
 	rules = form{"rules", reflect.TypeFor[ruleList]()}
 )
 
+// sources are the keys that say what a rule goes through.
+var sources = []string{"collection", "collectionGroup", "objects", "accounts"}
+
 // result reads lists of rules, and returns all entries.
 func (p *parsing) result(lists []File) ([]Entry, error) {
 	for _, f := range lists {
@@ -266,7 +269,8 @@ func (p *parsing) read(f File, of form) {
 			key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
 			follows := func(p problem) bool {
 				sourceless := key == "rule" && strings.HasPrefix(p.at, here+".") // perhaps what it goes through has a wrong type
-				return p.hides(here+"."+key) || p.hidden && (p.at == here || sourceless)
+				misspelt := key == "rule" && slices.Contains(sources, strings.TrimPrefix(p.meant, here+"."))
+				return p.hides(here+"."+key) || misspelt || p.hidden && (p.at == here || sourceless)
 			}
 			if !slices.ContainsFunc(wrong, follows) {
 				refuse(here+"."+key, "%s, %s: %s", here, e.Name, text)

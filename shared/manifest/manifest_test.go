@@ -119,8 +119,8 @@ func TestNoList(t *testing.T) {
 	}
 	for _, inner := range []string{`"collections":"drafts"`, `"collections":["drafts"]`} {
 		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[{"name":"cleanupDrafts","schedule":"0 4 * * *","age":"any",` + inner + `}]}`)})
-		if got := strings.SplitN(fmt.Sprint(err), "\n", 2)[0]; !strings.HasSuffix(got, `there is no key "collections": is it "collection"?`) {
-			t.Errorf("%s: %s", inner, got)
+		if want := `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`; fmt.Sprint(err) != want {
+			t.Errorf("%s: %v", inner, err)
 		}
 	}
 }

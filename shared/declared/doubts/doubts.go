@@ -356,11 +356,11 @@ func (l *looking) below(ctx context.Context, paths []string) {
 
 // others says whether documents that stay refer to what is deleted along with some by a field of theirs.
 func (l *looking) others(ctx context.Context, w rule.Relation, gone []documents.Document) {
-	field := ""
-	if holes := criteria.Holes(w.Document); len(holes) == 1 {
-		field = holes[0]
-	} else if w.Objects != "" {
-		field = w.Field
+	field, what := w.Field, "the file that "+w.Field+" refers to" // of objects
+	if holes := criteria.Holes(w.Document); w.Document != "" && len(holes) == 1 {
+		field, what = holes[0], w.Document
+	} else if w.Objects == "" {
+		return
 	}
 	if !criteria.Name.MatchString(field) {
 		return // of a list or a map; or nothing
@@ -385,13 +385,13 @@ func (l *looking) others(ctx context.Context, w rule.Relation, gone []documents.
 		for _, other := range found {
 			if other.Path != d.Path && !slices.Contains(l.due, other.Path) {
 				shared++
-				example = fmt.Sprintf("%s refers to the same as %s", other.Path, d.Path)
+				example = fmt.Sprintf("%s has the same %s as %s", other.Path, field, d.Path)
 				break
 			}
 		}
 	}
 	if shared > 0 {
-		l.say("%s: what %s refers to is deleted along, and in %d of %d a document of %s that stays refers to it too: %s", w.Key, field,
+		l.say("%s: %s is deleted along, and for %d of %d another document of %s, which stays, refers to the same: %s", w.Key, what,
 			shared, asked, l.Source(), example)
 	}
 }
