@@ -133,8 +133,8 @@ func (a *app) writeLock() error {
 	return nil
 }
 
-// locks returns the name of the lock file of the rules, what it should be, and what it is; nil if there is none. Without a list of
-// rules the name is empty.
+// locks returns the name of the lock file of the rules, what it should be, and what it is; nil if there is none. Without a list
+// of rules the name is empty.
 func (a *app) locks() (name string, lock, old []byte, err error) {
 	if a.rules == "" {
 		return "", nil, nil, nil
@@ -149,7 +149,8 @@ func (a *app) locks() (name string, lock, old []byte, err error) {
 	return name, lock, old, err
 }
 
-// checkLock refuses a lock file that is there and is not what check --write would write. Git on Windows may check it out with CRLF.
+// checkLock refuses a lock file that is there and is not what check --write would write, but for CRLF, with which Git on Windows
+// may check it out.
 func (a *app) checkLock() error {
 	name, lock, old, err := a.locks()
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
@@ -165,7 +166,7 @@ func (a *app) checkLock() error {
 	case was.Rules != is.Rules:
 		why = "is stale: " + a.rules + " was changed since"
 	}
-	fmt.Fprintf(a.errs, "firesweep: %s %s.\nWrite it anew: firesweep check --write%s\n", screen.Plain(name), screen.Plain(why), a.given.Rules)
+	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", screen.Plain(name+" "+why+"."), a.given.Rules)
 	return saidError(exitWrongUse)
 }
 
@@ -219,20 +220,20 @@ func noteOn(r rule.Rule, database string) string {
 	}
 	byFields := func(g rule.Relation) bool { return r.OfDocuments() && len(r.Fields(g)) > 0 }
 	if r.Limit > 0 && r.Limit <= config.DefaultMaxPerOwner && slices.ContainsFunc(r.Gone, byFields) {
-		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that does at most %d, so what names an id that is nobody's, "+
-			"such as system, goes in portions", config.DefaultMaxPerOwner, r.Limit))
+		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that deletes at most %d, so what refers to an id that is "+
+			"nobody's, such as system, is deleted in portions", config.DefaultMaxPerOwner, r.Limit))
 	}
 	if r.ByReference() {
-		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: one that they do not name goes, such as a thumbnail that the "+
+		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: any other is deleted, such as a thumbnail that the "+
 			"application finds by its name", r.Objects))
 	} else if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
-		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
-			r.Objects))
+		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there "+
+			"is deleted", r.Objects))
 	}
 	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil &&
-		!strings.Contains(r.Collection, "/") { // a policy goes by the last name alone
-		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and "+
-			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
+		!strings.Contains(r.Collection, "/") { // a policy asks for the last name alone
+		notes = append(notes, fmt.Sprintf("A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, "+
+			"pins and undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
 			"--collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, database, r.Name(), offset(r.Age[0])))
 	}
 	return strings.Join(notes, ". ")
@@ -259,7 +260,8 @@ func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.ByReference():
 		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
-			config.DefaultMinLookups), "one of these fields names no object of the folder in any document, or holds what names no object of the bucket")
+			config.DefaultMinLookups),
+			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
@@ -272,7 +274,8 @@ func limitsOf(r rule.Rule) (limits []string) {
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection
-		if limit := in + " holds no document at all, yet the rule looks in it"; r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
+		limit := in + " has no document, and the rule looks there"
+		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
 	}
@@ -410,8 +413,8 @@ func readsOf(r rule.Rule) string {
 				all = append(all, of)
 			}
 		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)", strings.Join(all, " and "),
-			r.Judges())
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)",
+			strings.Join(all, " and "), r.Judges())
 	case r.Objects != "":
 		return ""
 	case r.Scans():

@@ -47,8 +47,8 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 		want(t, c.Job, told{runsSaid, true, true, true, true, true, false}, told{
 			len(c.Next), c.Declared, c.Does != "", len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
-		note := map[string]string{"cleanupUnusedPictures": "one that they do not name goes",
-			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
+		note := map[string]string{"cleanupUnusedPictures": "any other is deleted",
+			"cleanupOrphanedAvatars": "something else there is deleted"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
@@ -67,7 +67,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const group = `collectionGroup: also top-level users; only below others: "collection": "parents/{parent}/users"`
-	const policy = "A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and undo, in every " +
+	const policy = "A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, pins and undo, in every " +
 		"collection notes, wherever it is: gcloud firestore fields ttls update "
 	for rule, note := range map[string]string{
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
@@ -117,8 +117,8 @@ func TestCheckForPeople(t *testing.T) {
   deployed  only plans, until Terraform's dry_run says
             cleanupStaleDrafts = false
   limits    does nothing if more than 50 % of drafts are due (of 20 or
-            more); if holds holds no document at all, yet the rule looks in it;
-            if more than 100000 are due (MAX_ACTIONS)
+            more); if holds has no document, and the rule looks there; if more
+            than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
@@ -143,7 +143,7 @@ The indexes, for the Firebase CLI:
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",
 		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
 	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
-		"users holds no document at all, yet the rule looks in it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+		"users has no document, and the rule looks there", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads",
 		"all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether users/{uid} exists",
@@ -165,7 +165,7 @@ func TestCheckOfASmallLimit(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for rule, said := range map[string]string{
-		`"gone":[{"document":"users/{by}"}],"limit":1000`:   "MAX_PER_OWNER (1000) stops no run that does at most 1000",
+		`"gone":[{"document":"users/{by}"}],"limit":1000`:   "MAX_PER_OWNER (1000) stops no run that deletes at most 1000",
 		`"gone":[{"document":"users/{by}"}],"limit":1001`:   "",
 		`"gone":[{"document":"users/{by}"}]`:                "",
 		`"gone":[{"document":"users/{id}"}],"limit":5`:      "",

@@ -234,7 +234,8 @@ func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
 				continue
 			}
 			fields := fieldWords(index)
-			do := "Make it: firesweep check --indexes says what to add to firestore.indexes.json, then firebase deploy --only firestore:indexes"
+			do := "Make it: firesweep check --indexes says what to add to firestore.indexes.json, then " +
+				"firebase deploy --only firestore:indexes"
 			if len(index.Fields) > 1 { // of a single field, Terraform would overwrite what the application set
 				do += "; or terraform apply"
 			}

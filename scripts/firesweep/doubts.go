@@ -16,8 +16,8 @@ import (
 // mostDoubtReads is how many documents a plan reads more at most, for each rule, to say what is doubtful about it.
 const mostDoubtReads = 300
 
-// doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan; nil
-// if there is none. They fail no plan: what could not be read, a doubt says.
+// doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan;
+// nil if there is none. They fail no plan: what could not be read, a doubt says.
 func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Report) []string {
 	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
 		return nil

@@ -40,8 +40,8 @@ func (a *app) set(e emulator) (variable, host string) {
 	return "", ""
 }
 
-// findEmulators makes sure that each emulator that the environment names answers, because clients try for long. It looks for those
-// of a project that only emulators have. It says that emulators are used, where the project may be one of Google's.
+// findEmulators makes sure that each emulator that the environment names answers, because clients try for long. It looks for
+// those of a project that only emulators have. It says that emulators are used, where the project may be one of Google's.
 func (a *app) findEmulators(ctx context.Context) error {
 	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
 	switch {
@@ -76,8 +76,8 @@ func reach(ctx context.Context, host string) error {
 	return err
 }
 
-// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs, or else those that answer
-// where firebase.json says. What a variable names is left as it is.
+// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs, or else those that
+// answer where firebase.json says. What a variable names is left as it is.
 func (a *app) discover(ctx context.Context, id string) error {
 	hosts := a.started(ctx, id)
 	if len(hosts) == 0 {
@@ -116,8 +116,9 @@ func (a *app) discover(ctx context.Context, id string) error {
 // askHub is how long the emulators' hub may take to answer.
 const askHub = 2 * time.Second
 
-// started returns the addresses of the emulators that the Firebase CLI runs for a project, by name; none if its hub does not say. The
-// CLI writes where the hub is into the folder for temporary files: today the beginnings of its addresses, earlier a host and a port.
+// started returns the addresses of the emulators that the Firebase CLI runs for a project, by name; none if its hub does not say.
+// The CLI writes where the hub is into the folder for temporary files: today the beginnings of its addresses, earlier a host and
+// a port.
 func (a *app) started(ctx context.Context, id string) map[string]string {
 	text, err := os.ReadFile(filepath.Join(cmp.Or(a.getenv("TMPDIR"), os.TempDir()), "hub-"+id+".json"))
 	var hub struct {

@@ -24,8 +24,8 @@ type fileOverride struct {
 
 func (o fileOverride) field() string { return o.CollectionGroup + "." + o.FieldPath }
 
-// indexesOf returns what jobs and their workers need of a database beside the automatic indexes, sorted: composite indexes, fields
-// with other indexes than the automatic ones, and the TTL policies of the bundle's own records.
+// indexesOf returns what jobs and their workers need of a database beside the automatic indexes, sorted: composite indexes,
+// fields with other indexes than the automatic ones, and the TTL policies of the bundle's own records.
 func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
 	file := indexFile{Indexes: []manifest.Index{}, FieldOverrides: []fileOverride{}}
 	all, err := a.withGroups(slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool {
@@ -53,8 +53,8 @@ func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
 		}
 	}
 	for _, r := range retentions {
-		o := fileOverride{manifest.FieldOverride{CollectionGroup: r.group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}, true}
-		overrides[o.field()] = o
+		o := manifest.FieldOverride{CollectionGroup: r.group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}
+		overrides[r.group+".expireAt"] = fileOverride{FieldOverride: o, TTL: true}
 	}
 	for _, field := range slices.Sorted(maps.Keys(overrides)) {
 		file.FieldOverrides = append(file.FieldOverrides, overrides[field])

@@ -18,7 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-var saysWhere = regexp.MustCompile(`^rules\.json:\d+: functions\[0\], cleanupThings: `)
+var saysWhere = regexp.MustCompile(`^rules\.json:\d+: rules\[0\], cleanupThings: `)
 
 // FuzzRule: a valid rule makes a job and words, and comes back unchanged when it is written and read. On data that is made
 // from the rule, exactly what should be due is due. An invalid rule makes no job.

@@ -47,8 +47,8 @@ func (p problem) hides(key string) bool {
 	return at == key || p.meant == key || p.hidden && (within(key, at) || within(at, key))
 }
 
-// strictly reads a list of a form into out. Every key must be known, match exactly and occur once, and none may be null. It returns
-// all problems. What has one is missing from out.
+// strictly reads a list of a form into out. Every key must be known, match exactly and occur once, and none may be null. It
+// returns all problems. What has one is missing from out.
 func strictly(s source, of form, out *list) []problem {
 	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
 	if key := doubled(&s.root); key != "" {
@@ -80,8 +80,8 @@ func strictly(s source, of form, out *list) []problem {
 	return problems
 }
 
-// noList says what to write in place of what is no list of rules, and where that is: rules or one rule at the top, or another key for
-// the list. It says nothing of others.
+// noList says what to write in place of what is no list of rules, and where that is: rules or one rule at the top, or another key
+// for the list. It says nothing of others.
 func noList(value any) (at, says string) {
 	if _, isList := value.([]any); isList {
 		return "", `it is a list: write { "rules": [ … ] } around your rules`

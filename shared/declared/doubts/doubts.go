@@ -306,7 +306,8 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 	}
 }
 
-// deletes looks at documents that would be deleted: at what would stay below them, and at who else refers to what is deleted along.
+// deletes looks at documents that would be deleted: at what would stay below them, and at who else refers to what is deleted
+// along.
 func (l *looking) deletes(ctx context.Context) {
 	var paths []string
 	for i := range min(deleted, len(l.due)) { // all over the plan
@@ -349,8 +350,8 @@ func (l *looking) below(ctx context.Context, paths []string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(stay)) {
-		l.say("with: %s below %d of %d documents would stay: add {\"subcollection\": %q}, or \"**\" for all that is below", name, stay[name],
-			looked, name)
+		l.say("with: %s below %d of %d documents would stay: add {\"subcollection\": %q}, or \"**\" for all that is below", name,
+			stay[name], looked, name)
 	}
 }
 
