@@ -35,7 +35,7 @@ output "alerts" {
 }
 
 output "collection_group_indexes" {
-  description = "The indexes of single fields that the jobs need and Terraform does not make, by database: `firesweep indexes --write`."
+  description = "The indexes of single fields that the jobs need and Terraform does not make, by database: `firesweep check --indexes`."
   value = {
     for database, indexes in local.group_indexes : database => sort(distinct(flatten(indexes))) if length(flatten(indexes)) > 0
   }

@@ -17,7 +17,7 @@ func Examples(page string) ([]manifest.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return manifest.Parse(manifest.File{Name: page, Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+	return manifest.ParseRules(manifest.File{Name: page, Text: []byte(`{"rules":[` + strings.Join(blocks, ",") + `]}`)})
 }
 
 // ExampleTexts returns the text of each entry in the page.

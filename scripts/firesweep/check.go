@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,20 +17,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
-type checkFlags struct {
-	all, write bool
-	project    string // to look in for the documents of unless; empty: none
-}
+type checkFlags struct{ write, indexes bool }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
 type checked struct {
@@ -42,108 +44,138 @@ type checked struct {
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
-	Empty    []string                    `json:"empty,omitempty"`  // collections of unless that hold no document in --project
-	Doubts   []string                    `json:"doubts,omitempty"` // what the first documents in --project tell against the rule
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"` // beside the automatic ones
-
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
-		Short: "Say what your rules would do",
-		Long: `Check your list of rules strictly, and say of each what it would do. Nothing is
-sent to Google; with --project it also reads up to 300 documents of each rule's
-collection, and what keeps them, and says what they tell against the rule.
+		Short: "Check your rules, and say what they do and need",
+		Long: `Check your list of rules strictly, and say of each rule what it does, when it
+runs, what stops it, what it reads, and which roles and indexes it needs. It
+asks no project: what a rule would delete, firesweep plan shows.
 
-All problems of a list are reported at once, with exit code 2. --write writes
-the lock file beside the list, from which Terraform deploys the rules.`,
+All problems of a list are reported at once, with exit code 2. So is a lock file
+that is not what --write would write: Terraform deploys the rules from the lock
+file beside the list.
+
+--indexes writes all that firestore.indexes.json needs for these jobs to
+standard output, and nothing else. If you have such a file, paste its entries
+into yours: the Firebase CLI offers to delete indexes that the file lacks.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
-  firesweep check --rules /tmp/rules.json
   firesweep check --write --rules ../my-app/rules.json
-  firesweep check --project my-app
+  firesweep check --indexes > firestore.indexes.json
   firesweep check --json | jq '.checks[].does'`,
 	}
-	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads")
-	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
-	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look at its documents")
-	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
+	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and nothing else")
+	c.Flags().BoolVar(&f.indexes, "indexes", false, "write the content of firestore.indexes.json, and nothing else")
+	c.RunE = func(_ *cobra.Command, names []string) error { return a.check(f, names) }
 	return c
 }
 
-func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
-	if f.write {
-		return a.writeLock(f, names)
+func (a *app) check(f checkFlags, names []string) error {
+	switch {
+	case f.write && (f.indexes || len(names) > 0 || a.json):
+		return wrongUse("--write writes the lock file of all rules and nothing else: leave out the jobs, --indexes and --json")
+	case f.write:
+		return a.writeLock()
 	}
-	if err := a.declares(); err != nil {
+	jobs, err := a.jobsNamed(names)
+	if err != nil {
 		return err
 	}
-	jobs := a.used()
-	switch {
-	case f.all:
-		jobs = a.scheduled()
-	case len(names) > 0:
-		var err error
-		if jobs, err = a.jobsNamed(names); err != nil {
+	if f.indexes {
+		file, err := a.indexesOf(jobs)
+		if err != nil {
 			return err
 		}
-	case a.nine:
-		jobs = a.Own
+		return encode(a.out, file)
 	}
-	if len(jobs) == 0 && !a.json {
-		a.printer().Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start "+
-			"from. The nine jobs: firesweep check --all", cmp.Or(a.rules, rulesName), rulesPage)
-		return nil
+	if a.nine && len(names) == 0 {
+		jobs = a.Own
 	}
 	checks := make([]checked, len(jobs))
 	for i, job := range jobs {
-		var err error
-		if checks[i], err = a.checked(job, a.owns(job)); err != nil {
+		if checks[i], err = a.checked(job); err != nil {
 			return err
 		}
-		if f.project != "" && job.Rule != nil {
-			if err := a.lookAt(ctx, job, &checks[i]); err != nil {
-				return fmt.Errorf("look at the documents of %s: %w", job.Name, err)
-			}
-		}
 	}
-	failed := false
-	for _, c := range checks {
-		failed = failed || len(c.Empty) > 0
-		if !a.json {
-			a.printer().checked(c)
-		}
+	if err := a.show(map[string]any{"checks": checks}, func(p *printer) { a.printChecks(p, checks) }, false); err != nil {
+		return err
 	}
-	if !a.json && len(names) == 0 && a.nine && !f.all {
-		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
-			"What a job would do to your project: firesweep plan JOB")
-	}
-	return a.show(map[string]any{"checks": checks}, shown, failed)
+	return a.checkLock()
 }
 
-// lookAt adds what a project's documents say of a job's rule.
-func (a *app) lookAt(ctx context.Context, job manifest.Entry, c *checked) error {
-	_, db, err := a.reader(ctx, job)
-	if err == nil {
-		c.Empty, err = declared.EmptyKeepers(ctx, db, *job.Rule)
+// writeLock writes the lock file beside a list of rules.
+func (a *app) writeLock() error {
+	name, lock, old, err := a.locks()
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		c.Doubts, err = doubts.Of(ctx, db, *job.Rule)
+	p := a.printer()
+	switch {
+	case name == "":
+		return wrongUse("there is no %s here or above: name your list with --rules", rulesName)
+	case bytes.Equal(old, lock):
+		p.Say("", 0, 2, "%s is up to date: nothing was written.", name)
+		return nil
 	}
-	return err
+	err = os.WriteFile(a.within(name), lock, 0o644) //nolint:gosec // like the list beside it, it is for all who read the repository
+	if err != nil {
+		return err
+	}
+	p.Say("", 0, 2, "%s was written. Commit it with %s; Terraform deploys what it says.", name, a.rules)
+	return nil
+}
+
+// locks returns the name of the lock file of the rules, what it should be, and what it is; nil if there is none. Without a list
+// of rules the name is empty.
+func (a *app) locks() (name string, lock, old []byte, err error) {
+	if a.rules == "" {
+		return "", nil, nil, nil
+	}
+	name = manifest.LockName(a.rules)
+	if lock, err = functions.Lock(manifest.File{Name: a.rules, Text: a.text}); err != nil {
+		return "", nil, nil, a.wrongList(err)
+	}
+	if old, err = os.ReadFile(a.within(name)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return name, lock, old, err
+}
+
+// checkLock refuses a lock file that is there and is not what check --write would write, but for CRLF, with which Git on Windows
+// may check it out.
+func (a *app) checkLock() error {
+	name, lock, old, err := a.locks()
+	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
+		return err
+	}
+	var is, was struct{ Version, Rules, Manifest string }
+	_ = json.Unmarshal(lock, &is)
+	why := "is not what these rules need: it was changed by hand, or is damaged"
+	switch err := json.Unmarshal(old, &was); {
+	case err != nil:
+	case was.Version != is.Version || was.Manifest != is.Manifest:
+		why = fmt.Sprintf("is of another version of Firesweep (%.40q) than this one (%s)", was.Version, version.Lock)
+	case was.Rules != is.Rules:
+		why = "is stale: " + a.rules + " was changed since"
+	}
+	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", screen.Plain(name+" "+why+"."), a.given.Rules)
+	return saidError(exitWrongUse)
 }
 
 // runsSaid is how many of the next runs are shown.
 const runsSaid = 2
 
 // checked returns what is known of a job without running it.
-func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
+func (a *app) checked(e manifest.Entry) (checked, error) {
 	c := checked{
-		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
-		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
+		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
+		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
 	for at := range schedule.Times(e, a.clock()) {
 		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
@@ -186,20 +218,20 @@ func noteOn(r rule.Rule, database string) string {
 	}
 	byFields := func(g rule.Relation) bool { return r.OfDocuments() && len(r.Fields(g)) > 0 }
 	if r.Limit > 0 && r.Limit <= config.DefaultMaxPerOwner && slices.ContainsFunc(r.Gone, byFields) {
-		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that does at most %d, so what names an id that is nobody's, "+
-			"such as system, goes in portions", config.DefaultMaxPerOwner, r.Limit))
+		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that deletes at most %d, so what refers to an id that is "+
+			"nobody's, such as system, is deleted in portions", config.DefaultMaxPerOwner, r.Limit))
 	}
 	if r.ByReference() {
-		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: one that they do not name goes, such as a thumbnail that the "+
+		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: any other is deleted, such as a thumbnail that the "+
 			"application finds by its name", r.Objects))
 	} else if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
-		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there goes",
-			r.Objects))
+		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there "+
+			"is deleted", r.Objects))
 	}
 	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil &&
-		!strings.Contains(r.Collection, "/") { // a policy goes by the last name alone
-		notes = append(notes, fmt.Sprintf("A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and "+
-			"undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
+		!strings.Contains(r.Collection, "/") { // a policy asks for the last name alone
+		notes = append(notes, fmt.Sprintf("A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, "+
+			"pins and undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
 			"--collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, database, r.Name(), offset(r.Age[0])))
 	}
 	return strings.Join(notes, ". ")
@@ -226,7 +258,8 @@ func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.ByReference():
 		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
-			config.DefaultMinLookups), "one of these fields names no object of the folder in any document, or holds what names no object of the bucket")
+			config.DefaultMinLookups),
+			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
@@ -239,63 +272,79 @@ func limitsOf(r rule.Rule) (limits []string) {
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection
-		if limit := in + " holds no document at all, yet the rule looks in it"; r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
+		limit := in + " has no document, and the rule looks there"
+		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
 
-// checked prints what is known of a job.
-func (p *printer) checked(c checked) {
-	p.Say(screen.Bold, 0, 0, "%s", c.Job)
-	p.Say("", 2, 0, "%s.", capital(c.Does))
-	p.Line("")
-	for _, fact := range c.facts() {
-		if fact[1] != "" {
-			p.Say("", 2, 10, "%-9s %s", fact[0], fact[1])
-		}
+// printChecks prints what is known of jobs, and how their indexes are made.
+func (a *app) printChecks(p *printer, checks []checked) {
+	if len(checks) == 0 {
+		p.Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start from.",
+			cmp.Or(a.rules, rulesName), rulesPage)
 	}
-	p.Line("")
+	needs := false
+	for _, c := range checks {
+		needs = needs || len(c.Indexes) > 0
+		p.Say(screen.Bold, 0, 0, "%s", c.Job)
+		p.Say("", 2, 0, "%s.", capital(c.Does))
+		p.Line("")
+		for _, fact := range c.facts() {
+			if fact[1] != "" {
+				p.Say("", 2, 10, "%-9s %s", fact[0], fact[1])
+			}
+		}
+		p.Line("")
+	}
+	if !needs {
+		return
+	}
+	const file = "firestore.indexes.json"
+	if _, err := os.Stat(filepath.Join(a.folder, file)); a.folder != "" && err == nil {
+		p.Say("", 0, 0, "The indexes, to paste into %s:", a.short(filepath.Join(a.folder, file)))
+		p.Command("firesweep check%s --indexes", p.given.Rules)
+	} else {
+		p.Say("", 0, 0, "The indexes, for the Firebase CLI:")
+		p.Command("firesweep check%s --indexes > %s", p.given.Rules, file)
+	}
+	p.Command("firebase deploy --only firestore:indexes")
 }
 
 // facts are what is known, each with its name; empty if there is nothing to say.
 func (c checked) facts() [][2]string {
-	dryRun := "as Terraform's dry_run says"
+	deployed := "deletes or only plans as Terraform's dry_run says"
 	switch {
+	case c.DryRun != nil && *c.DryRun:
+		deployed = "only plans, because DRY_RUN is true"
 	case c.DryRun != nil:
-		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+		deployed = "deletes, because DRY_RUN is false"
 	case c.Own:
-		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
+		deployed = "only plans, until Terraform's dry_run says " + c.Job + " = false"
 	}
 	var roles, indexes []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
 		roles = append(roles, c.Roles[backend]...)
 	}
 	for _, index := range c.Indexes {
-		indexes = append(indexes, indexOf(index).words())
+		text := indexWords(index)
+		if len(index.Fields) == 1 { // there Terraform would overwrite what the application set
+			text += ", which Terraform does not make"
+		}
+		indexes = append(indexes, text)
 	}
 	return [][2]string{
 		{"runs", c.When + prefixed(", next ", times(c))},
-		{"dry run", dryRun},
+		{"deployed", deployed},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
-		{"empty", emptyWords(c.Empty)},
-		{"doubts", strings.Join(c.Doubts, "; ")},
 		{"reads", c.Reads},
-		{"clients", prefixed("decide what goes if your security rules let them write ", judgedWords(c.Judged))},
+		{"clients", prefixed("decide what is deleted, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
 		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
 		{"note", c.Note},
 	}
-}
-
-// emptyWords says what to do about collections of unless that hold no document.
-func emptyWords(empty []string) string {
-	if len(empty) == 0 {
-		return ""
-	}
-	return strings.Join(empty, ", ") + ": no document in the project, so a run does nothing: correct the name in the rule or, " +
-		"if it is right, put any document into it"
 }
 
 // prefixed returns a text with what is to stand before it; "" if there is none.
@@ -329,3 +378,54 @@ func times(c checked) string {
 }
 
 func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// readsOf says which items that are not due each run of a rule reads; "" if none.
+func readsOf(r rule.Rule) string {
+	if r.Warn != nil {
+		warned := "each document that was warned about, twice, until it goes or is in use again"
+		r.Warn = nil
+		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
+	}
+	var judged []string
+	for _, c := range r.Asked().Judged {
+		judged = append(judged, c.Words())
+	}
+	for _, c := range r.Exceptions() {
+		judged = append(judged, c.Words())
+	}
+	for _, related := range r.Related() {
+		judged = append(judged, related.Exists())
+	}
+	switch {
+	case r.Accounts != "" && len(r.Related()) > 0:
+		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
+			strings.Join(judged, ", or whether ")
+	case r.Accounts != "":
+		return "all accounts, a thousand a call, which is free"
+	case r.ByReference():
+		var all []string
+		for _, g := range r.Gone {
+			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)",
+			strings.Join(all, " and "), r.Judges())
+	case r.Objects != "":
+		return ""
+	case r.Scans():
+		which := "every document of " + r.Source()
+		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
+			which += " that meets the conditions which an index answers"
+		}
+		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
+			prefixed("; and whether ", strings.Join(judged, ", or whether "))
+	case len(judged) == 0:
+		return ""
+	}
+	which := "each document that is old enough"
+	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
+		which += " and is in the index"
+	}
+	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
+}

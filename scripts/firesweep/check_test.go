@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 type checks struct{ Checks []checked }
@@ -27,27 +28,27 @@ func rulesFile(t *testing.T, text string) string {
 	return name
 }
 
-// TestCheckTheRulesOfThePage: what each does is said, and all can be read on any screen.
+// TestCheckTheRulesOfThePage: all is said of each, and all can be read on any screen.
 func TestCheckTheRulesOfThePage(t *testing.T) {
 	t.Parallel()
 	blocks, err := sampledata.ExampleTexts("../../docs/rules.md")
 	ok(t, err)
 	o := newOperator(t)
-	rules := rulesFile(t, `{"functions":[`+strings.Join(blocks, ",")+`]}`)
+	rules := rulesFile(t, `{"rules":[`+strings.Join(blocks, ",")+`]}`)
 	got := parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks
 	if len(got) != len(blocks) {
 		t.Fatalf("%d checks of %d rules", len(got), len(blocks))
 	}
 	for _, c := range got {
 		type told struct {
-			Next                                     int
-			Declared, Does, Limits, Roles, When, Dry bool
+			Next                                        int
+			Declared, Does, Limits, Roles, When, DryRun bool
 		}
 		want(t, c.Job, told{runsSaid, true, true, true, true, true, false}, told{
 			len(c.Next), c.Declared, c.Does != "", len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
-		note := map[string]string{"cleanupUnusedPictures": "one that they do not name goes",
-			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
+		note := map[string]string{"cleanupUnusedPictures": "any other is deleted",
+			"cleanupOrphanedAvatars": "something else there is deleted"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
@@ -55,7 +56,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 	for _, width := range []int{screen.LeastWidth, screen.DefaultWidth, 200} {
 		o.screen.width = width
 		text := o.well(t, "check", "--rules", rules)
-		wantNarrow(t, text, width)
+		wantNarrow(t, regexp.MustCompile("\n    fire.*").ReplaceAllString(text, ""), width) // but commands
 		for _, c := range got {
 			wantParts(t, text, c.Job+"\n")
 		}
@@ -66,7 +67,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const group = `collectionGroup: also top-level users; only below others: "collection": "parents/{parent}/users"`
-	const policy = "A TTL policy goes by age alone, too, also by times before 1971, without reads, limits, plan, pins and undo, in every " +
+	const policy = "A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, pins and undo, in every " +
 		"collection notes, wherever it is: gcloud firestore fields ttls update "
 	for rule, note := range map[string]string{
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
@@ -91,7 +92,7 @@ func TestNotes(t *testing.T) {
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
-		rules := rulesFile(t, `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
+		rules := rulesFile(t, `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
 		want(t, rule, note, parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks[0].Note)
 	}
 }
@@ -100,40 +101,49 @@ func TestCheckForPeople(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second)
-	rules := rulesFile(t, `{"functions":[
+	o.inApp(t, map[string]string{"firebase.json": "{}"})
+	rules := rulesFile(t, `{"rules":[
 		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","collection":"drafts",
 			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
 			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}],"action":"delete draft"},
-		{"name":"cleanupPrefs","schedule":"0 4 * * *","collection":"prefs","age":{"by":"updateTime","days":400},
-			"gone":[{"account":"{id}"}],"with":[{"subcollection":"**"}]},
+		{"name":"cleanupDevices","schedule":"0 4 * * *","collection":"users/{user}/devices","age":{"field":"seenAt","days":400}},
 		{"name":"cleanupExports","schedule":"0 3 1 * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"months":2}}]}`)
-	text := o.well(t, "check", "--rules", rules, "cleanupStaleDrafts")
 	want(t, "what is said", `cleanupStaleDrafts
   Deletes documents of drafts whose state is open, whose published is not true
   and whose updatedAt is more than 90 days ago, unless holds/{id} exists; with
   each go the objects drafts/** that coverUrl names.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
-  dry run   only plans until Terraform's dry_run says
+  deployed  only plans, until Terraform's dry_run says
             cleanupStaleDrafts = false
   limits    does nothing if more than 50 % of drafts are due (of 20 or
-            more); if holds holds no document at all, yet the rule looks in it;
-            if more than 100000 are due (MAX_ACTIONS)
+            more); if holds has no document, and the rule looks there; if more
+            than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
-  clients   decide what goes if your security rules let them write
-            state, published, updatedAt, coverUrl of drafts
+  clients   decide what is deleted, if your security rules let them
+            write state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
-`, text)
-	wantNarrow(t, text, screen.DefaultWidth)
-	wantNone(t, text, "cleanupExports", "The other jobs")
-	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",
+The indexes, for the Firebase CLI:
+    firesweep check --rules `+rules+` --indexes > firestore.indexes.json
+    firebase deploy --only firestore:indexes
+`, o.well(t, "check", "--rules", rules, "cleanupStaleDrafts"))
+	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "cleanupDevices")),
+		"indexes devices: seenAt ASCENDING (COLLECTION_GROUP), which Terraform does not make")
+	wantNone(t, o.well(t, "check", "--rules", rules, "cleanupExports"), "for the Firebase CLI")
+
+	o.inApp(t, map[string]string{"firebase.json": "{}", "firestore.indexes.json": "{}", "app/firesweep.json": read(t, rules)})
+	o.dir += "/app"
+	out := o.well(t, "check", "--rules", "firesweep.json")
+	wantParts(t, out, "The indexes, to paste into ../firestore.indexes.json:\n    firesweep check --rules firesweep.json --indexes\n")
+
+	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",
 		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
 	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
-		"users holds no document at all, yet the rule looks in it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+		"users has no document, and the rule looks there", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads",
 		"all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether users/{uid} exists",
@@ -155,13 +165,13 @@ func TestCheckOfASmallLimit(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for rule, said := range map[string]string{
-		`"gone":[{"document":"users/{by}"}],"limit":1000`:   "MAX_PER_OWNER (1000) stops no run that does at most 1000",
+		`"gone":[{"document":"users/{by}"}],"limit":1000`:   "MAX_PER_OWNER (1000) stops no run that deletes at most 1000",
 		`"gone":[{"document":"users/{by}"}],"limit":1001`:   "",
 		`"gone":[{"document":"users/{by}"}]`:                "",
 		`"gone":[{"document":"users/{id}"}],"limit":5`:      "",
 		`"unless":[{"document":"users/{by}"}],"limit":1000`: "",
 	} {
-		c := parsed[checks](t, o.well(t, "check", "--json", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupMessages",
+		c := parsed[checks](t, o.well(t, "check", "--json", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupMessages",
 			"schedule":"0 5 * * *","collection":"messages","age":"any",`+rule+`}]}`))).Checks[0]
 		if (said == "") != (c.Note == "") || !strings.Contains(c.Note, said) {
 			t.Errorf("%s: %s", rule, c.Note)
@@ -169,56 +179,24 @@ func TestCheckOfASmallLimit(t *testing.T) {
 	}
 }
 
-// TestCheckOfTheProject: a collection of unless that is misspelt, or empty, is said before anything is deployed.
-func TestCheckOfTheProject(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.Set(t, "legalHolds/h", map[string]any{"x": 1})
-	o.Set(t, "users/ken/holds/h", map[string]any{"x": 1})
-	rules := rulesFile(t, `{"functions":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"updatedAt","days":90},
-		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}]}`)
-	args := []string{"check", "--rules", rules, "--project", o.ID}
-	out, _, code := o.run(t, append(args, "--json")...)
-	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty,
-		[]string{"legalHold", "users/{by}/notes"}) {
-		t.Errorf("%d, %v are empty", code, empty)
-	}
-	out, _, _ = o.run(t, args...)
-	wantParts(t, out, "legalHold, users/{by}/notes: no document in the project", "drafts holds no document: is that its name?")
-	o.Set(t, "drafts/d", map[string]any{"updatedAt": now, "by": "u1"})
-	o.Set(t, "legalHold/h", map[string]any{"x": 1})
-	o.Set(t, "users/mia/notes/n", map[string]any{"x": 1})
-	wantNone(t, o.well(t, args...), "no document in the project", "doubts")
-	o.Set(t, "drafts/d/comments/c", map[string]any{"x": 1})
-	o.Set(t, "drafts/d", map[string]any{"updatedAt": o.now.UnixMilli()})
-	wantParts(t, o.well(t, args...), "age[0]: updatedAt is a number of milliseconds", "with: comments below drafts/d")
-}
-
-// TestCheckOfWhatIsBuiltIn: it is shown if it is asked for.
+// TestCheckOfWhatIsBuiltIn: a job is shown if it is enabled or asked for.
 func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.now = time.Now().UTC().Truncate(time.Second)
-	o.env["DRY_RUN_cleanupReports"], o.env["DRY_RUN_checkGhostCircles"], o.env["DRY_RUN_cleanupOrphanedMedia"] = "true", "true", "true"
-	text := o.well(t, "check")
-	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text,
-		"removeUnacceptedMemberInvites") {
-		t.Errorf("more is said than was asked:\n%s", text)
-	}
-	text = o.well(t, "check", "--all")
-	wantParts(t, text, append(jobNames(), "true, by DRY_RUN", "dry run   as Terraform's dry_run says\n")...)
-	wantNone(t, text, "only plans until")
-	before := o.everything(t)
+	o.env["DRY_RUN_cleanupReports"], o.env["DRY_RUN_checkGhostCircles"] = "true", "false"
+	wantParts(t, oneLine(o.well(t, "check")), "There is no rule of yours in functions/rules.json yet: firesweep init proposes some")
+	text := o.well(t, append([]string{"check"}, jobNames()...)...)
+	wantParts(t, text, append(jobNames(), "deployed  only plans, because DRY_RUN is true\n", "deployed  deletes, because DRY_RUN is false\n",
+		"deployed  deletes or only plans as Terraform's dry_run says\n")...)
 	got := parsed[checks](t, o.well(t, "check", "--json", "checkGhostCircles", "cleanupReports")).Checks
-	want(t, "the project", before, o.everything(t))
-	if len(got) != 2 {
-		t.Fatalf("%+v", got)
-	}
 	want(t, "declared", []bool{false, true}, []bool{got[0].Declared, got[1].Declared})
 	want(t, "limits of one in Go", []string(nil), got[0].Limits)
-	want(t, "dry run", true, *got[1].DryRun)
+	want(t, "dry run", []bool{false, true}, []bool{*got[0].DryRun, *got[1].DryRun})
 	o.env["DRY_RUN_cleanupReports"] = "maybe"
 	o.refuses(t, exitWrongUse, "DRY_RUN", "check", "cleanupReports")
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[],"enabled":["cleanupReports"]}`})
+	delete(o.env, "DRY_RUN_cleanupReports")
+	wantParts(t, o.well(t, "check"), "cleanupReports\n", "daily 00:00 Asia/Tokyo")
 }
 
 // TestCheckOfAWrongList: all of it is said, and nothing else.
@@ -229,15 +207,15 @@ func TestCheckOfAWrongList(t *testing.T) {
 		text string
 		want []string // a line each
 	}{
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: there is no key "colection"`,
-			"functions[0], cleanupThings: age.days: it must be a whole number, not a string",
-			"functions[1], cleanupMore: age: how old?",
+		{`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
+			`rules[0], cleanupThings: there is no key "timezone"`, `rules[0], cleanupThings: there is no key "colection"`,
+			"rules[0], cleanupThings: age.days: it must be a whole number, not a string",
+			"rules[1], cleanupMore: age: how old?",
 		}},
 		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {
 		rules := rulesFile(t, tt.text)
-		for _, command := range []string{"check", "check --write", "indexes"} {
+		for _, command := range []string{"check", "check --write", "check --indexes"} {
 			errs := o.refuses(t, exitWrongUse, plural(len(tt.want), "problem")+"; see "+rulesPage,
 				append(strings.Fields(command), "--rules", rules)...)
 			if _, err := os.Stat(manifest.LockName(rules)); !errors.Is(err, fs.ErrNotExist) {
@@ -251,24 +229,24 @@ func TestCheckOfAWrongList(t *testing.T) {
 			}
 		}
 	}
-	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
+	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"rules":[]}`))
 }
+
+const things = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
 
 // TestCheckWrite: the lock file is written beside the list, only if it changes.
 func TestCheckWrite(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
-	rules := rulesFile(t, text)
+	rules := rulesFile(t, things)
 	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
-	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(text)})
+	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(things)})
 	ok(t, err)
 	wantLock := func(said string) {
 		t.Helper()
 		wantParts(t, oneLine(o.well(t, "check", "--write", "--rules", rules)), lock+said)
-		if got, err := os.ReadFile(lock); err != nil || string(got) != string(written) {
-			t.Errorf("%v, the lock file is\n%s\nwant\n%s", err, got, written)
-		}
+		want(t, "the lock file", string(written), read(t, lock))
+		o.well(t, "check", "--rules", rules)
 	}
 	wantLock(" was written. Commit it with " + rules)
 	wantLock(" is up to date: nothing was written.")
@@ -276,15 +254,100 @@ func TestCheckWrite(t *testing.T) {
 	wantLock(" was written. Commit it with " + rules)
 
 	// Upstream's own list has no rule, and a lock file too.
-	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"functions":[]}`))
+	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"rules":[]}`))
 
-	for _, args := range []string{"cleanupThings", "--all", "--json", "--project demo"} {
-		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules},
-			strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
-			t.Errorf("%s: %d, %s", args, code, errs)
-		}
+	for _, args := range []string{"cleanupThings", "--indexes", "--json"} {
+		o.refuses(t, exitWrongUse, "--write writes the lock file", append([]string{"check", "--write", "--rules", rules}, args)...)
 	}
 	o.refuses(t, exitWrongUse, "--rules: open "+rules+"x", "check", "--write", "--rules", rules+"x")
+	o.inApp(t, map[string]string{"firebase.json": "{}"})
+	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above", "check", "--write")
 	ok(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)))
 	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
+}
+
+// TestCheckOfALockFile: Terraform deploys what it says, so one that is there must be what check --write writes, but for line ends.
+func TestCheckOfALockFile(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	rules := rulesFile(t, things)
+	lock := manifest.LockName(rules)
+	o.well(t, "check", "--rules", rules) // none is needed where nothing is deployed
+	o.well(t, "check", "--write", "--rules", rules)
+	right := read(t, lock)
+	write(t, lock, strings.ReplaceAll(right, "\n", "\r\n"))
+	o.well(t, "check", "--rules", rules)
+
+	const byHand = "was changed by hand, or is damaged"
+	changed := func(old, now string) string { return strings.Replace(right, old, now, 1) }
+	for name, tt := range map[string]struct{ text, why string }{
+		"a role":       {changed("roles/datastore.user", "roles/owner"), byHand},
+		"one more":     {changed(`"functions": {`, `"functions": { "cleanupMore": {},`), byHand},
+		"a space":      {right + " ", byHand},
+		"no JSON":      {"<<<<<<< HEAD", byHand},
+		"nothing":      {"", byHand},
+		"its version":  {changed(version.Lock, "0.0.1/1"), `another version of Firesweep ("0.0.1/1")`},
+		"its manifest": {regexp.MustCompile(`"manifest": "\w+"`).ReplaceAllString(right, `"manifest": "0"`), "another version of Firesweep"},
+		"its rules":    {regexp.MustCompile(`"rules": "\w+"`).ReplaceAllString(right, `"rules": "0"`), "is stale: " + rules + " was changed since"},
+	} {
+		if tt.text == right {
+			t.Errorf("%s: nothing is changed", name)
+		}
+		write(t, lock, tt.text)
+		for _, args := range [][]string{{}, {"--json"}, {"cleanupThings"}} {
+			out, errs := o.ends(t, exitWrongUse, append([]string{"check", "--rules", rules}, args...)...)
+			wantParts(t, out, "cleanupThings")
+			wantParts(t, errs, lock+" is ", tt.why, "\nWrite it anew: firesweep check --write --rules "+rules+"\n")
+		}
+	}
+	o.well(t, "check", "--indexes", "--rules", rules) // which is for a file
+}
+
+// TestIndexesOfThisRepository: firestore.indexes.json is what the command writes.
+func TestIndexesOfThisRepository(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	want(t, "firestore.indexes.json; write it: go run ./scripts/firesweep check --indexes > firestore.indexes.json",
+		o.well(t, "check", "--indexes"), read(t, "../../firestore.indexes.json"))
+}
+
+// TestIndexes: they are all that jobs and their workers need, each once, and nothing else is written.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	const activity = `{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"at","days":30}}`
+	const idle = `{"name":"cleanupIdle","schedule":"0 4 * * *","collectionGroup":"activity","where":[{"field":"at","is":"set"},
+		{"field":"kind","==":"idle"}],"age":{"field":"seen","days":30}}`
+	rules := rulesFile(t, `{"rules":[`+activity+","+idle+`],"enabled":["cleanupBannedUsers","cleanupPlaceholderUsers"]}`)
+	words := func(args ...string) (all []string) {
+		file := parsed[indexFile](t, o.well(t, append([]string{"check", "--indexes", "--rules", rules}, args...)...))
+		for _, i := range file.Indexes {
+			all = append(all, indexWords(i))
+		}
+		for _, f := range file.FieldOverrides {
+			text := f.field()
+			for _, i := range f.Indexes {
+				text += " " + i.Order + i.ArrayConfig + " (" + i.QueryScope + ")"
+			}
+			if f.TTL {
+				text += " TTL"
+			}
+			all = append(all, text)
+		}
+		return all
+	}
+	const at = "activity.at ASCENDING (COLLECTION) DESCENDING (COLLECTION) CONTAINS (COLLECTION) ASCENDING (COLLECTION_GROUP)"
+	records := []string{"cleanupRuns.expireAt TTL", "cleanupUndo.*", "cleanupUndo.expireAt TTL"}
+	want(t, "of one", append([]string{at}, records...), words("cleanupActivity"))
+	all := words()
+	wantParts(t, strings.Join(all, "\n"), at, "users: banStatus ASCENDING", "activity: kind ASCENDING")
+	o.env["PLACEHOLDER_REFERENCES"] = "posts.userId,group:notes.author.id,group:activity.at"
+	with := words()
+	want(t, "of where users are referred to", []string{
+		"activity.at ASCENDING (COLLECTION) DESCENDING (COLLECTION) CONTAINS (COLLECTION) ASCENDING (COLLECTION_GROUP) CONTAINS (COLLECTION_GROUP)",
+		"notes.author.id ASCENDING (COLLECTION) DESCENDING (COLLECTION) CONTAINS (COLLECTION) ASCENDING (COLLECTION_GROUP) CONTAINS (COLLECTION_GROUP)",
+	}, slices.DeleteFunc(with, func(text string) bool { return slices.Contains(all, text) }))
+	o.env["PLACEHOLDER_REFERENCES"] = "group:notes"
+	o.refuses(t, exitWrongUse, "PLACEHOLDER_REFERENCES: ", "check", "--indexes", "--rules", rules)
+	o.refuses(t, exitWrongUse, "no job is called", "check", "--indexes", "deletePlaceholderUser")
 }

@@ -22,7 +22,7 @@ var closeThem = "Close them: no rule may allow them, and a rule for all document
 
 // examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
 // themselves with the method for testing rules, instead of interpreting them here.
-func (d database) examineRules(ctx context.Context, service *firebaserules.Service, now time.Time) {
+func (d database) examineRules(ctx context.Context, service *firebaserules.Service) {
 	release := "cloud.firestore"
 	if d.id != "(default)" {
 		release += "/" + d.id
@@ -38,112 +38,98 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 	if err == nil {
 		rules, err = service.Projects.Rulesets.Get(released.RulesetName).Context(ctx).Do()
 	}
-	var results []*firebaserules.TestResult
+	var tested *firebaserules.TestRulesetResponse
+	attempts := attempts()
 	if err == nil {
-		results, err = d.tried(ctx, service, rules.Source, now)
+		suite := &firebaserules.TestSuite{}
+		for _, one := range attempts {
+			suite.TestCases = append(suite.TestCases, d.test(one))
+		}
+		tested, err = service.Projects.Test("projects/"+d.project,
+			&firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
+	}
+	if err == nil && len(tested.TestResults) != len(attempts) {
+		err = fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(attempts))
 	}
 	if err != nil {
 		d.add(levelUnknown, "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.",
 			"Its security rules cannot be tested: %s", apiError(err))
 		return
 	}
-	d.judge(results, rules.Source)
+	d.judge(attempts, tested.TestResults, rules.Source)
 }
 
-// tried returns what becomes of the attempts.
-func (d database) tried(ctx context.Context, service *firebaserules.Service, source *firebaserules.Source, now time.Time) (
-	[]*firebaserules.TestResult, error,
-) {
-	suite := &firebaserules.TestSuite{TestCases: d.attempts(now)}
-	answer, err := service.Projects.Test("projects/"+d.project,
-		&firebaserules.TestRulesetRequest{Source: source, TestSuite: suite}).Context(ctx).Do()
-	if err != nil {
-		return nil, err
-	}
-	if len(answer.TestResults) != len(suite.TestCases) {
-		return nil, fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(suite.TestCases))
-	}
-	return answer.TestResults, nil
+// attempt is what a client tries.
+type attempt struct {
+	document string
+	who      string // anybody, or anybody signed in
+	method   string
 }
 
-// Who sends requests, not signed in and signed in, and the methods of these requests.
-var (
-	clients = []string{"anybody", "anybody signed in"}
-	methods = []string{"get", "list", "create", "update", "delete"}
-)
+const signedIn = "anybody signed in"
 
-// attempts returns what clients try: for each collection, each client and each method, in this order.
-func (d database) attempts(now time.Time) (all []*firebaserules.TestCase) {
-	document := map[string]any{"data": map[string]any{}}
-	for _, path := range collections.Documents() {
-		for signedIn := range clients {
-			for _, method := range methods {
-				request := map[string]any{
-					"path": "/databases/" + d.id + "/documents/" + path, "method": method, "time": now.UTC().Format(time.RFC3339),
-				}
-				if signedIn == 1 {
-					request["auth"] = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
-				}
-				if method == "create" || method == "update" {
-					request["resource"] = document
-				}
-				test := &firebaserules.TestCase{
-					Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
-				if method != "create" {
-					test.Resource = document
-				}
-				all = append(all, test)
+func attempts() (all []attempt) {
+	for _, document := range collections.Documents() {
+		for _, who := range []string{"anybody", signedIn} {
+			for _, method := range []string{"get", "list", "create", "update", "delete"} {
+				all = append(all, attempt{document, who, method})
 			}
 		}
 	}
 	return all
 }
 
-// judge adds findings for the results of the attempts.
-func (s subject) judge(results []*firebaserules.TestResult, source *firebaserules.Source) {
-	allowed := map[string][]string{} // collections, by what clients may do in them
-	var conditional, lines []string  // collections that a condition alone closes, and where it stands
-	for _, path := range collections.Documents() {
-		collection := path[:strings.LastIndexByte(path, '/')]
-		var may, at []string
-		for _, who := range clients {
-			var can []string
-			for _, method := range methods {
-				r := results[0]
-				results = results[1:]
-				switch {
-				case r.State == "SUCCESS":
-					at = append(at, conditions(r, source)...)
-				case r.State != "FAILURE":
-					s.add(levelUnknown, "", "Its security rules cannot be tested: a test ended as %q", r.State)
-					return
-				case len(may) == 0 || !strings.Contains(may[0], method): // or else anybody may
-					can = append(can, method)
-				}
+// test returns an attempt as the service takes it.
+func (d database) test(a attempt) *firebaserules.TestCase {
+	document := map[string]any{"data": map[string]any{}}
+	request := map[string]any{"path": "/databases/" + d.id + "/documents/" + a.document, "method": a.method,
+		"time": d.clock().UTC().Format(time.RFC3339)}
+	test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
+	if a.who == signedIn {
+		request["auth"] = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
+	}
+	if a.method == "create" || a.method == "update" {
+		request["resource"] = document
+	}
+	if a.method != "create" {
+		test.Resource = document
+	}
+	return test
+}
+
+// judge adds findings for the results of the attempts: what clients may do, and which collections a condition alone closes.
+func (d database) judge(attempts []attempt, results []*firebaserules.TestResult, source *firebaserules.Source) {
+	may := map[string][]string{} // collections, by what anybody may do there
+	var conditional, lines []string
+	for i, a := range attempts {
+		collection := a.document[:strings.LastIndexByte(a.document, '/')]
+		switch r := results[i]; r.State {
+		case "FAILURE":
+			what := a.who + " may " + a.method
+			if byAnybody := "anybody may " + a.method; !slices.Contains(may[byAnybody], collection) {
+				may[what] = append(may[what], collection)
 			}
-			if len(can) > 0 {
-				may = append(may, who+" may "+strings.Join(can, ", "))
+		case "SUCCESS":
+			if at := conditions(r, source); len(at) > 0 {
+				conditional, lines = append(conditional, collection), append(lines, at...)
 			}
-		}
-		switch text := strings.Join(may, "; "); {
-		case text != "":
-			allowed[text] = append(allowed[text], collection)
-		case len(at) > 0:
-			conditional, lines = append(conditional, collection), append(lines, at...)
+		default:
+			d.add(levelUnknown, "", "Its security rules cannot be tested: a test ended as %q", r.State)
+			return
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(allowed)) {
-		s.add(levelProblem, closeThem, "Security rules let clients use %s: %s.", strings.Join(allowed[text], ", "), text)
+	for _, what := range slices.Sorted(maps.Keys(may)) {
+		d.add(levelProblem, closeThem, "Security rules: %s in %s.", what, strings.Join(may[what], ", "))
 	}
 	slices.Sort(conditional)
 	slices.Sort(lines)
 	switch {
 	case len(conditional) > 0:
-		s.add(levelWarning, "Look at these lines: they must hold for no client. "+closeThem,
+		d.add(levelWarning, "Look at these lines: they must hold for no client. "+closeThem,
 			"Security rules refuse a client without custom claims and with an empty document, but conditions decide that, of %s: line %s.",
-			strings.Join(conditional, ", "), strings.Join(slices.Compact(lines), ", "))
-	case len(allowed) == 0:
-		s.add(levelFine, "", "Security rules refuse clients, signed in or not, the bundle's own collections")
+			strings.Join(slices.Compact(conditional), ", "), strings.Join(slices.Compact(lines), ", "))
+	case len(may) == 0:
+		d.add(levelFine, "", "Security rules refuse clients, signed in or not, the bundle's own collections")
 	}
 }
 

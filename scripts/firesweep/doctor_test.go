@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -132,8 +133,9 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			}
 			return success
 		}), levelProblem, []string{
-			"let clients use cleanupRuns, cleanupRuns/r/cleanupUndo: anybody may get; anybody signed in may update.",
-			"let clients use cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned: anybody signed in may list.",
+			"Security rules: anybody may get in cleanupRuns, cleanupRuns/r/cleanupUndo.",
+			"Security rules: anybody signed in may update in cleanupRuns, cleanupRuns/r/cleanupUndo.",
+			"Security rules: anybody signed in may list in cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned.",
 		}},
 		{"a condition", judged(func(request fields) fields {
 			if of(request, "authDeletionRetries", "list") {
@@ -155,7 +157,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			g.healthy()
 			tt.change(g)
 			var found []finding
-			for _, f := range o.examined(t, "", "cleanupReports") {
+			for _, f := range o.examined(t, "cleanupReports") {
 				if strings.Contains(strings.ToLower(f.Text), "security rules") {
 					found = append(found, f)
 				}
@@ -182,7 +184,7 @@ func TestDoctorOfRulesOfAnotherDatabase(t *testing.T) {
 		path = request["path"]
 		return fields{"state": "FAILURE"}
 	})
-	found := o.examined(t, "", "cleanupReports")
+	found := o.examined(t, "cleanupReports")
 	if !slices.ContainsFunc(found, func(f finding) bool { return f.About == "database application" && f.Level == levelProblem }) {
 		t.Errorf("%+v", found)
 	}
@@ -194,13 +196,21 @@ func (g *google) answer(path string, answer any) {
 }
 
 // examined returns what the doctor finds on Google.
-func (o *operator) examined(t *testing.T, location string, jobs ...string) []finding {
+func (o *operator) examined(t *testing.T, jobs ...string) []finding {
 	t.Helper()
 	a, _ := o.loaded(t)
-	p, err := a.patient(location, jobs)
+	p, err := a.patient(jobs)
 	ok(t, err)
 	p.examineGoogle(t.Context())
-	return p.all
+	return p.found
+}
+
+// withRules returns the functions with a list of one's own.
+func withRules(t testing.TB, rules string) []manifest.Entry {
+	t.Helper()
+	list, err := functions.With(manifest.File{Name: "rules.json", Text: []byte(rules)})
+	ok(t, err)
+	return list.All
 }
 
 func TestDoctorOfAHealthyProject(t *testing.T) {
@@ -216,11 +226,11 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 	if len(well) < 8 {
 		t.Errorf("%d findings: the four indexes of manifest.json are not among them", len(well))
 	}
-	want(t, "findings", map[string][]string{"database (default)": well, "bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen}},
-		levelsOf(o.examined(t, "")))
+	want(t, "findings", map[string][]string{"database (default)": well, "bucket " + o.Bucket: {levelFine}},
+		levelsOf(o.examined(t)))
 	want(t, "findings of two jobs", map[string][]string{
-		"database (default)": well[:6], "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
-	}, levelsOf(o.examined(t, location, "cleanupReports", "cleanExpiredComped")))
+		"database (default)": well[:6],
+	}, levelsOf(o.examined(t, "cleanupReports", "cleanExpiredComped")))
 }
 
 func TestDoctorFinds(t *testing.T) {
@@ -256,17 +266,10 @@ func TestDoctorFinds(t *testing.T) {
 		{"soft delete of nothing", "BUCKET", `{"softDeletePolicy":{"retentionDurationSeconds":"0"}}`, levelWarning, "is gone at once"},
 		{"short soft delete", "BUCKET", `{"softDeletePolicy":{"retentionDurationSeconds":"604799"}}`, levelWarning, "for 6 days only"},
 		{"soft delete ends before UNDO_DAYS", "UNDO_DAYS", "8", levelWarning,
-			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS of cleanupOrphanedMedia is 8"},
-		{"access lists", "BUCKET", `{"iamConfiguration":null}`, levelWarning,
-			"Uniform bucket-level access is off: a file comes back with its own access list only if"},
+			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS is 8"},
 		{"versions", "BUCKET", `{"softDeletePolicy":null,"versioning":{"enabled":true}}`, levelFine, "Object versioning is on"},
 		{"requester pays", "BUCKET", `{"billing":{"requesterPays":true}}`, levelProblem, "Requester pays is on"},
-		{"retention", "BUCKET", `{"retentionPolicy":{"retentionPeriod":"259200"}}`, levelWarning, "A retention policy of 3 days is on"},
 		{"no bucket", "BUCKET", "", levelUnknown, "It cannot be read: 404"},
-		{"not deployed", "JOB", "", levelWarning, "it is not deployed there"},
-		{"paused", "JOB", `{"state":"PAUSED"}`, levelWarning, "it is PAUSED"},
-		{"fails", "JOB", `{"status":{"code":13}}`, levelProblem, "failed with code 13"},
-		{"no right", "/jobs", "", levelUnknown, "It cannot be read: list the jobs of Cloud Scheduler"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -274,18 +277,11 @@ func TestDoctorFinds(t *testing.T) {
 			g.healthy()
 			path := strings.NewReplacer("DB", "/v1/projects/"+o.ID+"/databases/(default)", "BUCKET", "/storage/v1/b/"+o.Bucket).Replace(tt.at)
 			answer := fields{}
-			switch job := g.name("cleanupReports"); {
+			switch {
 			case tt.at == "UNDO_DAYS":
 				o.env[tt.at] = tt.answer
-			case tt.at == "/jobs":
-				g.fail = forbid(tt.at)
 			case tt.answer == "":
 				delete(g.extra, path)
-				if tt.at == "JOB" {
-					delete(g.jobs, job)
-				}
-			case tt.at == "JOB":
-				answer = g.jobs[job]
 			case tt.at == "BUCKET":
 				answer = g.bucket()
 			}
@@ -293,7 +289,7 @@ func TestDoctorFinds(t *testing.T) {
 				ok(t, json.Unmarshal([]byte(tt.answer), &answer))
 				g.answer(path, answer)
 			}
-			found := o.examined(t, location, "cleanupReports", "cleanupOrphanedMedia")
+			found := o.examined(t, "cleanupReports", "cleanupOrphanedMedia")
 			if !slices.ContainsFunc(found, func(f finding) bool { return f.Level == tt.level && strings.Contains(f.Text, tt.text) }) {
 				t.Errorf("no %s that says %q in %+v", tt.level, tt.text, found)
 			}
@@ -312,24 +308,22 @@ func TestDoctorAdvisesWithoutTerraform(t *testing.T) {
 	o, g := onGoogle(t)
 	g.healthy()
 	g.answer("/v1/projects/"+o.ID+"/databases/(default)/collectionGroups/reports/indexes", fields{})
-	g.jobs[g.name("cleanupReports")]["state"] = "PAUSED"
 	var do []string
-	for _, f := range o.examined(t, location, "cleanupReports") {
+	for _, f := range o.examined(t, "cleanupReports") {
 		if f.Do != "" {
 			do = append(do, f.Do)
 		}
 	}
 	want(t, "advice", []string{
-		"Make it: firesweep indexes --write firestore.indexes.json, then firebase deploy --only firestore:indexes; or terraform apply",
-		"To resume it: firesweep resume --location " + location + " cleanupReports. If paused in your tfvars names it, correct that first: " +
-			"terraform apply would pause it again.",
+		"Make it: firesweep check --indexes says what to add to firestore.indexes.json, then firebase deploy --only firestore:indexes; " +
+			"or terraform apply",
 	}, do)
 }
 
 // TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
 func TestDoctorOfACollectionGroup(t *testing.T) {
 	t.Parallel()
-	const rules = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"meta.at","days":30}}]}`
+	const rules = `{"rules":[{"name":"cleanupActivity","schedule":"0 4 * * *","collectionGroup":"activity","age":{"field":"meta.at","days":30}}]}`
 	job := withRules(t, rules)
 	for state, text := range map[string]string{
 		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built",
@@ -344,19 +338,19 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 			g.answer(at, fields{"indexConfig": fields{"indexes": indexes}})
 		}
 		o.inApp(t, map[string]string{"firesweep.json": rules})
-		found := slices.DeleteFunc(o.examined(t, ""), func(f finding) bool { return !strings.Contains(f.Text, " of activity") })
+		found := slices.DeleteFunc(o.examined(t), func(f finding) bool { return !strings.Contains(f.Text, " of activity") })
 		if len(found) != 1 {
 			t.Fatalf("%q: %+v", state, found)
 		}
 		wantParts(t, found[0].Text, text)
 		want(t, state+" is fine", state == "READY", found[0].Level == levelFine)
 		if state == "" { // Terraform does not make it
-			wantParts(t, found[0].Do, "firesweep indexes --write")
+			wantParts(t, found[0].Do, "firesweep check --indexes")
 		}
 	}
 }
 
-// TestDoctorOfFailures: since the last success, which is too long ago, and ever.
+// TestDoctorOfFailures: a run that failed, and one that is missing.
 func TestDoctorOfFailures(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
@@ -367,14 +361,17 @@ func TestDoctorOfFailures(t *testing.T) {
 	o.Set(t, "cleanupRuns/"+id, failed)
 	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
 	wantNarrow(t, out, screen.DefaultWidth)
-	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ",
-		"-> Look at: firesweep show cleanupReports", "Its last run failed: See firesweep show 00000001.", "2 problem, 1 unseen")
+	wantParts(t, out, "problem: cleanupReports: Its last run failed: See firesweep show 00000001.",
+		"-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
 
-	o.Set(t, "cleanupRuns/"+success.RunID, fields{"job": "cleanupReports", "runId": success.RunID, "status": "aborted",
-		"startedAt": now})
-	o.Set(t, "cleanupJobs/cleanupReports", fields{"lastReport": failed})
-	out, _, _ = o.run(t, "doctor", "cleanupReports")
-	wantParts(t, out, "None of its last 2 runs was a success")
+	o.now = now.Add(27 * time.Hour)
+	o.Set(t, "cleanupJobs/cleanupReports", fields{"lastReport": fields{"job": "cleanupReports", "runId": success.RunID,
+		"status": "completed", "startedAt": now}})
+	o.Delete(t, "cleanupRuns/"+id)
+	out, _ = o.ends(t, exitFailed, "doctor", "cleanupReports")
+	wantParts(t, out, "problem: cleanupReports: It did not run in time. ")
+	o.now = now.Add(24 * time.Hour)
+	wantParts(t, o.well(t, "doctor", "cleanupReports"), "fine: cleanupReports: The last success was ")
 }
 
 // TestDoctorSaysTheWorstFirst also looks at every job of a project in which nothing ever ran.

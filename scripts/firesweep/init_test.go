@@ -200,7 +200,7 @@ func TestInitProposes(t *testing.T) {
 			o.refuses(t, exitWrongUse, file+" is there already, and init changes nothing in it", "init", "--yes", "--write", "--rules", file)
 			out := o.well(t, "init", "--yes", "--rules", file)
 			for _, name := range tt.then {
-				wantParts(t, out, "To paste into its list functions:", `"name": "`+name+`"`)
+				wantParts(t, out, "To paste into its list rules:", `"name": "`+name+`"`)
 			}
 			want(t, "the file", text, read(t, file))
 		})

@@ -37,7 +37,7 @@ func TestJSON(t *testing.T) {
 		{report.Planned{}, "action more reason target version writes"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
-		{planned{}, "error index job report warnings"},
+		{planned{}, "doubts error index job report warnings"},
 		{planFile{}, "checksum plans"},
 		{jobPlan{}, "bucket database entry items job made project version"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
@@ -58,9 +58,9 @@ func TestJSON(t *testing.T) {
 			proposals.does proposals.due proposals.index proposals.looked proposals.name proposals.orphans proposals.rule
 			proposals.things proposals.why reads unseen`},
 		{checked{}, `
-			declared does doubts dryRun empty indexes indexes.collectionGroup indexes.fields
-			indexes.fields.arrayConfig indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy
-			limits next note own reads roles schedule timeZone when`},
+			declared does dryRun indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits next note own reads
+			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}
 	for _, tt := range all {

@@ -26,6 +26,7 @@ type planned struct {
 	Report   *report.Report `json:"report,omitempty"`
 	Error    string         `json:"error,omitempty"`    // why there is no report
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
+	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 	// Index says that an index is missing: the address at which Firestore makes it, or its message.
 	Index string `json:"index,omitempty"`
 
@@ -230,6 +231,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 	if err != nil {
 		p.do = a.remedy(ctx, err)
 	}
+	p.Doubts = a.doubts(ctx, job, rep)
 	return p
 }
 
@@ -261,7 +263,7 @@ func (p *printer) indexes(all []planned) {
 		return
 	}
 	p.Say(screen.Red, 0, 2, "%s failed for want of an index. Make it, and wait until it is built; %s lists all indexes for "+
-		"firestore.indexes.json:", plural(len(lack), "plan"), p.cmd("check", "--indexes"))
+		"firestore.indexes.json:", plural(len(lack), "plan"), "firesweep check"+p.given.Rules+" --indexes")
 	for _, one := range lack {
 		p.Line("    " + screen.Plain(one.Job+": "+one.Index))
 	}
@@ -296,6 +298,7 @@ func (p *printer) planned(planned planned, all bool) {
 		if planned.do != "" {
 			p.Say("", 4, 2, "-> %s", planned.do)
 		}
+		p.doubts(planned.Doubts)
 		return
 	}
 	p.head(r)
@@ -315,4 +318,5 @@ func (p *printer) planned(planned planned, all bool) {
 	if more := len(planned.Warnings) - len(said); more > 0 {
 		p.Say(screen.Yellow, 2, 2, "and %s more: use --all", plural(more, "warning"))
 	}
+	p.doubts(planned.Doubts)
 }

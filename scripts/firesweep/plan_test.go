@@ -187,9 +187,9 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.inApp(t, map[string]string{"firebase.json": "{}"})
 	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above: let firesweep init propose rules", "plan")
 	want(t, "by name, without any rules", []string{"cleanupReports"}, jobs("cleanupReports"))
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[]}`})
-	for _, command := range []string{"plan", "runs", "doctor", "indexes"} {
-		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", command)
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[]}`})
+	for _, command := range []string{"plan", "runs", "doctor", "check --indexes"} {
+		o.refuses(t, exitWrongUse, "firesweep.json declares nothing", strings.Fields(command)...)
 	}
 	o.well(t, "doctor", "cleanupReports")
 }
@@ -227,7 +227,7 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	o.screen.width = 200
 	out, _ := o.ends(t, exitFailed, "plan", "--project", o.ID, "--rules", "firesweep.json")
 	wantParts(t, out, "cleanupReports: 2 due", "2 plans failed for want of an index. Make it, and wait until it is built; firesweep check "+
-		"--project "+o.ID+" --rules firesweep.json --indexes lists", "\n    cleanupDrafts: "+address+"\n",
+		"--rules firesweep.json --indexes lists", "\n    cleanupDrafts: "+address+"\n",
 		"\n    cleanupResolvedInquiries: ", "requires a COLLECTION_GROUP_ASC index")
 	wantNone(t, out, "nothing is due")
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))

@@ -71,7 +71,7 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 func TestPlanFileOfAnotherBucket(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
 		{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
 	file := filepath.Join(t.TempDir(), "plan.json")
 	o.well(t, "plan", "--out", file)

@@ -144,7 +144,7 @@ func (a *app) within(name string) string {
 // declares refuses a list without anything in it.
 func (a *application) declares() error {
 	if a.rules != "" && !a.nine && len(a.Own)+len(a.enabled) == 0 {
-		return wrongUse("%s declares nothing: its list functions is empty", a.rules)
+		return wrongUse("%s declares nothing: its list of rules is empty", a.rules)
 	}
 	return nil
 }
@@ -204,11 +204,6 @@ func (a *app) chooseProject(flag string) error {
 		return err
 	case ruled != "":
 		a.setenv("GOOGLE_CLOUD_PROJECT", ruled)
-	}
-	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	if id != said && forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
-		fmt.Fprintf(a.errs, "firesweep: this asks Google about %s. For that of your emulators, say where they are: %s\n", id,
-			version.Page("docs/emulator-suite.md"))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // drafts is an application's list: a rule with a comment and commas after the last elements, as the Firebase CLI allows them.
 const drafts = `{
   // The editor's drafts.
-  "functions": [
+  "rules": [
     {
       "name": "cleanupDrafts", "schedule": "0 4 * * *", /* at night */
       "collection": "drafts", "age": { "field": "editedAt", "days": 90, },
@@ -33,23 +33,6 @@ func (o *operator) inApp(t *testing.T, files map[string]string) {
 		}
 		ok(t, err)
 	}
-}
-
-// TestEmulators: one that does not answer is named at once, and so is a project that only emulators may have where none are.
-func TestEmulators(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.env["FIREBASE_AUTH_EMULATOR_HOST"] = "127.0.0.1:1"
-	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
-	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
-	out, errs := o.ends(t, exitFine, "plan", "cleanupReports", "--project", "my-app")
-	want(t, "standard error", "", errs)
-	wantParts(t, out, "project my-app on emulators, ")
-	delete(o.env, "FIRESTORE_EMULATOR_HOST")
-	wantNone(t, o.refuses(t, exitWrongUse, "FIRESTORE_EMULATOR_HOST is not set", "run", "cleanupReports"), "asks Google")
-	delete(o.env, "GOOGLE_CLOUD_PROJECT")
-	o.refuses(t, exitWrongUse, "this asks Google about "+o.ID, "run", "cleanupReports", "--project", o.ID)
-	wantNone(t, o.refuses(t, exitWrongUse, "FIRESTORE_EMULATOR_HOST is not set", "run", "cleanupReports", "--project", "my-app"), "asks Google")
 }
 
 // TestRulesBesideTheApplication: they are found from any folder below, and from none above or beside.
@@ -89,18 +72,18 @@ func TestRulesWithProblems(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.inApp(t, map[string]string{"sub/x": "x", "firesweep.json": strings.Replace(drafts, `"days": 90`, `"days": "90"`, 1)})
-	for _, command := range []string{"plan", "check", "runs", "run", "indexes", "doctor"} {
-		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: functions[0], cleanupDrafts: age.days: it must be a whole number",
+	for _, command := range []string{"plan", "check", "runs", "run", "check --indexes", "doctor"} {
+		o.refuses(t, exitWrongUse, "firesweep: firesweep.json:6: rules[0], cleanupDrafts: age.days: it must be a whole number",
 			strings.Fields(command)...)
 	}
 	o.dir = filepath.Join(o.dir, "sub")
 	o.refuses(t, exitWrongUse, "firesweep: ../firesweep.json:6: ", "plan")
 	o.well(t, "--help") // which is about no rules
 	for text, says := range map[string]string{
-		`{"functions": [}`:                        "firesweep.json: line 1, column 16: it is not JSON: invalid character '}'",
+		`{"rules": [}`: "firesweep.json: line 1, column 12: it is not JSON: invalid character '}'",
 		"{\n\"enabled\": [\"cleanupNothing\"]\n}": `firesweep.json:2: enabled[0]: "cleanupNothing" is none of Firesweep's own jobs`,
 		"{\n\"enabled\": \"cleanupReports\"\n}":   "firesweep.json:2: enabled: it must be a list, not a string",
-		"{\n\"rules\": []}":                       `firesweep.json:1: there is no key "rules"`,
+		"{\n\"functions\": []}":                   `firesweep.json:2: functions: the list of your rules is called "rules"`,
 		"":                                        "it is not JSON: parsing value: unexpected EOF",
 	} {
 		o.inApp(t, map[string]string{"firesweep.json": text + " "})

@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 func TestRunOnAnotherBucket(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.inApp(t, map[string]string{"firesweep.json": `{"functions":[{"name":"cleanupExports","schedule":"0 4 * * *",
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[{"name":"cleanupExports","schedule":"0 4 * * *",
 		"objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
 	o.now = time.Now().Add(time.Hour)
 	o.Set(t, "users/u2", map[string]any{})
@@ -366,7 +366,7 @@ func hint(t *testing.T, out string) []string {
 func TestHintsCanBePasted(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	const rules = `{"functions": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
+	const rules = `{"rules": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
 		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
@@ -440,7 +440,7 @@ func TestRights(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
-			o.inApp(t, map[string]string{"firesweep.json": `{"functions":[
+			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
 				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
 				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
 			o.google = func(context.Context, string, string) []option.ClientOption {

@@ -72,8 +72,8 @@ func TestEveryScheduleComes(t *testing.T) {
 // comesWithin fails the test unless a rule may have a schedule and it comes between two moments.
 func comesWithin(t *testing.T, schedule string, now, until time.Time) {
 	t.Helper()
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(
-		`{"functions":[{"name":"cleanupThings","schedule":"` + schedule + `","timeZone":"Europe/Berlin",` +
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(
+		`{"rules":[{"name":"cleanupThings","schedule":"` + schedule + `","timeZone":"Europe/Berlin",` +
 			`"collection":"a","age":{"field":"at","days":1}}]}`)})
 	if err != nil {
 		t.Fatal(err)

@@ -356,7 +356,7 @@ func (l *Loader) mixedBackends(e Emulators, used map[Backend]bool) {
 		host, name string
 	}{
 		{Firestore, e.Firestore, "FIRESTORE_EMULATOR_HOST"},
-		{Storage, e.Storage, "STORAGE_EMULATOR_HOST"},
+		{Storage, e.Storage, "FIREBASE_STORAGE_EMULATOR_HOST"},
 		{Auth, e.Auth, "FIREBASE_AUTH_EMULATOR_HOST"},
 		{Tasks, e.Tasks, "CLOUD_TASKS_EMULATOR_HOST"},
 	} {

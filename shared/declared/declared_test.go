@@ -26,8 +26,8 @@ func entry(t testing.TB, rule any) manifest.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{") + `]}`)
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
+	text = []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{") + `]}`)
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,39 +12,61 @@ import (
 // TestDoubts: what the first documents tell against a rule is said with its key, and nothing of a rule that fits them.
 func TestDoubts(t *testing.T) {
 	t.Parallel()
+	all := array{fields{"subcollection": "**"}}
 	for name, tt := range map[string]struct {
 		more  fields
-		users int // of 30 authors, so many exist
+		users int      // of 30 authors, so many exist
+		due   []string // what the plan deletes
 		want  []string
 	}{
-		"all": {fields{"age": fields{"field": "at", "days": 30}, "unless": array{fields{"document": "users/{author}"}}}, 28, []string{
-			`age[0]: at is a number of milliseconds since 1970 in 28 of 30 and a date and time of ISO 8601 in 1 of 30: ` +
-				`add "as": ["timestamp", "milliseconds", "text"]`,
-			"unless[0]: 28 of 30 are kept by users/{author}: meant gone?",
-			`with: comments below drafts/d00 would stay; add it or "**"`,
+		"all": {fields{"age": fields{"field": "at", "days": 30}, "unless": array{fields{"document": "users/{author}"}}}, 28, nil, []string{
+			`age[0]: at is a number of milliseconds since 1970 in 28 of 30: write "as": "milliseconds"`,
+			`age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these`,
+			"unless[0]: 28 of 30 are kept because users/{author} exists: did you mean gone?",
+			`with: comments below 1 of 20 documents would stay: add {"subcollection": "comments"}, or "**" for all that is below`,
 		}},
 		"none": {fields{"age": fields{"field": "at", "as": array{"milliseconds", "timestamp", "text"}, "days": 30}, "unless": array{fields{"document": "users/{author}"}},
-			"with": array{fields{"subcollection": "comments"}}}, 27, nil},
-		"a few of another form": {fields{"age": fields{"field": "at", "as": array{"milliseconds", "text"}, "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
-			[]string{`age[0]: at is a timestamp in 1 of 30: add "as": ["timestamp", "milliseconds", "text"]`}},
-		"a form of none": {fields{"age": fields{"field": "at", "as": array{"seconds", "timestamp"}, "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
-			[]string{`age[0]: at is a number of milliseconds since 1970 in 28 of 30 and a date and time of ISO 8601 in 1 of 30: ` +
-				`add "as": ["timestamp", "milliseconds", "seconds", "text"]`}},
-		"one form, another": {fields{"age": fields{"field": "seen", "days": 30}, "with": array{fields{"subcollection": "**"}}}, 27,
-			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: add "as": "seconds"`}},
+			"with": array{fields{"subcollection": "comments"}}}, 27, nil, nil},
+		"a few of another form": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": all}, 27, nil, []string{
+			"age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these", "age[0]: at is a timestamp in 1 of 30, and the rule keeps these"}},
+		"seconds that are declared as milliseconds": {fields{"age": fields{"field": "seen", "as": "milliseconds", "days": 30}, "with": all}, 27, nil,
+			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
+		"a timestamp that is declared as text": {fields{"age": fields{"field": "made", "as": "text", "days": 30}, "with": all}, 27, nil,
+			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
-			"warn": fields{"days": 7, "field": "author"}}, 27, []string{"warn.field: 30 of 30 hold author already: it must be a field of its own"}},
-		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil},
-		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": array{fields{"subcollection": "**"}}},
-			30, []string{"stat is missing or null in all of 30: is that its name?", "att is missing or null in all of 30: is that its name?"}},
-		"another collection": {fields{"collection": "draft", "age": "any"}, 30, []string{"draft holds no document: is that its name?"}},
+			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: the mark must be a field of its own"}},
+		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, nil},
+		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
+			[]string{"no document of drafts has stat: is that its name?", "no document of drafts has att: is that its name?"}},
+		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
+			[]string{"no document of drafts has userId: is that its name?"}},
+		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is that its name?"}},
+		"a value": {fields{"age": "any", "where": array{fields{"field": "state", "==": "Open"}}, "with": all}, 30, nil,
+			[]string{"where[0]: there is no document of drafts whose state is Open; the documents looked at have closed and open"}},
+		"values": {fields{"age": "any", "where": array{fields{"field": "state", "in": array{"Open", "closed"}}, fields{"field": "author", "==": "u99"}}, "with": all}, 30, nil,
+			[]string{"where[1]: there is no document of drafts whose author is u99"}},
 		"what is related": {fields{"age": "any", "with": array{fields{"subcollection": "comments"}}, "gone": array{
 			fields{"collection": "users", "field": "of", "where": array{fields{"field": "x", "==": "true"}, fields{"field": "x", "==": false}}}},
-			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, []string{
+			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, nil, []string{
+			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
 			"gone[0].field: of is missing, or of another type, in all of 5: is that its name?",
 			"gone[0].where[0]: x is missing, or of another type, in all of 5: is that its name?",
 			"unless[0].within: at is missing, or of another type, in all of 1: is that its name?"}},
-		"everything below": {fields{"age": "any", "with": array{fields{"subcollection": "**"}}}, 30, nil},
+		"everything below": {fields{"age": "any", "with": all}, 30, nil, nil},
+		"below what is due": {fields{"age": "any"}, 30, []string{"drafts/d00", "drafts/d01", "drafts/d02"}, []string{
+			`with: comments below 1 of 3 documents would stay: add {"subcollection": "comments"}, or "**" for all that is below`}},
+		"nothing below what is due":  {fields{"age": "any"}, 30, []string{"drafts/d01"}, nil},
+		"below what is only changed": {fields{"age": "any", "where": array{fields{"field": "state", "==": "open"}}, "set": fields{"state": "closed"}}, 30, nil, nil},
+		"what others refer to": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
+			[]string{"drafts/d00", "drafts/d02", "drafts/d03"}, []string{
+				"with[0]: teams/{team} is deleted along, and for 1 of 3 another document of drafts, which stays, refers to the same: " +
+					"drafts/d01 has the same team as drafts/d00"}},
+		"what all that refer to it lose": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
+			[]string{"drafts/d00", "drafts/d01"}, nil},
+		"a file that others refer to": {fields{"age": "any", "with": array{fields{"objects": "covers/**", "field": "cover"}, fields{"subcollection": "comments"}}}, 30,
+			[]string{"drafts/d04"}, []string{
+				"with[0]: the file that cover refers to is deleted along, and for 1 of 1 another document of drafts, which stays, refers " +
+					"to the same: drafts/d00 has the same cover as drafts/d04"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(fields{"collection": "drafts"}, tt.more)
@@ -57,20 +79,51 @@ func TestDoubts(t *testing.T) {
 				case 8:
 					at = "2026-01-31"
 				}
-				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "seen": old.Unix(), "author": fmt.Sprintf("u%02d", i)}
+				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "seen": old.Unix(), "made": old, "author": fmt.Sprintf("u%02d", i),
+					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "cover": "covers/a.jpg"}
 			})
 			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
-			client, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)",
-				EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := doubts.Of(t.Context(), client.Reader(), *entry(t, rule).Rule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			enginetest.Want(t, "doubts", tt.want, got)
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, tt.due))
+		})
+	}
+}
+
+// reader returns a reader of a function's database.
+func reader(t *testing.T, f *enginetest.Function) documents.Reader {
+	t.Helper()
+	client, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() }) // it was only read
+	return client.Reader()
+}
+
+// TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a
+// later document has is no doubt, nor is one of a collection group, of which no index tells.
+func TestDoubtsOfMany(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rule fields
+		want []string
+	}{
+		"a collection": {fields{"collection": "drafts", "where": array{fields{"field": "rare", "==": "x"}, fields{"field": "state", "in": array{"c", "d"}},
+			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has none: is that its name?",
+			"where[1]: there is no document of drafts whose state is c or d; the documents looked at have a",
+			"where[3]: there is no document of drafts whose n is more than 200"}},
+		"a group": {fields{"collectionGroup": "drafts", "where": array{fields{"field": "none", "==": 1}, fields{"field": "state", "==": "c"}}, "age": "any"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, tt.rule)
+			f.SetMany(t, 130, func(i int) (string, fields) {
+				d := fields{"state": "a", "n": i}
+				if i == 129 {
+					d["rare"] = "x"
+				}
+				return fmt.Sprintf("drafts/d%03d", i), d
+			})
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, tt.rule).Rule, nil))
 		})
 	}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // saysWhere is how problems begin. What is no list at all, because of its text or of a key that is given twice, has no job to name.
-var saysWhere = regexp.MustCompile(`^rules\.json:(\d+: functions\[0\], cleanupThings: | line \d+: |\d+: functions\.\S+ is given twice)`)
+var saysWhere = regexp.MustCompile(`^rules\.json:(\d+: rules\[0\], cleanupThings: | line \d+: |\d+: rules\.\S+ is given twice)`)
 
 // FuzzRule: a valid rule makes a job and words, and comes back unchanged when it is written and read. Of documents that are made
 // from the rule, exactly those that should be due are due. An invalid rule makes no job.
@@ -60,7 +60,7 @@ func FuzzRule(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if !json.Valid(text) { // the text could close the rule and add other keys
-			if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text}); err == nil {
+			if _, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text}); err == nil {
 				t.Errorf("%q is a list", text)
 			}
 			return
@@ -109,17 +109,17 @@ func FuzzRule(f *testing.F) {
 func entryOf(rule []byte) (manifest.Entry, error) {
 	inner, isObject := strings.CutPrefix(strings.TrimSpace(string(rule)), "{")
 	if inner = strings.TrimSpace(strings.TrimSuffix(inner, "}")); !isObject {
-		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: rules[0], cleanupThings: no rule")
 	} else if inner != "" {
 		inner = "," + inner
 	}
-	text := []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *"` + inner + "\n}]}")
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
+	text := []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *"` + inner + "\n}]}")
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		return manifest.Entry{}, err
 	}
 	if entries[0].Rule == nil { // null
-		return manifest.Entry{}, errors.New("rules.json:1: functions[0], cleanupThings: no rule")
+		return manifest.Entry{}, errors.New("rules.json:1: rules[0], cleanupThings: no rule")
 	}
 	return entries[0], nil
 }

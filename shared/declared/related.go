@@ -351,20 +351,3 @@ func isEmpty(ctx context.Context, r documents.Reader, in rule.Place) (bool, erro
 	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
 	return len(found) == 0, err
 }
-
-// EmptyKeepers returns the collections in which a rule looks for what is related and that hold no document, as the rule writes
-// them. Each costs one read.
-func EmptyKeepers(ctx context.Context, r documents.Reader, of rule.Rule) (empty []string, err error) {
-	for _, related := range of.Related() {
-		in := related.Place()
-		if in == (rule.Place{}) || slices.Contains(empty, in.Collection) {
-			continue
-		}
-		if none, err := isEmpty(ctx, r, in); err != nil {
-			return nil, err
-		} else if none {
-			empty = append(empty, in.Collection)
-		}
-	}
-	return empty, nil
-}

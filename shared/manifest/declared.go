@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -18,21 +17,13 @@ var defaults = map[string]any{
 	"memory": "512Mi", "cpu": "1", "retryCount": json.Number("3"),
 }
 
-// prepared moves what an entry without a package says in run into the entry, fills in what it leaves out, and returns what is wrong
-// with where it says something.
-func prepared(object map[string]any) (problems []problem) {
-	functions, _ := object["functions"].([]any)
-	for i, one := range functions {
+// prepare moves what an entry without a package says in run into the entry, and fills in what it leaves out.
+func prepare(entries any) {
+	list, _ := entries.([]any)
+	for _, one := range list {
 		entry, _ := one.(map[string]any)
 		if entry == nil || entry["package"] != nil {
 			continue
-		}
-		for run := range reflect.TypeFor[Run]().Fields() {
-			if _, said := entry[keyOf(run)]; said {
-				at := fmt.Sprintf("functions[%d].%s", i, keyOf(run))
-				problems = append(problems, problem{at, fmt.Sprintf(`it belongs into run: "run": {%q: …}`, keyOf(run)), true, ""})
-				delete(entry, keyOf(run))
-			}
 		}
 		run, _ := entry["run"].(map[string]any)
 		delete(entry, "run")
@@ -43,7 +34,6 @@ func prepared(object map[string]any) (problems []problem) {
 			}
 		}
 	}
-	return problems
 }
 
 // notDeclared returns the keys of an entry that it must not have with a rule, because they follow from the rule.

@@ -1,4 +1,5 @@
-// Package manifest reads the lists of functions that are deployed, each with its schedule, limits, roles and indexes.
+// Package manifest reads functions/manifest.json and your lists of rules: what is deployed, each with its schedule, limits, roles
+// and indexes.
 package manifest
 
 import (
@@ -6,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,12 +136,35 @@ func (r Roles) problems() (problems []string) {
 	return problems
 }
 
-// list is what a file says.
+// jobList is what functions/manifest.json may say.
+type jobList struct {
+	Roles     *Roles  `json:"roles"`
+	Functions []Entry `json:"functions"`
+}
+
+// ruleList is what a list of rules may say.
+type ruleList struct {
+	Schema  string      `json:"$schema"` // for editors
+	Rules   []ruleEntry `json:"rules" example:"{\"name\": \"cleanupDrafts\", …}"`
+	Enabled []string    `json:"enabled" example:"\"cleanupReports\""` // of manifest.json, the jobs that an application uses
+}
+
+// ruleEntry is what an entry of a list of rules may say. [Entry] has these keys too, and what follows from them.
+type ruleEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Schedule    string `json:"schedule"`
+	TimeZone    string `json:"timeZone,omitempty"`
+	*rule.Rule
+	Run *Run `json:"run,omitempty" example:"{\"memory\": \"1Gi\"}"`
+}
+
+// list is what a list of either form says.
 type list struct {
-	Schema    string   `json:"$schema"` // for editors
-	Roles     *Roles   `json:"roles"`   // of manifest.json, which Terraform takes them from
-	Enabled   []string `json:"enabled"` // of the functions of the lists before it, those that an application uses
+	Roles     *Roles   `json:"roles"`
+	Enabled   []string `json:"enabled"`
 	Functions []Entry  `json:"functions"`
+	Rules     []Entry  `json:"rules"`
 }
 
 // Enabled returns the names of the jobs of other lists that a list enables. The list has no problem.
@@ -155,16 +180,38 @@ func Enabled(f File) ([]string, error) {
 	return l.Enabled, err
 }
 
-// Parse reads lists strictly. The error names every problem, its line and the function that has it.
-func Parse(files ...File) ([]Entry, error) {
+// Parse reads functions/manifest.json and lists of rules strictly. The error names every problem, its line and the entry that has
+// it.
+func Parse(manifest File, rules ...File) ([]Entry, error) {
 	p := parsing{taken: map[string]string{}}
-	for _, f := range files {
-		s, err := parsed(f)
-		if err != nil {
-			p.problems = append(p.problems, fmt.Errorf("%s: %w", f.Name, err))
-			continue
-		}
-		p.read(s)
+	p.read(manifest, jobs)
+	return p.result(rules)
+}
+
+// ParseRules reads a list of rules alone, as [Parse] does.
+func ParseRules(rules File) ([]Entry, error) {
+	p := parsing{taken: map[string]string{}}
+	return p.result([]File{rules})
+}
+
+// A form is what a list may say.
+type form struct {
+	key string // of its entries
+	of  reflect.Type
+}
+
+var (
+	jobs  = form{"functions", reflect.TypeFor[jobList]()}
+	rules = form{"rules", reflect.TypeFor[ruleList]()}
+)
+
+// sources are the keys that say what a rule goes through.
+var sources = []string{"collection", "collectionGroup", "objects", "accounts"}
+
+// result reads lists of rules, and returns all entries.
+func (p *parsing) result(lists []File) ([]Entry, error) {
+	for _, f := range lists {
+		p.read(f, rules)
 	}
 	if len(p.all) > 0 || len(p.problems) == 0 {
 		p.problems = append(p.problems, together(p.all)...)
@@ -182,19 +229,23 @@ type parsing struct {
 	taken    map[string]string // which entry has a name, in lower case
 }
 
-func (p *parsing) read(s source) {
+// read reads a list of a form.
+func (p *parsing) read(f File, of form) {
+	s, err := parsed(f)
+	if err != nil {
+		p.problems = append(p.problems, fmt.Errorf("%s: %w", f.Name, err))
+		return
+	}
 	var l list
-	wrong := strictly(s, prepared, &l)
+	wrong := strictly(s, of, &l)
+	entries := slices.Concat(l.Functions, l.Rules) // of one form, one of them is empty
 	refuse := func(path, format string, args ...any) {
 		p.problems = append(p.problems, s.problem(path, fmt.Sprintf(format, args...)))
 	}
 	for _, problem := range wrong {
-		refuse(problem.at, "%s", problem.of(l.Functions))
+		refuse(problem.at, "%s", problem.of(entries))
 	}
 	if l.Roles != nil {
-		if len(p.all) > 0 {
-			refuse("roles", "roles: the list before it decides them: leave them out")
-		}
 		for _, text := range l.Roles.problems() {
 			if !slices.ContainsFunc(wrong, func(p problem) bool { return p.hidden }) {
 				refuse("roles", "%s", text)
@@ -207,8 +258,8 @@ func (p *parsing) read(s source) {
 			refuse(at, "%s: %q is none of Firesweep's own jobs; a rule of this list is always enabled", at, name)
 		}
 	}
-	for i := range l.Functions {
-		e, here := &l.Functions[i], fmt.Sprintf("functions[%d]", i)
+	for i := range entries {
+		e, here := &entries[i], fmt.Sprintf("%s[%d]", of.key, i)
 		texts := e.problems()
 		if other, found := p.taken[strings.ToLower(e.Name)]; found && e.Name != "" {
 			texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
@@ -218,12 +269,13 @@ func (p *parsing) read(s source) {
 			key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
 			follows := func(p problem) bool {
 				sourceless := key == "rule" && strings.HasPrefix(p.at, here+".") // perhaps what it goes through has a wrong type
-				return p.hides(here+"."+key) || p.hidden && (p.at == here || sourceless)
+				misspelt := key == "rule" && slices.Contains(sources, strings.TrimPrefix(p.meant, here+"."))
+				return p.hides(here+"."+key) || misspelt || p.hidden && (p.at == here || sourceless)
 			}
 			if !slices.ContainsFunc(wrong, follows) {
 				refuse(here+"."+key, "%s, %s: %s", here, e.Name, text)
 			}
 		}
 	}
-	p.all = append(p.all, l.Functions...)
+	p.all = append(p.all, entries...)
 }

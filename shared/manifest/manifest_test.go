@@ -96,12 +96,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRolesOfAllAreOnlyInTheFirstList: Terraform takes them from manifest.json alone, so elsewhere they would change nothing.
-func TestRolesOfAllAreOnlyInTheFirstList(t *testing.T) {
-	rules := `{"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"},"functions":[]}`
-	_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(rules)})
-	if err == nil || !strings.Contains(err.Error(), "rules.json:1: roles: the list before it decides them") {
-		t.Errorf("%v, want an error that says so", err)
+// TestNoList: what is no list of rules is told what to write, once, and no rule hears of keys that are not its own.
+func TestNoList(t *testing.T) {
+	const rule = `"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":90}`
+	const keys = "; the keys are name, description, schedule, timeZone, collection, collectionGroup, objects, accounts, where, age, gone, "
+	for text, want := range map[string]string{
+		`{"functions":[{` + rule + `}]}`:   `rules.json:1: functions: the list of your rules is called "rules": write "rules": [ … ]`,
+		"{\n\"collections\":[\"drafts\"]}": `rules.json:2: collections: the list of your rules is called "rules": write "rules": [ … ]`,
+		`{` + rule + `}`:                   `rules.json:1: this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`,
+		`[{` + rule + `}]`:                 `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
+		`{"rules":{` + rule + `}}`:         `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
+		`{"rule":[{` + rule + `}]}`:        `rules.json:1: there is no key "rule": is it "rules"?`,
+		`{"rules":[],"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"}}`: `rules.json:1: there is no key "roles": is it "rules"?`,
+		`{"rules":[{` + rule + `,"package":"x"}]}`:                                                      `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
+		`{"rules":[{` + rule + `,"queue":{}}]}`:                                                         `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
+		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`:                                                     `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") || strings.Contains(got, "trigger") {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
+	for _, inner := range []string{`"collections":"drafts"`, `"collections":["drafts"]`} {
+		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[{"name":"cleanupDrafts","schedule":"0 4 * * *","age":"any",` + inner + `}]}`)})
+		if want := `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`; fmt.Sprint(err) != want {
+			t.Errorf("%s: %v", inner, err)
+		}
 	}
 }
 
@@ -160,7 +180,11 @@ func FuzzParse(f *testing.F) {
 		`{"functions":[{"name":"a","package":"a","description":"d","trigger":"schedule","timeoutSeconds":60,"memory":"1Gi","roles":{"firestore":[]},"schedule":"0 0 * * *","timeZone":"UTC"}]}`} {
 		f.Add([]byte(seed))
 	}
+	f.Add([]byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"a","age":"any"}],"enabled":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		if rules, err := ParseRules(File{"rules", text}); err != nil && rules != nil {
+			t.Fatalf("refused, and yet %d rules", len(rules))
+		}
 		entries, err := Parse(File{"list", text})
 		if err != nil {
 			if entries != nil {
@@ -199,18 +223,18 @@ func FuzzParse(f *testing.F) {
 
 // TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
 func TestProblemsOfAListTogether(t *testing.T) {
-	const two = `{"functions":[
+	const two = `{"rules":[
 		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","collection":"drafts","age":{"field":"at","days":90}},
 		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":90}}
 	]}`
-	_, err := Parse(File{"rules.json", []byte(two)})
+	_, err := ParseRules(File{"rules.json", []byte(two)})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	if diff := cmp.Diff([]string{
-		`rules.json:2: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
-		`rules.json:2: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
-		"rules.json:3: functions[1], cleanupDrafts: name is taken by functions[0], cleanupDrafts of rules.json: " +
+		`rules.json:2: rules[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
+		`rules.json:2: rules[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
+		"rules.json:3: rules[1], cleanupDrafts: name is taken by rules[0], cleanupDrafts of rules.json: " +
 			"choose another that differs in more than capital letters",
 	}, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -240,7 +264,7 @@ func TestArchives(t *testing.T) {
 		{"users", `[]`, `"collection":"more"`, "reads users"},
 		{"reports", `[]`, `"collection":"more"`, "cleanupReports reads reports"},
 	} {
-		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"functions":[` +
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"rules":[` +
 			entry("cleanupThings", `"collection":"things","archive":"`+tt.archive+`","with":`+tt.with) + "," + entry("cleanupOthers", tt.other) + `]}`)})
 		if tt.reads == "" && err != nil {
 			t.Errorf("%s: %v", tt.archive, err)
@@ -254,7 +278,7 @@ func TestArchives(t *testing.T) {
 		}
 	}
 	own := entry("cleanupThings", `"collection":"things","archive":"old","unless":[{"document":"old/{id}"}]`)
-	if _, err := Parse(File{"rules.json", []byte(`{"functions":[` + own + `]}`)}); err == nil || !strings.Contains(err.Error(), "reads old,") {
+	if _, err := ParseRules(File{"rules.json", []byte(`{"rules":[` + own + `]}`)}); err == nil || !strings.Contains(err.Error(), "reads old,") {
 		t.Errorf("%v, want an error about the rule's own exceptions", err)
 	}
 }
@@ -273,7 +297,7 @@ func TestMarks(t *testing.T) {
 		`"collection":"users/{id}/drafts","where":[{"field":"warnedAt","is":"set"}],"set":{"warnedAt":null}`: true,
 		`"collection":"users/{uid}/notes"`:                                                                   false,
 	} {
-		_, err := Parse(File{"rules.json", []byte(`{"functions":[` +
+		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[` +
 			entry("cleanupThings", warns(`"collection":"users/{uid}/drafts"`, "warnedAt")) + "," + entry("cleanupOthers", other) + `]}`)})
 		said := strings.Contains(fmt.Sprint(err), "cleanupThings: warn.field: cleanupOthers writes warnedAt")
 		if said != refused || !refused && err != nil {
@@ -285,7 +309,7 @@ func TestMarks(t *testing.T) {
 // TestWrongTypeHidesNothingElse: for an entry with a value of a wrong type only that problem is reported, because the value
 // is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {
-	_, err := Parse(File{"rules.json", []byte(`{"functions":[
+	_, err := ParseRules(File{"rules.json", []byte(`{"rules":[
 		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":"90"}},
 		{"name":"cleanupThings","schedule":"0 4 * *","collection":"things/","age":{"field":"at"}}
 	]}`)})
@@ -294,10 +318,10 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json:2: functions[0], cleanupDrafts: age.days: it must be a whole number, not a string",
-		"rules.json:3: functions[1], cleanupThings: collection: ",
-		"rules.json:3: functions[1], cleanupThings: age: give one of hours, days and months",
-		"rules.json:3: functions[1], cleanupThings: ",
+		"rules.json:2: rules[0], cleanupDrafts: age.days: it must be a whole number, not a string",
+		"rules.json:3: rules[1], cleanupThings: collection: ",
+		"rules.json:3: rules[1], cleanupThings: age: give one of hours, days and months",
+		"rules.json:3: rules[1], cleanupThings: ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], want) {
 			t.Errorf("problem %d of %q: want %q", i, problems, want)

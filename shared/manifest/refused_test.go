@@ -23,60 +23,60 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 	}{
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `}`, nil},
 		{`{"name":"cleanupBannedUsers","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"functions[0], cleanupBannedUsers: name is taken by functions[3], cleanupBannedUsers of manifest.json: choose another that differs in more than capital letters",
+			"rules[0], cleanupBannedUsers: name is taken by functions[3], cleanupBannedUsers of manifest.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"cleanupReports","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"functions[0], cleanupReports: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+			"rules[0], cleanupReports: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"cleanupREPORTS","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"functions[0], cleanupREPORTS: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+			"rules[0], cleanupREPORTS: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"functions[1], cleanupdrafts: name is taken by functions[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
+			"rules[1], cleanupdrafts: name is taken by rules[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
-			`functions[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
-			`functions[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
+			`rules[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
+			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: memory is "512MB": it must be a number and Mi or Gi, such as 512Mi or 1Gi`,
-			`functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
-			"functions[0], cleanupDrafts: timeoutSeconds is 3600: it must be from 60 to 1740",
-			"functions[0], cleanupDrafts: retryCount is 9: it must be from 0 to 5",
+			`rules[0], cleanupDrafts: memory is "512MB": it must be a number and Mi or Gi, such as 512Mi or 1Gi`,
+			`rules[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
+			"rules[0], cleanupDrafts: timeoutSeconds is 3600: it must be from 60 to 1740",
+			"rules[0], cleanupDrafts: retryCount is 9: it must be from 0 to 5",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"256Mi"},` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: memory is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
+			`rules[0], cleanupDrafts: memory is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"timeoutSeconds":59,"retryCount":-1},` + rule + `}`, []string{
-			"functions[0], cleanupDrafts: timeoutSeconds is 59: it must be from 60 to 1740",
-			"functions[0], cleanupDrafts: retryCount is -1: it must be from 0 to 5",
+			"rules[0], cleanupDrafts: timeoutSeconds is 59: it must be from 60 to 1740",
+			"rules[0], cleanupDrafts: retryCount is -1: it must be from 0 to 5",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 1 1 *",` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: schedule "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
+			`rules[0], cleanupDrafts: schedule "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: schedule "every day 04:00" is not unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule "every day 04:00" is not unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
-			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
-			`functions[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
+			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
-			"functions[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
-			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+			"rules[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
+			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","shards":4,"collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
-			`functions[0], cleanupDrafts: shards: it belongs into run: "run": {"shards": …}`,
-			`functions[0], cleanupDrafts: there is no key "days": it belongs into age`,
-			`functions[0], cleanupDrafts: where[0]: there is no key "limit": it belongs beside where, not into it`,
+			`rules[0], cleanupDrafts: there is no key "shards": it belongs into run`,
+			`rules[0], cleanupDrafts: there is no key "days": it belongs into age`,
+			`rules[0], cleanupDrafts: where[0]: there is no key "limit": it belongs beside where, not into it`,
 		}},
 	} {
-		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"functions":[` + tt.entry + `]}`)})
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"rules":[` + tt.entry + `]}`)})
 		var got []string
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -144,7 +144,7 @@ func lockOf(t *testing.T, manifest, rules string) (lock struct {
 // TestLock: the file has each rule whole, in the form of the other entries of functions/manifest.json, and no key without a value:
 // Terraform takes a key that is there for an answer.
 func TestLock(t *testing.T) {
-	const rules = `{"functions":[
+	const rules = `{"rules":[
 		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}},
 		{"name":"cleanupAvatars","schedule":"0 3 * * 1","run":{"memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0},"timeZone":"Europe/Berlin",
 			"description":"Avatars","objects":"avatars/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"hours":24}}]}`
@@ -196,7 +196,7 @@ func TestLock(t *testing.T) {
 }
 
 func TestNoLockOfWrongRules(t *testing.T) {
-	const wrong = `{"functions":[{"name":"cleanupReports","schedule":"0 4 * *","collection":"a","age":{"field":"at","days":9}}]}`
+	const wrong = `{"rules":[{"name":"cleanupReports","schedule":"0 4 * *","collection":"a","age":{"field":"at","days":9}}]}`
 	text, err := Lock(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(wrong)})
 	if text != nil {
 		t.Errorf("a lock of wrong rules: %s", text)

@@ -34,20 +34,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 		withoutNull(s)
 		return s
 	}
-	entry := made(reflect.TypeFor[Entry]())
-	var none Entry
-	none.Package, none.Worker, none.Queue = "x", "x", &Queue{}
-	none.Roles, none.Indexes, none.FieldOverrides = map[config.Backend][]string{}, []Index{}, []FieldOverride{}
-	none.Collections = []string{}
-	for _, key := range append(none.notDeclared(), "trigger", "stopAfterSeconds") {
-		delete(entry.Properties, key)
-	}
+	entry := made(reflect.TypeFor[ruleEntry]())
 	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "age"}
 	entry.Properties["name"].Pattern = namePattern.String()
 	run := entry.Properties["run"]
-	for key := range run.Properties {
-		delete(entry.Properties, key)
-	}
 	run.Properties["memory"].Pattern = memoryPattern.String()
 	between := func(of *jsonschema.Schema, key string, least, most float64) {
 		of.Properties[key].Minimum, of.Properties[key].Maximum = &least, &most
@@ -101,11 +91,11 @@ func schema(t *testing.T) *jsonschema.Schema {
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Firesweep: your own cleanups, see docs/rules.md",
 		Type: "object", Defs: defs,
 		Properties: map[string]*jsonschema.Schema{
-			"$schema": {Type: "string"}, "functions": {Type: "array", Items: entry},
+			"$schema": {Type: "string"}, "rules": {Type: "array", Items: entry},
 			"enabled": {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 		},
 		Extra:    map[string]any{"allowComments": true, "allowTrailingCommas": true}, // of Visual Studio Code
-		Required: []string{"functions"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		Required: []string{"rules"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 }
 
@@ -159,10 +149,10 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
+	const good = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
 		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":"{id}"}],"set":{"a":null}}]}`
 	ruled := func(more string) string {
-		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},` + more + `}]}`
+		return `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},` + more + `}]}`
 	}
 	for text, fits := range map[string]bool{
 		good:               true,
@@ -171,17 +161,17 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"set":null`): false,
 		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true,
 		ruled(`"gone":[{"account":"{id}"}]`): true, ruled(`"where":[{"field":"a","==":null}]`): true,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512Mi","timeoutSeconds":1740,"retryCount":0},"collection":"t","age":{"field":"at","days":1}}]}`: true,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512MB"},"collection":"t","age":{"field":"at","days":1}}]}`:                                      false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"timeoutSeconds":1741},"collection":"t","age":{"field":"at","days":1}}]}`:                                 false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"retryCount":6},"collection":"t","age":{"field":"at","days":1}}]}`:                                        false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things"}]}`:                                                                                        false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","colection":"things","age":{"field":"at","days":1}}]}`:                                                           false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":"1"}}]}`:                                                                          false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}]}`:                                         false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"collection":"t","age":{"days":1}}]}`:                                                                 false,
-		`{"functions":[{"name":"cleanupThings","collection":"t","age":{"days":1}}]}`:                                                                                                   false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                           false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512Mi","timeoutSeconds":1740,"retryCount":0},"collection":"t","age":{"field":"at","days":1}}]}`: true,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512MB"},"collection":"t","age":{"field":"at","days":1}}]}`:                                      false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"timeoutSeconds":1741},"collection":"t","age":{"field":"at","days":1}}]}`:                                 false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"retryCount":6},"collection":"t","age":{"field":"at","days":1}}]}`:                                        false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things"}]}`:                                                                                        false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","colection":"things","age":{"field":"at","days":1}}]}`:                                                           false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":"1"}}]}`:                                                                          false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}]}`:                                         false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"collection":"t","age":{"days":1}}]}`:                                                                 false,
+		`{"rules":[{"name":"cleanupThings","collection":"t","age":{"days":1}}]}`:                                                                                                   false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                           false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -190,7 +180,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		if err := resolved.Validate(value); (err == nil) != fits {
 			t.Errorf("%s: %v, want that it fits: %t", text, err, fits)
 		}
-		if _, err := Parse(File{"rules.json", []byte(text)}); err == nil && !fits {
+		if _, err := ParseRules(File{"rules.json", []byte(text)}); err == nil && !fits {
 			t.Errorf("%s: the reader takes it", text)
 		}
 	}

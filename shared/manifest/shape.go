@@ -16,7 +16,7 @@ type shape struct{ problems []problem }
 
 // expected is what a value must be.
 type expected struct {
-	at     string            // where the value is, e.g. functions[0].age
+	at     string            // where the value is, e.g. rules[0].age
 	of     reflect.Type      // what it is read into
 	around reflect.Type      // the struct that the value lies in; nil for the outermost
 	tag    reflect.StructTag // of the struct's field: an example, and the range of a number

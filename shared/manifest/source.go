@@ -52,7 +52,7 @@ func isText(value hujson.Literal) bool {
 	return utf8.ValidString(raw) && strings.Count(value.String(), unreadable) <= written
 }
 
-// pointers makes of a path such as functions[0].rule a JSON pointer.
+// pointers makes of a path such as rules[0].age a JSON pointer.
 var pointers = strings.NewReplacer(".", "/", "[", "/", "]", "")
 
 // line returns the line of the value at a path, or of what it lies in if there is no such value.

@@ -318,7 +318,7 @@ func (c *checker) objectField(key, field string) {
 func (c *checker) byReference() {
 	for i, g := range c.rule.Gone {
 		key := fmt.Sprintf("gone[%d]", i)
-		c.Expect(g.Document == "", key, "documents that name objects stand alone: give a collection and field, or one document")
+		c.Expect(g.Document == "", key, "give one document, or a collection and field for each place that may name the object, but not both")
 		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}

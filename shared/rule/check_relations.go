@@ -37,13 +37,23 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		}
 	}
 	if len(given) != 1 || !slices.Contains(keys, given[0]) {
-		c.Expect(len(keys) != 1, key, "give %s: no other relation is for %s", criteria.List(keys, "and"), kind)
-		c.Expect(len(keys) < 2, key, "give exactly one of %s", criteria.List(keys, "and"))
+		switch {
+		case kind == criteria.OfAccounts && len(keys) == 1:
+			c.Add(key, `write {"document": "users/{uid}"}: an account is kept by a document of its uid, and by nothing else`)
+		case len(keys) == 1:
+			c.Add(key, "give %s: no other relation is for %s", keys[0], kind)
+		case len(keys) > 1:
+			c.Add(key, "give exactly one of %s", criteria.List(keys, "and"))
+		}
 		return
 	}
 	k := r.kind()
 	for _, beside := range r.keys() {
-		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it does not stand beside %s", k.key)
+		instead := "leave it out"
+		if beside == "where" && k.key == "document" {
+			instead = "a document that its path names is there or not; give collection, field and where to ask what it says"
+		}
+		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it cannot be beside %s: %s", k.key, instead)
 	}
 	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
 	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
@@ -60,7 +70,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
 			"%q is not a collection's name: a name has no slash", r.Subcollection)
 		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
-			"** stands alone, in a rule with collection: it takes along all that is below")
+			"** takes along all that is below the documents of the rule itself, of a collection that is named: name what is below here")
 		c.foreign(key+".subcollection", r.Subcollection)
 	case "newest":
 		c.newest(key, *r)

@@ -9,7 +9,7 @@ import (
 
 // A rule is an entry of functions/rules.json. It can say in words what it does.
 func ExampleRule_Words() {
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions": [
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules": [
 		{"name": "cleanupStaleDrafts", "schedule": "0 4 * * *",
 			"collection": "drafts",
 			"where": [{"field": "published", "is": "not true"}],

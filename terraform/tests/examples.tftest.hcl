@@ -34,7 +34,7 @@ run "own_rules" {
   }
 
   assert {
-    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("examples/own-rules/rules.json")).functions : f.name])
+    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("examples/own-rules/rules.json")).rules : f.name])
     error_message = "your own rules are scheduled, and no other job"
   }
 }
@@ -54,7 +54,7 @@ run "all_jobs" {
   }
 
   assert {
-    condition     = toset(keys(output.urls)) == toset([for f in concat(jsondecode(file("../functions/manifest.json")).functions, jsondecode(file("examples/own-rules/rules.json")).functions) : f.name])
+    condition     = toset(keys(output.urls)) == toset([for f in concat(jsondecode(file("../functions/manifest.json")).functions, jsondecode(file("examples/own-rules/rules.json")).rules) : f.name])
     error_message = "every function is deployed"
   }
 }

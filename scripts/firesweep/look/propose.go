@@ -34,7 +34,7 @@ type Proposal struct {
 }
 
 // ListKey is the key of a file under which its rules stand.
-const ListKey = "functions"
+const ListKey = "rules"
 
 // File returns the text of a file with these rules.
 func File(rules ...Proposal) string {

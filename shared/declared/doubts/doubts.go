@@ -1,9 +1,10 @@
-// Package doubts says what a project's documents tell against a rule, before it runs.
+// Package doubts says what a project's documents tell against a rule, before it deletes anything.
 package doubts
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,120 +13,284 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents [Of] looks at, of how many it lists the collections below, and from which share on something is doubtful.
+// How many documents are looked at: of the rule's collection, of those that would be deleted, of those to find who else refers to
+// what is deleted along, of those that exceptions may keep, and of each relation.
 const (
-	looked      = 300
-	listed      = 5
+	sampled  = 100
+	deleted  = 20
+	referred = 10
+	excepted = 30
+	related  = 20
+)
+
+// An exception that keeps more than mostPercent of leastLooked documents or more is doubtful.
+const (
 	mostPercent = 90
 	leastLooked = 20
 )
 
-// Of returns what the first documents of a rule's collection tell against it, each with the key and what would be right:
-// names of a collection and of fields that are not there, ages of another form, a mark that is the application's field,
-// exceptions that keep nearly everything, collections below a document that would stay. It reads 300 documents, one document of
-// each exception for each of them, 300 that each relation may find, and five lists of collections at most.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule) (doubts []string, err error) {
-	if !of.OfDocuments() {
-		return nil, nil
+// looking is a look at a project for a rule.
+type looking struct {
+	rule.Rule
+	documents.Reader
+	due    []string             // paths of documents that the rule's plan deletes
+	sample []documents.Document // the first of the rule's collection
+	whole  bool                 // the sample is the whole collection
+	doubts []string
+	failed error // the first error: something could not be looked at
+}
+
+// Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
+// collections and of fields that are not there, values that nobody has, ages of another form, a mark that is the application's
+// field, exceptions that keep nearly everything, collections below a document that would stay, and documents that others refer to
+// and that are deleted along. due are paths of documents that the rule's plan deletes. What could not be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []string {
+	l := &looking{Rule: of, Reader: r, due: due}
+	l.empty(ctx)
+	if of.OfDocuments() && l.look(ctx) {
+		l.fields(ctx)
+		l.values(ctx)
+		l.forms()
+		l.mark()
+		l.exceptions(ctx)
+		for _, related := range of.Related() {
+			l.relation(ctx, related)
+		}
+		if of.Deletes() {
+			l.deletes(ctx)
+		}
 	}
-	found, err := r.First(ctx, of.Place().Query(), "", looked)
-	if err != nil {
-		return nil, err
+	if l.failed != nil {
+		l.say("not all of it could be looked at: %s", l.failed)
 	}
-	if found = of.Among(found); len(found) == 0 {
-		return []string{of.Source() + " holds no document: is that its name?"}, nil
+	return l.doubts
+}
+
+func (l *looking) say(format string, args ...any) {
+	l.doubts = append(l.doubts, fmt.Sprintf(format, args...))
+}
+
+// first returns the first documents that a query finds; ok is false if that could not be read.
+func (l *looking) first(ctx context.Context, q documents.Query, n int) (found []documents.Document, ok bool) {
+	found, err := l.First(ctx, q, "", n)
+	if err != nil && l.failed == nil {
+		l.failed = err
 	}
-	for _, field := range of.Judged()[of.Source()] {
+	return found, err == nil
+}
+
+// getAll returns documents, in the order of their paths, without those that do not exist.
+func (l *looking) getAll(ctx context.Context, paths []string) (found []documents.Document) {
+	there, err := l.GetAll(ctx, paths)
+	if err != nil && l.failed == nil {
+		l.failed = err
+	}
+	for _, path := range paths {
+		if d, exists := there[path]; exists {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// empty names the collections in which the rule looks for what is related and that have no document.
+func (l *looking) empty(ctx context.Context) {
+	asked := map[rule.Place]bool{{}: true}
+	for _, related := range l.Related() {
+		in := related.Place()
+		if asked[in] {
+			continue
+		}
+		asked[in] = true
+		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
+			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
+				related.Key, in.Collection)
+		}
+	}
+}
+
+// look reads the first documents of the rule's collection. It reports whether there are any to look at.
+func (l *looking) look(ctx context.Context) bool {
+	fields := l.Judged()[l.Source()]
+	if l.Warn != nil {
+		fields = append(fields, l.Warn.Field)
+	}
+	if fields = rule.Selected(fields...); len(fields) == 0 {
+		fields = documents.NameOnly
+	}
+	found, ok := l.first(ctx, l.Place().Query(fields...), sampled)
+	l.whole = ok && len(found) < sampled
+	l.sample = l.Among(found)
+	if l.whole && len(l.sample) == 0 {
+		l.say("the collection %s has no document: is that its name?", l.Source())
+	}
+	return len(l.sample) > 0
+}
+
+// has reports whether a document has something: one of the sample, or one that filters find. It may be true if nobody knows.
+func (l *looking) has(ctx context.Context, it func(documents.Document) bool, filters ...documents.Filter) bool {
+	switch {
+	case slices.ContainsFunc(l.sample, it):
+		return true
+	case l.whole:
+		return false
+	case l.IsGroup() || len(filters) == 0: // no index knows
+		return true
+	}
+	q := l.Place().Query(documents.NameOnly...)
+	q.Where = filters
+	for _, f := range filters { // one that is ranged decides the order
+		if strings.ContainsAny(f.Op, "<>!") {
+			q.OrderBy = []string{f.Field}
+		}
+	}
+	found, ok := l.first(ctx, q, 1)
+	return len(found) > 0 || !ok
+}
+
+// fields names the fields by which documents are judged and that no document has.
+func (l *looking) fields(ctx context.Context) {
+	for _, field := range l.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
-		own := of.Warn != nil && field == of.Warn.Field
-		has := func(d documents.Document) bool { return d.Value(field) != nil }
-		if !own && !slices.ContainsFunc(found, has) {
-			doubts = append(doubts, fmt.Sprintf("%s is missing or null in all of %d: is that its name?", field, len(found)))
+		set := func(d documents.Document) bool { return d.Value(field) != nil }
+		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
+			continue
 		}
+		l.say("no document of %s has %s: is that its name?", l.Source(), field)
 	}
-	for i, a := range of.Age {
-		if text := doubtfulForms(a, found); text != "" {
-			doubts = append(doubts, fmt.Sprintf("age[%d]: %s", i, text))
+}
+
+// shown is how many values of a field are listed at most.
+const shown = 5
+
+// values names conditions that no document meets, and the values that there are.
+func (l *looking) values(ctx context.Context) {
+	for i, w := range l.Where {
+		filters, _, ok := w.Filters()
+		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
+		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
+		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, meets, filters...) {
+			continue
 		}
-	}
-	if of.Warn != nil {
-		marked := 0
-		for _, d := range found {
-			if d.Value(of.Warn.Field) != nil {
-				marked++
+		values := map[string]bool{}
+		for _, d := range l.sample {
+			if set(d) {
+				values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(d.Value(w.Field)), ", "))] = true
 			}
 		}
-		if marked*2 > len(found) {
-			doubts = append(doubts, fmt.Sprintf("warn.field: %d of %d hold %s already: it must be a field of its own", marked, len(found),
-				of.Warn.Field))
+		there := ""
+		if len(values) <= shown {
+			there = fmt.Sprintf("; the documents looked at have %s", criteria.List(slices.Sorted(maps.Keys(values)), "and"))
+		}
+		l.say("where[%d]: there is no document of %s whose %s%s", i, l.Source(), w.Words(), there)
+	}
+}
+
+// forms names ages whose field mostly holds times of another form than the one that the rule reads.
+func (l *looking) forms() {
+	for i, a := range l.Age {
+		if a.Field == "" || l.OfEntries(a.Field) {
+			continue
+		}
+		set, read, forms := 0, 0, map[string]int{}
+		for _, d := range l.sample {
+			value := d.Value(a.Field)
+			if value == nil {
+				continue
+			}
+			set++
+			if _, ok := a.At(value); ok {
+				read++
+				continue
+			}
+			for _, as := range criteria.Forms() {
+				if _, ok := (criteria.Age{As: []string{as}}).At(value); ok {
+					forms[as]++
+				}
+			}
+		}
+		for _, as := range slices.Sorted(maps.Keys(forms)) {
+			form := criteria.Age{As: []string{as}}.Form()
+			switch {
+			case forms[as] > read && as == "timestamp":
+				l.say("age[%d]: %s is %s in %d of %d: leave \"as\" out", i, a.Field, form, forms[as], set)
+			case forms[as] > read:
+				l.say("age[%d]: %s is %s in %d of %d: write \"as\": %q", i, a.Field, form, forms[as], set, as)
+			default:
+				l.say("age[%d]: %s is %s in %d of %d, and the rule keeps these", i, a.Field, form, forms[as], set)
+			}
 		}
 	}
-	for _, u := range of.Unless {
+}
+
+// mark says whether the mark of a warning is a field of the application's.
+func (l *looking) mark() {
+	if l.Warn == nil {
+		return
+	}
+	marked := 0
+	for _, d := range l.sample {
+		if d.Value(l.Warn.Field) != nil {
+			marked++
+		}
+	}
+	if marked*2 > len(l.sample) {
+		l.say("warn.field: %d of %d have %s already: the mark must be a field of its own", marked, len(l.sample), l.Warn.Field)
+	}
+}
+
+// exceptions names documents of unless that keep nearly everything.
+func (l *looking) exceptions(ctx context.Context) {
+	for _, u := range l.Unless {
 		if u.Document == "" {
 			continue
 		}
 		var paths []string
-		for _, d := range found {
-			item, _ := of.ItemOf(d)
+		for _, d := range l.sample[:min(excepted, len(l.sample))] {
+			item, _ := l.ItemOf(d)
 			if refs, ok := item.Fill(u.Document); ok && len(refs) == 1 {
 				paths = append(paths, refs[0].Path())
 			}
 		}
-		there, err := r.GetAll(ctx, paths)
-		if err != nil {
-			return nil, err
-		}
-		asked, kept := len(paths), 0
+		there := l.getAll(ctx, slices.Compact(slices.Sorted(slices.Values(paths))))
+		kept := 0
 		for _, path := range paths {
-			if _, exists := there[path]; exists {
+			if slices.ContainsFunc(there, func(d documents.Document) bool { return d.Path == path }) {
 				kept++
 			}
 		}
-		if asked >= leastLooked && kept*100 > asked*mostPercent {
-			doubts = append(doubts, fmt.Sprintf("%s: %d of %d are kept by %s: meant gone?", u.Key, kept, asked, u.Document))
+		if len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent {
+			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
 		}
 	}
-	for _, related := range of.Related() {
-		asked, err := ofRelated(ctx, r, related, found)
-		if err != nil {
-			return nil, err
-		}
-		doubts = append(doubts, asked...)
-	}
-	left, err := leftBelow(ctx, r, of, found)
-	return append(doubts, left...), err
 }
 
-// ofRelated names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
+// relation names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
 // which it asks.
-func ofRelated(ctx context.Context, r documents.Reader, of rule.Relation, items []documents.Document) (
-	doubts []string, err error,
-) {
+func (l *looking) relation(ctx context.Context, of rule.Relation) {
 	q := of.Place().Query()
-	in, n := []string{q.Collection}, looked
+	var found []documents.Document
 	switch {
 	case of.Subcollection != "":
-		in, n, q.Group = nil, looked/listed, false
-		for _, d := range items[:min(listed, len(items))] {
-			in = append(in, d.Path+"/"+of.Subcollection)
+		q.Group = false
+		const each = 5
+		for _, d := range l.sample[:min(related/each, len(l.sample))] {
+			q.Collection = d.Path + "/" + of.Subcollection
+			some, _ := l.first(ctx, q, each)
+			found = append(found, some...)
 		}
-	case of.Collection+of.CollectionGroup == "":
-		return nil, nil
+	case of.Collection+of.CollectionGroup != "":
+		found, _ = l.first(ctx, q, related)
 	}
-	var found []documents.Document
-	for _, q.Collection = range in {
-		some, err := r.First(ctx, q, "", n)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, some...)
+	if len(found) == 0 {
+		return
 	}
 	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
-		if len(found) > 0 && field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
+		if field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
 			value, there := d.Lookup(field)
 			return there && tells(value, d)
 		}) {
-			doubts = append(doubts, fmt.Sprintf("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found)))
+			l.say("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found))
 		}
 	}
 	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
@@ -136,64 +301,98 @@ func ofRelated(ctx context.Context, r documents.Reader, of rule.Relation, items 
 		})
 	}
 	for n, w := range of.Where {
-		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field, func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
+		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
+			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
 	}
-	return doubts, nil
 }
 
-// doubtfulForms names each form in which documents hold a time that an age does not read, with how many; "" if there is none.
-func doubtfulForms(a criteria.Age, found []documents.Document) string {
-	set, forms := 0, map[string]int{}
-	for _, d := range found {
-		value := d.Value(a.Field)
-		if a.Field == "" || value == nil {
-			continue
-		}
-		set++
-		for _, as := range criteria.Forms() {
-			if _, ok := (criteria.Age{As: []string{as}}).At(value); ok {
-				forms[as]++
-			}
+// deletes looks at documents that would be deleted: at what would stay below them, and at who else refers to what is deleted
+// along.
+func (l *looking) deletes(ctx context.Context) {
+	var paths []string
+	for i := range min(deleted, len(l.due)) { // all over the plan
+		paths = append(paths, l.due[i*len(l.due)/min(deleted, len(l.due))])
+	}
+	if len(paths) > 0 && !l.IsGroup() {
+		gone := l.getAll(ctx, paths)
+		for _, w := range l.With {
+			l.others(ctx, w, gone[:min(referred, len(gone))])
 		}
 	}
-	var others, all []string
-	for _, as := range criteria.Forms() {
-		read := slices.Contains(a.As, as) || a.As == nil && as == "timestamp"
-		if forms[as] > 0 || slices.Contains(a.As, as) {
-			all = append(all, fmt.Sprintf("%q", as))
-		}
-		if forms[as] > 0 && !read {
-			others = append(others, fmt.Sprintf("%s in %d of %d", criteria.Age{As: []string{as}}.Form(), forms[as], set))
+	for _, d := range l.sample[:min(deleted, len(l.sample))] {
+		if len(l.due) == 0 {
+			paths = append(paths, d.Path)
 		}
 	}
-	if len(others) == 0 {
-		return ""
-	}
-	as := all[0]
-	if len(all) > 1 {
-		as = "[" + strings.Join(all, ", ") + "]"
-	}
-	return fmt.Sprintf("%s is %s: add %q: %s", a.Field, criteria.List(others, "and"), "as", as)
+	l.below(ctx, paths)
 }
 
-// leftBelow names the collections below the first documents that would stay when these are deleted.
-func leftBelow(ctx context.Context, r documents.Reader, of rule.Rule, found []documents.Document) (doubts []string, err error) {
-	if !of.Deletes() || slices.ContainsFunc(of.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
-		return nil, nil
-	}
-	var named []string
-	for _, d := range found[:min(listed, len(found))] {
-		below, err := r.Collections(ctx, d.Ref())
+// below names the collections below documents that would stay when these are deleted.
+func (l *looking) below(ctx context.Context, paths []string) {
+	stay, looked := map[string]int{}, 0
+	for _, path := range paths {
+		ref, err := documents.RefOf(path)
+		if err != nil || slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+			return
+		}
+		names, err := l.Collections(ctx, ref)
 		if err != nil {
-			return nil, err
+			if l.failed == nil {
+				l.failed = err
+			}
+			break
 		}
-		for _, name := range below {
-			goes := slices.ContainsFunc(of.With, func(w rule.Relation) bool { return w.Subcollection == name })
-			if !goes && !slices.Contains(named, name) {
-				named = append(named, name)
-				doubts = append(doubts, fmt.Sprintf("with: %s below %s would stay; add it or \"**\"", name, d.Path))
+		looked++
+		for _, name := range names {
+			if !slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == name }) {
+				stay[name]++
 			}
 		}
 	}
-	return doubts, nil
+	for _, name := range slices.Sorted(maps.Keys(stay)) {
+		l.say("with: %s below %d of %d documents would stay: add {\"subcollection\": %q}, or \"**\" for all that is below", name,
+			stay[name], looked, name)
+	}
+}
+
+// others says whether documents that stay refer to what is deleted along with some by a field of theirs.
+func (l *looking) others(ctx context.Context, w rule.Relation, gone []documents.Document) {
+	field, what := w.Field, "the file that "+w.Field+" refers to" // of objects
+	if holes := criteria.Holes(w.Document); w.Document != "" && len(holes) == 1 {
+		field, what = holes[0], w.Document
+	} else if w.Objects == "" {
+		return
+	}
+	if !criteria.Name.MatchString(field) {
+		return // of a list or a map; or nothing
+	}
+	asked, shared, example := 0, 0, ""
+	for _, d := range gone {
+		item, ok := l.ItemOf(d)
+		if _, own := item.Own(field); own || !ok {
+			return // by its path
+		}
+		value := d.Value(field)
+		_, isID := documents.IDOf(value)
+		_, isReference := documents.ReferenceOf(value)
+		if text, isText := value.(string); !isID && !isReference && (!isText || text == "" || w.Objects == "") {
+			continue // it refers to nothing
+		}
+		asked++
+		q := l.Place().Query(documents.NameOnly...)
+		q.Where = []documents.Filter{{Field: field, Op: "==", Value: value}}
+		const each = 5
+		found, _ := l.first(ctx, q, each)
+		for _, other := range found {
+			if other.Path != d.Path && !slices.Contains(l.due, other.Path) {
+				shared++
+				example = fmt.Sprintf("%s has the same %s as %s", other.Path, field, d.Path)
+				break
+			}
+		}
+	}
+	if shared > 0 {
+		l.say("%s: %s is deleted along, and for %d of %d another document of %s, which stays, refers to the same: %s", w.Key, what,
+			shared, asked, l.Source(), example)
+	}
 }

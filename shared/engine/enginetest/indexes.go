@@ -40,7 +40,7 @@ var readIndexes = sync.OnceValues(func() (all []index, err error) {
 		}
 		files = append(files, manifest.File{Name: name, Text: text})
 	}
-	entries, err := manifest.Parse(files...)
+	entries, err := manifest.Parse(files[0], files[1])
 	for _, e := range entries {
 		all = append(all, e.AllIndexes()...)
 	}

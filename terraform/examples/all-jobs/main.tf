@@ -45,7 +45,7 @@ resource "google_monitoring_notification_channel" "mail" {
 
 locals {
   rules_file = "${path.module}/../own-rules/rules.json"
-  own        = jsondecode(file(local.rules_file)).functions[*].name
+  own        = jsondecode(file(local.rules_file)).rules[*].name
   nine = [
     for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions :
     f.name if try(f.trigger, "schedule") == "schedule"
