@@ -112,8 +112,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // rulesPage says what a rule can say.
 var rulesPage = version.Page("docs/rules.md")
 
-// listOf returns the functions to serve: those of a file of rules, with the jobs that it enables and their workers; without a file,
-// all that the program has.
+// listOf returns the functions to serve: those of a file of rules, with the jobs that it enables and their workers; without a
+// file, all that the program has.
 func listOf(file string) (functions.List, error) {
 	if file == "" {
 		return functions.With(functions.Rules())

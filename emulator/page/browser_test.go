@@ -299,6 +299,7 @@ func TestWhatIsWrong(t *testing.T) {
 			f.Delete(t, path)
 		}
 	}
+	f.settings["UNDO_DAYS"] = "0"
 	w := open(t, f)
 	w.press("cleanupOrphanedMedia")
 	w.says("A safety limit trips", "empty collection")
@@ -314,6 +315,7 @@ func TestWhatIsWrong(t *testing.T) {
 	w.until(`document.querySelector("button.danger")`)
 	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", map[string]any{"ranges": hostile})
 	w.press("Run it…")
+	w.says("It cannot be taken back: UNDO_DAYS is 0.")
 	w.press("Run it now")
 	w.says("Run failed", "is not one that this program wrote")
 	f.settings["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:1"

@@ -147,6 +147,7 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		{json, "undo", `{"run":"none-1-2"}`, http.StatusUnprocessableEntity, `no function \"none\"`},
 		{json, "undo", `{"run":"cleanupReports"}`, http.StatusUnprocessableEntity, "a run's id is like"},
 		{json, "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusUnprocessableEntity, "has nothing of it"},
+		{json, "did", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusOK, `"saved":false,"things":[]`},
 		{json, "did", `{"run":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusBadRequest, "too large"},
 	} {
 		code, _, body := f.send(http.MethodPost, "/-/api/"+c.name, c.body, "Content-Type: "+c.kind)
