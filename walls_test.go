@@ -119,7 +119,8 @@ func TestNoPackageIsTooLarge(t *testing.T) {
 	}
 }
 
-// TestWalls: what jobs are made of imports nothing of the engine, which runs them. Planning and applying know nothing of each other.
+// TestWalls: what jobs are made of imports nothing of the engine, which runs them. Planning and applying know nothing of each other,
+// nor do the command and the emulators.
 func TestWalls(t *testing.T) {
 	t.Parallel()
 	const engine, internal = "shared/engine", "shared/engine/internal/"
@@ -132,6 +133,7 @@ func TestWalls(t *testing.T) {
 		{"shared/orphans", engine, ""}, {"shared/cascade", engine, ""}, {"shared/declared", engine, ""}, {"shared/rule", engine, ""},
 		{internal + "plan", internal + "apply", ""}, {internal + "apply", internal + "plan", ""},
 		{internal + "decide", internal + "plan", ""}, {internal + "decide", internal + "apply", ""},
+		{"emulator", "scripts", ""}, {"scripts", "emulator", ""},
 	} {
 		for folder, files := range source(t, wall.below) {
 			for _, f := range files {

@@ -1,124 +1,80 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
+const (
+	// takenBack is the job whose run the demo takes back. It deletes documents and files, changes fields, and notifies people.
+	takenBack = "checkGhostCircles"
+	// emptied makes the database of one job an empty one.
+	emptiedJob = "cleanupOrphanedMedia"
+	emptied    = "FIRESTORE_DATABASE_" + emptiedJob
+	// longestWait is how long the demo waits for tasks. The sample's last task is due after a few seconds.
+	longestWait = 5 * time.Minute
+)
+
+// demo is the demo on its sample.
+type demo struct {
+	*local
+	options
+	project *sampledata.Project
+	now     time.Time // that of all runs
+	out     io.Writer
+
+	run           string // the one to take back
+	before, after sampledata.State
+}
+
 // runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, and compares what is left with what the
 // sample says. Then it runs a job on an empty database, and takes a run back. Any difference is an error.
-func runDemo(ctx context.Context, out *screen.Printer) (err error) {
+func runDemo(ctx context.Context, out io.Writer, o options) (err error) {
 	begun := time.Now()
-	logFile, err := os.CreateTemp("", "firesweep-demo-*.log")
-	if err != nil {
-		return fmt.Errorf("create the functions' log: %w", err)
-	}
-	defer func() {
-		_ = logFile.Close() // all of it is written
-		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("%w; the functions' log is %s", err, logFile.Name())
-			return
-		}
-		_ = os.Remove(logFile.Name()) // at worst a file stays in the temporary folder
-	}()
-
 	// The demo uses no emulators that the environment names, and none of the user's settings.
 	if err := os.Unsetenv(emptied); err != nil {
 		return err
 	}
-	o := backends.Options{Log: out.W}
-	l, err := start(ctx, o, 0, demoEnvironment, logFile, sampledata.WholeAhead)
+	o.FirestorePort, o.AuthPort, o.StoragePort, o.TasksPort, o.functionsPort = 0, 0, 0, 0, 0
+	o.getenv, o.log, o.ahead = demoEnvironment, io.Discard, sampledata.WholeAhead
+	l, err := start(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	out.Say("", 0, 0, "Firesweep on local emulators, started in %.1f s.", time.Since(begun).Seconds())
-
+	say(out, 0, "Firesweep on local emulators, started in %.1f s.", time.Since(begun).Seconds())
 	project, err := openProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
-	now := time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
-	sample := sampledata.Of(now, os.Getenv(bucketVariable))
-	if err := project.Load(ctx, sample); err != nil {
-		return err
-	}
-	before, err := project.Read(ctx)
-	if err != nil {
-		return err
-	}
-	out.Say("", 0, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv(projectVariable),
-		len(before.Documents), len(before.Objects), len(before.Accounts))
-	out.Say("", 0, 0, "The demo's now is %s, two days ahead: the files have only just been uploaded.",
-		now.Format(time.RFC3339))
 
-	var reports []*report.Report
-	var back rewind
-	after := before
-	for _, e := range functions.All() {
-		if e.Trigger != manifest.Schedule {
-			continue // it is shown with the job whose tasks it does
-		}
-		if !slices.Contains(sampledata.Jobs(), e.Name) { // it would find items of another job, or none
-			out.Line("")
-			out.Say("", 0, 2, "%s is left out: the sample has no data for a rule of your own. What it would do in your project:", e.Name)
-			out.Command("go run ./scripts/firesweep plan --project PROJECT %s", e.Name)
-			continue
-		}
-		rep, err := l.demonstrate(ctx, out, e, now, logFile.Name())
-		if err != nil {
+	now := time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
+	d := demo{local: l, options: o, project: project, now: now, out: out}
+	for _, step := range []func(context.Context) error{d.runAll, d.showEmptyDatabase, d.takeBack} {
+		if err := step(ctx); err != nil {
 			return err
 		}
-		reports = append(reports, rep)
-		was := after
-		if after, err = project.Read(ctx); err != nil {
-			return err
-		}
-		if e.Name == takenBack {
-			back = rewind{job: e, runID: rep.RunID, before: was, after: after}
-		}
 	}
-	printSummary(out, reports)
-	printLeft(out, before, after)
-	if differences := sample.Differences(after); len(differences) > 0 {
-		out.Line("\nNOT as it should be:")
-		for _, line := range differences {
-			out.Say(screen.Red, 2, 2, "%s", line)
-		}
-		return errors.New("the demo did not end as the sample data must")
-	}
-	if err := l.showEmptyDatabase(ctx, out, project, now); err != nil {
-		return err
-	}
-	if err := back.show(ctx, out, l, project, now); err != nil {
-		return err
-	}
-	out.Line("")
-	out.Say(screen.Bold, 0, 0, "Everything is as it should be, after %.1f s.", time.Since(begun).Seconds())
+	say(out, 0, "\nEverything is as it should be, after %.1f s.", time.Since(begun).Seconds())
 	return nil
 }
-
-// emptied makes one job's database an empty one.
-const emptied = "FIRESTORE_DATABASE_cleanupOrphanedMedia"
 
 // demoEnvironment is the functions' environment in the demo: the variables that the demo has set, and none of the user's.
 func demoEnvironment(name string) string {
@@ -130,13 +86,131 @@ func demoEnvironment(name string) string {
 	return ""
 }
 
+// runAll loads the sample and runs all jobs. The sample says what must be left.
+func (d *demo) runAll(ctx context.Context) error {
+	sample := sampledata.Of(d.now, os.Getenv(bucketVariable))
+	if err := d.project.Load(ctx, sample); err != nil {
+		return err
+	}
+	loaded, err := d.project.Read(ctx)
+	if err != nil {
+		return err
+	}
+	say(d.out, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv(projectVariable),
+		len(loaded.Documents), len(loaded.Objects), len(loaded.Accounts))
+	say(d.out, 0, "The demo's now is %s, two days ahead: the files have only just been uploaded.", d.now.Format(time.RFC3339))
+	left := loaded
+	for _, e := range d.list.All {
+		if e.Trigger != manifest.Schedule {
+			continue // it is shown with the job whose tasks it does
+		}
+		if !slices.Contains(sampledata.Jobs(), e.Name) { // it would find items of another job, or none
+			say(d.out, 0, "\n%s is left out: it looks where another job's part of the sample is, or its files must be older than "+
+				"two days.", e.Name)
+			continue
+		}
+		run, err := d.demonstrate(ctx, e)
+		if err != nil {
+			return err
+		}
+		was := left
+		if left, err = d.project.Read(ctx); err != nil {
+			return err
+		}
+		if e.Name == takenBack {
+			d.run, d.before, d.after = run, was, left
+		}
+	}
+	printLeft(d.out, loaded.Counts(), left.Counts())
+	if differences := sample.Differences(left); len(differences) > 0 {
+		return fmt.Errorf("the demo did not end as the sample data must:\n%s", strings.Join(differences, "\n"))
+	}
+	return nil
+}
+
+// demonstrate previews a job, runs it, and runs it again to show that nothing is left to do. It returns the run's id.
+func (d *demo) demonstrate(ctx context.Context, e manifest.Entry) (string, error) {
+	say(d.out, 0, "\n%s (%s)\n%s", e.Name, e.When(), e.Description)
+	preview, err := d.post(ctx, e.Name, `{"dryRun":true}`)
+	if err != nil {
+		return "", err
+	}
+	printPlan(d.out, preview)
+	run, err := d.post(ctx, e.Name, "")
+	if err != nil {
+		return "", err
+	}
+	var did []string
+	handed := int(run.Usage.Tasks)
+	if own := run.Done() - handed; own > 0 {
+		did = append(did, fmt.Sprintf("%d done", own))
+	}
+	if handed > 0 {
+		did = append(did, fmt.Sprintf("%d handed to %s", handed, e.Worker))
+	}
+	say(d.out, 2, "run, %s: %s", run.Status, strings.Join(did, ", "))
+	if err := d.awaitTasks(ctx); err != nil {
+		return "", err
+	}
+	again, err := d.post(ctx, e.Name, "")
+	if err != nil {
+		return "", err
+	}
+	for _, r := range []*report.Report{preview, run, again} {
+		if r.Status != report.Completed {
+			return "", fmt.Errorf("%s must complete, and is %s: %v", e.Name, r.Status, r.Failures)
+		}
+	}
+	if c := again.Totals(); c.Done+c.Changed+c.Failed > 0 {
+		return "", fmt.Errorf("%s: the second run must find nothing to do, and did %v", e.Name, again.Actions)
+	}
+	say(d.out, 2, "run again, %s: nothing is left to do", again.Status)
+	return run.RunID, nil
+}
+
+// post calls a function as Cloud Scheduler does.
+func (d *demo) post(ctx context.Context, job, body string) (*report.Report, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url(job), strings.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	req.Header.Set("User-Agent", "Google-Cloud-Scheduler")
+	req.Header.Set("X-CloudScheduler", "true")
+	req.Header.Set("X-CloudScheduler-JobName", job)
+	req.Header.Set("X-CloudScheduler-ScheduleTime", d.now.Format(time.RFC3339))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	var rep report.Report
+	if err := json.Unmarshal(answer, &rep); err != nil || rep.RunID == "" {
+		return nil, fmt.Errorf("call %s: %s: %s", job, resp.Status, answer)
+	}
+	return &rep, nil
+}
+
+// awaitTasks waits until Cloud Tasks has delivered a job's tasks.
+func (d *demo) awaitTasks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	for len(d.backends.Tasks().Pending("")) > 0 {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the tasks are not done: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
 // showEmptyDatabase runs the job that deletes files on an empty database, as a mistake in a configuration would, and makes sure
 // that every file is still there.
-func (l *local) showEmptyDatabase(
-	ctx context.Context, out *screen.Printer, project *sampledata.Project, now time.Time,
-) (err error) {
-	const job = "cleanupOrphanedMedia"
-	before, err := project.Read(ctx)
+func (d *demo) showEmptyDatabase(ctx context.Context) (err error) {
+	before, err := d.project.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,143 +218,78 @@ func (l *local) showEmptyDatabase(
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Unsetenv(emptied)) }()
-	rep, err := l.post(ctx, manifest.Entry{Name: job}, now, "")
+	rep, err := d.post(ctx, emptiedJob, "")
 	if err != nil {
 		return err
 	}
-	after, err := project.Read(ctx)
+	after, err := d.project.Read(ctx)
 	if err != nil {
 		return err
 	}
-	out.Line("")
-	out.Say(screen.Bold, 0, 2, "And by mistake, with an empty database (FIRESTORE_DATABASE=empty):")
-	out.Say("", 2, 2, "%s, %s: of %d files of the bucket %d are left", job, rep.Status, len(before.Objects), len(after.Objects))
+	say(d.out, 0, "\nAnd by mistake, with an empty database (FIRESTORE_DATABASE=empty):")
+	say(d.out, 2, "%s, %s: of %d files of the bucket %d are left", emptiedJob, rep.Status, len(before.Objects), len(after.Objects))
 	for _, f := range rep.Failures {
 		cause, _, _ := strings.Cut(f.Error, ": make sure") // the rest says what to do about it
-		out.Say("", 2, 2, "%s", cause)
+		say(d.out, 2, "%s", cause)
 	}
 	if rep.Status != report.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
-		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
+		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", emptiedJob)
 	}
 	return nil
 }
 
-// demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(
-	ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time, logFile string,
-) (*report.Report, error) {
-	out.Line("")
-	out.Line(out.Style(screen.Bold, e.Name) + " (" + e.Schedule + " " + e.TimeZone + ")")
-	out.Say("", 0, 0, "%s", e.Description)
-	preview, err := l.post(ctx, e, now, `{"dryRun":true}`)
+// takeBack takes a run back, makes sure that everything it deleted or changed is as it was, and runs the job once more.
+func (d *demo) takeBack(ctx context.Context) (err error) {
+	e := d.list.All[slices.IndexFunc(d.list.All, func(e manifest.Entry) bool { return e.Name == takenBack })]
+	cfg, err := config.Load(config.For(e.Name, d.getenv), d.list.Jobs[e.Name].Settings, e.Uses()...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out.Say(screen.Bold, 2, 0, "preview, %s:", preview.Status)
-	shown := *preview
-	shown.Plan = slices.Clone(preview.Plan)
-	for i, p := range shown.Plan {
-		shown.Plan[i].Target = strings.Replace(p.Target, "gs://"+os.Getenv(bucketVariable), "gs://…", 1) // it is the same for all
-	}
-	out.Plan(&shown, false)
-	out.Kept(&shown)
-	rep, err := l.post(ctx, e, now, "")
+	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, e.Uses(), time.Now)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out.Line("  " + out.Style(screen.Bold, "run, "+string(rep.Status)) + ": " +
-		whatWasDone(e, preview, rep) + fmt.Sprintf(", in %d ms", rep.DurationMs))
-	if e.Worker != "" {
-		if err := l.awaitTasks(ctx, out, e.Worker, int(rep.Usage.Tasks), logFile); err != nil {
-			return nil, err
+	defer func() { err = errors.Join(err, closeAll()) }()
+	p.Jobs = d.list.Jobs
+	steps := map[undo.Step]int{}
+	err = p.Undo(ctx, d.run, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		steps[o.Step]++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	say(d.out, 0, "\nAnd the run of %s taken back:", takenBack)
+	say(d.out, 2, "%d documents and files are back, %d changes are reverted; %d notifications stay sent",
+		steps[undo.Recreate], steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove], steps[undo.Stays])
+	is, err := d.project.Read(ctx)
+	if err != nil {
+		return err
+	}
+	after, now := d.after.Names(""), is.Names("")
+	compared, wrong := 0, []string{}
+	for name, fields := range d.before.Names("") {
+		left, there := after[name]
+		back, isBack := now[name]
+		if there && reflect.DeepEqual(left, fields) {
+			continue // the run left it as it was
+		}
+		if compared++; !isBack || !reflect.DeepEqual(back, fields) {
+			wrong = append(wrong, name)
 		}
 	}
-	again, err := l.post(ctx, e, now, "")
+	if len(wrong) > 0 || compared == 0 || steps[undo.Conflict]+steps[undo.Lost] > 0 {
+		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %q", compared, takenBack, wrong)
+	}
+	say(d.out, 2, "all %d that it had deleted or changed are as they were before the run", compared)
+	rep, err := d.post(ctx, takenBack, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	did := again.Totals()
-	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", did.Done))
-	completed := preview.Status == report.Completed && rep.Status == report.Completed && again.Status == report.Completed
-	if !completed || did.Done+did.Changed+did.Failed > 0 {
-		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run must find nothing to do", e.Name)
+	held := rep.Kept[undo.KeptPinned]
+	if rep.Status != report.Completed || rep.Done() > 0 || held == 0 {
+		return fmt.Errorf("%s must keep what came back", takenBack)
 	}
-	return rep, nil
-}
-
-// post calls a function as Cloud Scheduler does.
-func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*report.Report, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url(e.Name), bytes.NewReader([]byte(body)))
-	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", e.Name, err)
-	}
-	req.Header.Set("User-Agent", "Google-Cloud-Scheduler")
-	req.Header.Set("X-CloudScheduler", "true")
-	req.Header.Set("X-CloudScheduler-JobName", e.Name)
-	req.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", e.Name, err)
-	}
-	answer, err := io.ReadAll(resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return nil, fmt.Errorf("call %s: %w", e.Name, err)
-	}
-	var rep report.Report
-	if err := json.Unmarshal(answer, &rep); err != nil || rep.RunID == "" {
-		return nil, fmt.Errorf("call %s: %s: %s", e.Name, resp.Status, answer)
-	}
-	return &rep, nil
-}
-
-// whatWasDone says how much a job did itself, handed to its worker, and kept although the preview had planned it.
-func whatWasDone(e manifest.Entry, preview, rep *report.Report) string {
-	handed := int(rep.Usage.Tasks)
-	var parts []string
-	if own := rep.Done() - handed; own > 0 || e.Worker == "" {
-		parts = append(parts, fmt.Sprintf("%d done", own))
-	}
-	if e.Worker != "" {
-		parts = append(parts, fmt.Sprintf("%d handed to %s", handed, e.Worker))
-	}
-	if more := keptOf(rep) - keptOf(preview); more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more kept when it came to it", more))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func keptOf(r *report.Report) (kept int) {
-	for _, n := range r.Kept {
-		kept += n
-	}
-	return kept
-}
-
-func printSummary(out *screen.Printer, reports []*report.Report) {
-	var rows []screen.Row
-	for _, r := range reports {
-		row := screen.Row{Cells: []string{r.Job}}
-		u := r.Usage
-		for _, n := range []int64{
-			int64(r.Done()) - u.Tasks, u.Tasks, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageDeletes,
-		} {
-			row.Cells = append(row.Cells, strconv.FormatInt(n, 10))
-		}
-		rows = append(rows, row)
-	}
-	out.Line("")
-	columns := screen.Numbers("DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES")
-	out.Table(append([]screen.Column{{Name: "JOB"}}, columns...), rows)
-}
-
-func printLeft(out *screen.Printer, before, after sampledata.State) {
-	was, is := before.Counts(), after.Counts()
-	names := maps.Clone(was)
-	maps.Copy(names, is)
-	var rows []screen.Row
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		rows = append(rows, screen.Row{Cells: []string{name, strconv.Itoa(was[name]), strconv.Itoa(is[name])}})
-	}
-	out.Line("")
-	out.Table(append([]screen.Column{{Name: "WHAT"}}, screen.Numbers("BEFORE", "LEFT")...), rows)
+	say(d.out, 2, "run again, %s: %d kept because they came back", rep.Status, held)
+	return nil
 }

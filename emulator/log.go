@@ -2,49 +2,49 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
-	"sync"
+	"strings"
 	"time"
+	"unicode"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // functionsLog returns the functions' log: standard error, in short lines if it is a terminal, else in the JSON that Cloud
 // Logging reads.
 func functionsLog(asJSON bool) io.Writer {
-	if asJSON || !screen.IsTerminal(os.Stderr) {
+	if info, err := os.Stderr.Stat(); asJSON || err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return logging.Stderr{}
 	}
-	return &shortLog{p: screen.On(os.Stderr, os.Getenv)}
+	return shortLog{os.Stderr}
 }
 
 // shortLog writes the time and the message of each line of JSON, and the severity unless it is INFO.
-type shortLog struct {
-	mu sync.Mutex
-	p  screen.Printer
-}
+type shortLog struct{ w io.Writer }
 
 // Write implements io.Writer. It is called with one line at a time, as slog does.
-func (l *shortLog) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l shortLog) Write(text []byte) (int, error) {
 	var line struct {
 		Time              time.Time
 		Severity, Message string
 	}
 	if json.Unmarshal(text, &line) != nil || line.Message == "" {
-		n, err := l.p.W.Write(text)
-		return n, err //nolint:wrapcheck // slog knows the line
+		return l.w.Write(text)
 	}
-	style, severity := "", ""
-	if line.Severity != "INFO" {
-		severity, style = line.Severity+" ", screen.Yellow
-	}
-	if line.Severity == "ERROR" {
-		style = screen.Red
-	}
-	l.p.Say(style, 0, 2, "%s %s%s", line.Time.Local().Format(time.TimeOnly), severity, line.Message)
-	return len(text), nil
+	severity := strings.TrimPrefix(line.Severity+" ", "INFO ")
+	_, err := fmt.Fprintln(l.w, line.Time.Local().Format(time.TimeOnly), severity+plain(line.Message))
+	return len(text), err
+}
+
+// plain returns a text without characters that a terminal would take for a command, or that change how others look. Names and
+// reasons contain what users wrote.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }

@@ -1,9 +1,10 @@
 // Command emulator runs the whole bundle on this machine: Firestore, Storage, Authentication and Cloud Tasks, and all
 // functions at http://127.0.0.1:8081/<entryPoint>. A page at http://127.0.0.1:8081/ shows the functions.
 //
-//	go run ./emulator           serves until it is stopped
-//	go run ./emulator --sample  the same, with the sample data loaded
-//	go run ./emulator --demo    loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
+//	go run ./emulator               serves until it is stopped
+//	go run ./emulator --sample      the same, with the sample data loaded
+//	go run ./emulator --rules FILE  serves the rules of a file, such as an application's firesweep.json
+//	go run ./emulator --demo        loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
 //
 // On a terminal the functions log short lines. Elsewhere, and with --json, they log the JSON that Cloud Logging reads.
 package main
@@ -11,7 +12,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,8 +30,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/page"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // Names to use unless the environment sets others.
@@ -76,13 +77,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // main prints the error, once
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
+	rules := flags.String("rules", "", "serve the rules of `FILE` and the jobs that it enables, such as firesweep.json")
 	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
-	o := backends.Options{Log: out}
+	o := options{getenv: os.Getenv}
+	o.Log = out
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
 	flags.IntVar(&o.StoragePort, portFlags["Storage"], 9199, "port of Storage")
 	flags.IntVar(&o.TasksPort, portFlags["Cloud Tasks"], 9499, "port of Cloud Tasks")
-	functionsPort := flags.Int(portFlags[functionsService], 8081, "port of the functions")
+	flags.IntVar(&o.functionsPort, portFlags[functionsService], 8081, "port of the functions")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -92,24 +95,65 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("%w; see --help", err)
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
+	case *demo && flags.NFlag() > 1:
+		return errors.New("--demo takes free ports and data of its own: leave out all other flags; see --help")
 	}
-	if !*demo {
-		return serve(ctx, out, o, *functionsPort, *sample, functionsLog(*asJSON))
+	var err error
+	if o.list, err = listOf(*rules); err != nil {
+		return err
 	}
-	var others []string
-	flags.Visit(func(f *flag.Flag) {
-		if f.Name != "demo" {
-			others = append(others, "--"+f.Name)
+	if *demo {
+		return runDemo(ctx, out, o)
+	}
+	o.log = functionsLog(*asJSON)
+	return serve(ctx, out, o, *sample)
+}
+
+// rulesPage says what a rule can say.
+var rulesPage = version.Page("docs/rules.md")
+
+// listOf returns the functions to serve: those of a file of rules, with the jobs that it enables and their workers; without a
+// file, all that the program has.
+func listOf(file string) (functions.List, error) {
+	if file == "" {
+		return functions.With(functions.Rules())
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return functions.List{}, fmt.Errorf("--rules: %w", err)
+	}
+	rules := manifest.File{Name: file, Text: text}
+	l, err := functions.With(rules)
+	if err != nil {
+		return l, fmt.Errorf("nothing is started, because --rules is wrong:\n%w\nsee %s", err, rulesPage)
+	}
+	served, err := manifest.Enabled(rules)
+	if err != nil {
+		return l, fmt.Errorf("--rules: %w", err)
+	}
+	for _, e := range l.Own {
+		served = append(served, e.Name)
+	}
+	for _, e := range l.All {
+		if e.Worker != "" && slices.Contains(served, e.Name) {
+			served = append(served, e.Worker)
 		}
-	})
-	if len(others) > 0 {
-		return fmt.Errorf("--demo takes free ports and data of its own: leave out %s; see --help", strings.Join(others, ", "))
 	}
-	p := screen.Printer{W: out, Width: screen.DefaultWidth}
-	if f, ok := out.(*os.File); ok {
-		p = screen.On(f, os.Getenv)
+	l.All = slices.DeleteFunc(slices.Clone(l.All), func(e manifest.Entry) bool { return !slices.Contains(served, e.Name) })
+	if len(l.All) == 0 {
+		return l, fmt.Errorf("--rules: %s has no rule and enables no job; see %s", file, rulesPage)
 	}
-	return runDemo(ctx, &p)
+	return l, nil
+}
+
+// options say what to run.
+type options struct {
+	backends.Options
+	functionsPort int                 // 0 is any free one
+	list          functions.List      // the functions that are served
+	getenv        func(string) string // their environment
+	log           io.Writer           // what they log to
+	ahead         time.Duration       // how far ahead of the clock the page plans
 }
 
 // local is all that runs: the backends, and the functions on them.
@@ -120,32 +164,30 @@ type local struct {
 	failed   <-chan error // the functions' server ended
 }
 
-// start starts the backends, sets the environment variables that lead to them, and serves the functions and the page. ahead is
-// how far ahead of the clock the page plans. A functions port of 0 is any free one. getenv is the functions' environment, and
-// log is what they log to.
-func start(
-	ctx context.Context, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer, ahead time.Duration,
-) (*local, error) {
+// start starts the backends, sets the environment variables that lead to them, and serves the functions and the page.
+func start(ctx context.Context, o options) (*local, error) {
 	var taken backends.PortsInUseError
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(o.functionsPort)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		taken = backends.PortsInUseError{{Service: functionsService, Port: functionsPort}}
+		taken = backends.PortsInUseError{{Service: functionsService, Port: o.functionsPort}}
 	case err != nil:
 		return nil, fmt.Errorf("the functions cannot be served: %w", err)
 	}
-	b, err := backends.Start(ctx, o)
+	b, err := backends.Start(ctx, o.Options)
 	var others backends.PortsInUseError
 	if errors.As(err, &others) {
 		err = nil
 	}
-	l := &local{backends: b}
+	var functions http.Handler
 	switch taken = append(others, taken...); {
 	case err != nil:
 	case len(taken) > 0:
 		err = fmt.Errorf("%w with %s", taken, flagsOf(taken))
 	default:
-		err = setEnvironment(b.Environment(), listener.Addr().String())
+		if err = setEnvironment(o.list, b.Environment(), listener.Addr().String()); err == nil {
+			functions, err = handler(o)
+		}
 	}
 	if err != nil {
 		if listener != nil {
@@ -156,11 +198,12 @@ func start(
 		}
 		return nil, err
 	}
-	l.address = listener.Addr().String()
-	shown := page.Handler(page.Options{Getenv: getenv, Backends: b, Ahead: ahead}, handler(getenv, log))
-	l.server = &http.Server{Handler: shown, ReadHeaderTimeout: time.Minute}
+	shown := page.Handler(page.Options{
+		Getenv: o.getenv, List: o.list, SoftDelete: b.Storage() != nil, Ahead: o.ahead,
+	}, functions)
 	failed := make(chan error, 1)
-	l.failed = failed
+	l := &local{backends: b, address: listener.Addr().String(), failed: failed}
+	l.server = &http.Server{Handler: shown, ReadHeaderTimeout: time.Minute}
 	go func() { failed <- l.server.Serve(listener) }()
 	return l, nil
 }
@@ -181,34 +224,31 @@ func (l *local) close() error {
 
 // handler serves each function at its name, as the Functions Framework does. At other paths it answers with the list of
 // functions.
-func handler(getenv func(string) string, log io.Writer) http.Handler {
+func handler(o options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	var names []string
-	for _, e := range functions.All() {
-		f := functions.New(functions.Registered()[e.Name])
-		f.Getenv, f.Log = getenv, log
+	for _, e := range o.list.All {
+		f, err := o.list.New(e, o.getenv)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		f.Log = o.log
 		mux.Handle("/"+e.Name, f)
 		names = append(names, e.Name)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		// An error here means that the caller is gone.
-		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
-			"code": "not_found",
-			"message": fmt.Sprintf("there is no function %q; the functions are %s",
-				strings.Trim(r.URL.Path, "/"), strings.Join(names, ", ")),
-		}})
+		http.Error(w, fmt.Sprintf("there is no function %q; the functions are %s", strings.Trim(r.URL.Path, "/"),
+			strings.Join(names, ", ")), http.StatusNotFound)
 	})
-	return mux
+	return mux, nil
 }
 
 // setEnvironment sets the variables that lead to the backends, and the others that functions need. Each job's say which worker
 // its tasks are for, and that it continues by itself, as Terraform sets them. address is where the functions are served.
-func setEnvironment(variables map[string]string, address string) error {
+func setEnvironment(list functions.List, variables map[string]string, address string) error {
 	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
 	variables[projectVariable], variables[bucketVariable] = project, cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)
-	for _, e := range functions.All() {
+	for _, e := range list.All {
 		set := func(name, value string) { variables[name+"_"+e.Name] = value }
 		set("TASKS_LOCATION", defaultLocation)
 		set("TASKS_SERVICE_ACCOUNT", "tasks@"+defaultProject+".iam.gserviceaccount.com")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -26,7 +27,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -97,20 +97,18 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, e := range functions.All() {
-		want := 2 // shown and in the table
-		if e.Trigger == manifest.Tasks {
-			want = 1 // shown with its job
+		want := "\n" + e.Name + " (" + e.When() + ")\n"
+		switch {
+		case e.Trigger == manifest.Tasks:
+			want = " handed to " + e.Name
+		case !slices.Contains(sampledata.Jobs(), e.Name):
+			want = "\n" + e.Name + " is left out"
 		}
-		if e.Trigger == manifest.Schedule && !slices.Contains(sampledata.Jobs(), e.Name) != strings.Contains(out.String(),
-			"\n"+e.Name+" is left out") {
-			t.Errorf("the demo leaves %s out, or shows it without data of its own", e.Name)
-		}
-		if n := strings.Count(out.String(), e.Name); n < want {
-			t.Errorf("the demo names %s %d times, want %d", e.Name, n, want)
+		if n := strings.Count(out.String(), want); n != 1 {
+			t.Errorf("the demo says %d times %q, want once; it printed:\n%s", n, want, out.String())
 		}
 	}
-	for _, want := range []string{"Everything is as it should be", "two days ahead", " handed to deletePlaceholderUser",
-		"with an empty database",
+	for _, want := range []string{"Everything is as it should be", "two days ahead", "with an empty database",
 		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before the run",
 		"kept because they came back"} {
 		if !strings.Contains(out.String(), want) {
@@ -118,9 +116,11 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(out.String()) {
-		// a command is whole
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > screen.DefaultWidth && !strings.HasPrefix(line, "    ") {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
 			t.Errorf("%d columns: %s", n, line)
+		}
+		if regexp.MustCompile(`(^|[ (])0[ \n]`).MatchString(line) {
+			t.Errorf("a figure is zero: %s", line)
 		}
 	}
 	files := regexp.MustCompile(
@@ -254,17 +254,14 @@ func TestServesUntilStopped(t *testing.T) {
 	}
 	for i, url := range urls {
 		status, body := call(t, http.MethodPost, url, `{"dryRun":true}`)
-		// Every job has something to do at once, objects too; but a rule of one's own has no part in the sample.
+		// Every job has something to do at once, objects too; but not every rule of one's own has a part in the sample.
 		due := slices.Contains(sampledata.Jobs(), jobs[i].Name)
-		if status != http.StatusOK || due && !strings.Contains(body, `"plan":[{`) {
+		if status != http.StatusOK || due != strings.Contains(body, `"plan":[{`) {
 			t.Errorf("%s on the sample data: %d %s", url, status, body)
 		}
 		if jobs[i].Name == "cleanupOrphanedMedia" && !strings.Contains(body, "delete post media") {
 			t.Errorf("the sample's files are not old enough: %s", body)
 		}
-	}
-	if !strings.Contains(out.String(), "export FIRESWEEP_URL="+strings.TrimSuffix(urls[0], "/"+path.Base(urls[0]))+"\n") {
-		t.Errorf("firesweep --local is not told where the functions are:\n%s", out.String())
 	}
 	page := regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1]
 	if status, body := call(t, http.MethodGet, page, ""); status != http.StatusOK || !strings.HasPrefix(body, "<!") {
@@ -283,22 +280,57 @@ func TestServesUntilStopped(t *testing.T) {
 	}
 }
 
+// TestRules serves a user's rules, with the jobs that they enable and these jobs' workers, and nothing else.
+func TestRules(t *testing.T) {
+	const rule = `{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts", "age": {"field": "at", "days": 9}}`
+	names := func(text string) (served []string, err error) {
+		file := filepath.Join(t.TempDir(), "firesweep.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := listOf(file)
+		for _, e := range list.All {
+			served = append(served, e.Name)
+		}
+		return served, err
+	}
+	for text, want := range map[string][]string{
+		`{"functions": [` + rule + `]}`:                            {"cleanupDrafts"},
+		`{"functions": [], "enabled": ["cleanupReports"]}`:         {"cleanupReports"},
+		`{"functions": [], "enabled": ["deleteInactiveProjects"]}`: {"deleteInactiveProjects", "sendInactiveProjectWarning"},
+	} {
+		if served, err := names(text); err != nil || !slices.Equal(served, want) {
+			t.Errorf("%s: %q, %v, want %q", text, served, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"functions": []}`: "has no rule and enables no job", `{"functions": [`: "line 1, column 16",
+		`{"functions": [` + strings.Replace(rule, "field", "fild", 1) + `]}`: `is it "field"`,
+	} {
+		if _, err := names(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want that it says %s", text, err, want)
+		}
+	}
+	var out output
+	if err := run(t.Context(), []string{"--rules=none.json"}, &out); !errors.Is(err, fs.ErrNotExist) || out.String() != "" {
+		t.Errorf("a file that is not there: %v\n%s", err, out.String())
+	}
+}
+
 // TestShortLog: what JSON says in a line, in the words that matter, and nothing of what users wrote as a command to the terminal.
 func TestShortLog(t *testing.T) {
 	var out bytes.Buffer
-	log := logging.New(&shortLog{p: screen.Printer{W: &out, Width: 50, Colour: true}})
+	log := logging.New(shortLog{&out})
 	log.Info("testJob started", slog.Bool("dryRun", true), logging.Labels(slog.String("job", "testJob")))
 	log.Warn("reports: kept 2, createdAt is missing or not a timestamp")
-	log.Error("a\x1b[2Jb")
+	log.Error("a\x1b[2Jb\u202ec")
 	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
-	want := "TIME testJob started\n" +
-		"\x1b[33mTIME WARNING reports: kept 2, createdAt is\x1b[0m\n  \x1b[33mmissing or not a timestamp\x1b[0m\n" +
-		"\x1b[31mTIME ERROR a [2Jb\x1b[0m\n"
+	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a [2Jb c\n"
 	if got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 	out.Reset()
-	if _, err := (&shortLog{p: screen.Printer{W: &out}}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
+	if _, err := (shortLog{&out}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
 		t.Errorf("another's line: %q, %v", out.String(), err)
 	}
 }

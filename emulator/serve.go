@@ -15,12 +15,11 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // serve runs everything until ctx ends.
-func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool, log io.Writer) (err error) {
+func serve(ctx context.Context, out io.Writer, o options, sample bool) (err error) {
 	others, err := useOthers(ctx, out)
 	if err != nil {
 		return err
@@ -34,11 +33,10 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		}
 	}
 	o.Missing = true
-	ahead := time.Duration(0)
 	if sample && others { // the age of objects in another Storage cannot be chosen
-		ahead = sampledata.WholeAhead
+		o.ahead = sampledata.WholeAhead
 	}
-	l, err := start(ctx, o, functionsPort, os.Getenv, log, ahead)
+	l, err := start(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -56,11 +54,10 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	for _, name := range []string{projectVariable, bucketVariable} { // firesweep needs them
 		environment[name] = os.Getenv(name)
 	}
-	environment[urlVariable] = strings.TrimSuffix(l.url(""), "/")
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		fmt.Fprintf(out, "export %s=%s\n", name, environment[name])
 	}
-	for _, e := range functions.All() {
+	for _, e := range o.list.All {
 		if e.Trigger != manifest.Schedule {
 			continue // Cloud Tasks calls it
 		}
@@ -77,9 +74,6 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		return fmt.Errorf("a backend ended: %w", l.backends.Err())
 	}
 }
-
-// urlVariable tells firesweep --local where the functions are.
-const urlVariable = "FIRESWEEP_URL"
 
 // probeTimeout is how long an emulator that the environment names may take to answer.
 const probeTimeout = 2 * time.Second
@@ -144,8 +138,7 @@ func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	if storage := l.backends.Storage(); storage != nil {
 		storage.Age(bucket, sampledata.WholeAhead)
 	} else {
-		fmt.Fprintln(out, "the sample's files have only just been uploaded; this shows what is due when they are old enough: "+
-			"firesweep plan --local --now +48h")
+		fmt.Fprintln(out, "the sample's files have only just been uploaded: the page plans two days ahead, when they are old enough")
 	}
 	return nil
 }

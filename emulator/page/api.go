@@ -11,14 +11,9 @@ import (
 // maxBody is the largest body of a call, in bytes. A call names jobs, runs and documents.
 const maxBody = 1 << 20
 
-// call serves a call of the API: POST with a JSON body, which a form of another web page cannot send.
+// call serves a call of the API, with a JSON body: a form of another web page cannot send that.
 func call[Q, A any](answer func(context.Context, Q) (A, error)) http.Handler {
 	return ours(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "this is called with POST, not "+r.Method)
-			return
-		}
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			refuse(w, http.StatusUnsupportedMediaType, "not_json", "send JSON, with Content-Type: application/json")
 			return

@@ -1,24 +1,16 @@
 // Everything is inserted into the page as text, so no data is ever taken for HTML.
 
-// shown returns those parts that are not left out.
-const shown = (parts) => parts.flat(2).filter((c) => c !== undefined && c !== null && c !== false);
-
 export function h(tag, properties, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
+    if (value) element.setAttribute(name, value);
   }
-  element.append(...shown(children));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
 // fill shows something in a place, instead of what was there.
-export function fill(place, ...parts) {
-  place.hidden = false;
-  place.replaceChildren(...shown(parts));
-}
+export const fill = (place, ...parts) => place.replaceChildren(...h("div", null, parts).childNodes);
 
 // announce tells screen readers what has happened.
 export function announce(text) {
@@ -27,18 +19,13 @@ export function announce(text) {
 
 export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
 
-// clock formats a moment of today as a time of day, and others with the date.
-export function clock(time) {
-  const today = new Date(time).toDateString() === new Date().toDateString();
-  return today ? new Date(time).toLocaleTimeString("en-GB", { timeStyle: "short" }) : moment(time);
-}
-
-export const moment = (time) => new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+// dated returns a text whose dates do not break at their hyphens.
+export const dated = (text) => text.split(/(\d{4}-\d\d-\d\d)/)
+  .map((part, i) => (i % 2 === 1 ? h("span", { class: "date" }, part) : part));
 
 // button returns a button that does one thing at a time. It keeps the focus while it works.
 export function button(text, kind, work) {
-  const b = h("button", { type: "button", class: kind });
-  b.textContent = text;
+  const b = h("button", { type: "button", class: kind }, text);
   b.addEventListener("click", async () => {
     if (b.getAttribute("aria-disabled")) return;
     b.setAttribute("aria-disabled", "true");
@@ -51,8 +38,24 @@ export function button(text, kind, work) {
   return b;
 }
 
-// problem returns a box with the texts of errors, the cause first, each followed by what to do.
-export function problem(title, texts, steps = []) {
-  const parts = texts.flatMap((text, i) => [h("p", {}, text), steps[i] && h("p", {}, "→ " + steps[i])]);
-  return h("div", { class: "box bad", role: "alert" }, h("strong", {}, title), parts);
+// problem returns a box that says what is wrong.
+export const problem = (title, texts) => h("div", { class: "box bad", role: "alert" }, h("strong", null, title),
+  texts.map((text) => h("p", null, dated(text))));
+
+// confirmed asks before something is done, and returns whether to do it. Escape means no.
+export function confirmed(title, content, kind, yes) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-label": title, tabindex: "-1" }, h("h3", null, title),
+      h("div", { class: "content" }, content));
+    const choice = (text, its, is) => button(text, its, () => dialog.close(is));
+    const no = choice(yes ? "Cancel" : "Close", "", "");
+    dialog.append(h("p", { class: "actions" }, yes ? choice(yes, kind, "yes") : null, no));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal(); // the focus comes back when it is closed
+    dialog.focus(); // not the button that does it
+  });
 }

@@ -1,186 +1,158 @@
-// The page of a job: what it is, its plan, its run, and the undo.
+// A job: its plan, its run, and the undo.
 
-import { advise, ask, call } from "./api.js";
-import { collections, deletes } from "./changes.js";
-import { announce, button, clock, fill, h, moment, plural, problem } from "./dom.js";
-import { badge, done } from "./list.js";
-import { plan as showPlan, total } from "./plan.js";
-import { counts, outcome, summary, things, undoing } from "./ran.js";
-import * as time from "./time.js";
+import { ask, call, documents } from "./calls.js";
+import { announce, button, confirmed, dated, fill, h, plural, problem } from "./dom.js";
+import { fields, group, item, now } from "./items.js";
 
-const where = { firestore: "Firestore", storage: "Storage", auth: "Authentication", tasks: "Cloud Tasks" };
+const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "bad", failed: "bad", killed: "bad" };
+const badge = (status) => h("span", { class: "badge " + mood[status] }, status);
+const moment = (time) => new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const hint = (...texts) => h("p", { class: "hint" }, texts);
+const note = (...texts) => h("div", { class: "box note" }, texts.map((text) => h("p", null, text)));
 
-const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
+// total returns how many actions a report planned.
+export const total = (report) => Object.values(report.actions).reduce((n, c) => n + c.planned, 0);
 
-function facts(job) {
-  const database = job.database && job.database !== "(default)" ? ` (${job.database})` : "";
-  return h("dl", { class: "facts" },
-    job.when ? fact("Runs", job.when + " ", h("code", {}, job.schedule)) : null,
-    fact("Works on", job.uses.map((u) => where[u]).join(", ") + database),
-    job.worker ? fact("Hands over to", h("a", { href: "#" + job.worker }, job.worker)) : null,
-    job.calledBy ? fact("Called by", job.calledBy.map((name) => h("a", { href: "#" + name }, name))) : null,
-    job.last ? fact("Last run", badge(job.last), ` ${clock(job.last.startedAt)}: ${done(job.last)}`) : null);
-}
+// kinds says how many actions of each kind there are.
+const kinds = (report, key) => Object.entries(report.actions).filter(([, c]) => c[key] > 0)
+  .map(([kind, c]) => `${c[key]} × ${kind}`);
 
-// page returns the page of a job. about is the overview of all jobs; reload reads it again.
-export function page(job, about, reload) {
-  const section = () => h("section", { hidden: true });
-  const [head, notes, asked] = [h("div"), h("div"), h("div", { class: "asked" })];
-  const [planned, ran, undone, earlier] = [section(), section(), section(), section()];
-  const empty = (place) => {
-    place.hidden = true;
-    place.replaceChildren();
-  };
-  const failed = async (place, title, err) => {
-    const steps = await advise(job.name, null, [err.message]).then((a) => a.failures, () => []);
-    fill(place, problem(title, [err.message], steps));
+// show fills an article with a job, and plans it.
+export async function show(article, job, about) {
+  const [last, planned, ran] = [h("p", { class: "facts" }), h("section"), h("section")];
+  const again = button("Plan again", "", () => plan());
+  fill(article, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", null, job.name),
+    h("p", { class: "lead" }, job.description), h("p", { class: "facts" }, "Runs " + job.when), last, planned, ran);
+
+  async function failed(place, title, err) {
+    fill(place, problem(title, [err.message]), h("p", { class: "actions" }, again));
     announce(title + " " + err.message);
-  };
+  }
 
-  async function preview(force = false) {
-    asked.replaceChildren();
-    empty(ran);
+  async function plan(force = false) {
+    ran.replaceChildren();
     planned.setAttribute("aria-busy", "true");
+    if (!planned.firstChild) fill(planned, hint("Reading…"));
+    await showLast().catch((err) => fill(last, problem("The last run is not known.", [err.message])));
     try {
-      const report = await call(job.name, force ? { dryRun: true, force: true } : { dryRun: true }, time.at());
-      const whole = button("Show the whole plan all the same", "", () => preview(true));
-      fill(planned, showPlan(job.name, report, await advise(job.name, report), whole));
-      announce(`Plan of ${job.name}: ${plural(total(report), "action")}, ${report.status}.`);
-      return report;
+      showPlan(await call(job, { dryRun: true, force }, about.now()));
     } catch (err) {
       await failed(planned, "There is no plan.", err);
-      return null;
     } finally {
       planned.removeAttribute("aria-busy");
     }
   }
 
-  // run previews the job. It asks if something would be deleted, and then runs the job as of the same moment.
-  async function run() {
-    const report = await preview();
-    if (!report || report.status === "aborted" || report.status === "failed") return;
-    const plan = report.plan ?? [];
-    if (total(report) === 0 || (plan.length === total(report) && !deletes(plan))) return begin(report);
-    const cancel = button("Cancel", "", () => {
-      asked.replaceChildren();
-      runButton.focus();
-      announce("Nothing was run.");
-    });
-    const go = button("Run it now", "danger", () => begin(report));
-    const lost = !about.softDelete && plan.some((a) => (a.writes ?? []).some((w) => w.includes("gs://")));
-    let hint = `It can be undone for ${plural(job.undoDays, "day")}.`;
-    if (job.undoDays === 0) hint = "It cannot be undone: UNDO_DAYS is 0.";
-    if (lost) hint = "Files would be gone for good: the Storage of the Firebase Emulator Suite has no soft delete.";
-    asked.replaceChildren(h("div", { class: "ask", role: "group", tabindex: "-1", "aria-label": "This run deletes. Run it?" },
-      h("div", {}, h("strong", {}, `This run deletes. ${plural(total(report), "action")} as planned above.`),
-        h("p", { class: "hint" }, hint)),
-      go, cancel));
-    asked.firstChild.focus();
-    announce("This run deletes. Run it now, or cancel.");
+  function showPlan(report) {
+    const [n, actions] = [total(report), report.plan ?? []];
+    const stopped = report.status !== "completed";
+    const facts = [`as of ${moment(report.now)}`, report.scanned > 0 ? `${report.scanned} looked at` : "", "nothing is written"];
+    const kept = Object.entries(report.kept).sort((a, b) => b[1] - a[1]);
+    kept.push(...(report.warnings ?? []).map((text) => [text, "!"]));
+    const files = !about.softDelete && actions.some((a) => a.writes?.some((w) => w.includes("gs://")));
+    const title = "Plan: " + (n > 0 ? `${n} due` : stopped ? report.status : "nothing is due");
+    fill(planned, h("h3", null, title), hint(facts.filter(Boolean).join(" · ")),
+      report.failures.length > 0 ? problem(report.status === "aborted" ? "A safety limit trips: what it guards is not deleted."
+        : "Something failed.", report.failures.map((f) => f.error)) : null,
+      h("p", { class: "actions" },
+        n > 0 && !stopped ? button("Run it…", "danger", () => run(report, files)) : null,
+        report.status === "aborted" && !report.force
+          ? button("Plan without limits on number and share", "", () => plan(true)) : null,
+        again),
+      [...Map.groupBy(actions, (a) => a.action)].map(([kind, some]) =>
+        group(kind, some, (a) => item(a, (inside) => now(inside, a, (paths) => documents(about.project, job, paths))))),
+      report.truncated ? hint(`The first ${actions.length} of ${n} are listed.`) : null,
+      kept.length > 0 ? h("div", { class: "card kept" }, h("h4", null, "Kept"), h("ul", null, kept.map(([text, many]) =>
+        h("li", null, h("span", { class: "n" }, String(many)), h("span", null, dated(text)))))) : null);
+    announce(`${job.name}. ${title}.`);
   }
 
-  async function begin(previewed) {
-    asked.replaceChildren();
-    const names = collections(previewed.plan);
-    const count = () => ask("counts", { job: job.name, collections: names });
-    fill(ran, h("p", { class: "quiet" }, "Running…"));
-    announce("Running…");
+  async function run(plan, files) {
+    let lasts = `It can be taken back for ${plural(job.undoDays, "day")}.`;
+    if (job.undoDays === 0) lasts = "It cannot be taken back: UNDO_DAYS is 0.";
+    if (files) lasts = "Files are gone for good: the Storage of the Firebase Emulator Suite has no soft delete.";
+    const what = h("ul", null, kinds(plan, "planned").map((text) => h("li", null, text)));
+    if (!await confirmed(`Run ${job.name} now?`, [what, hint(lasts)], "danger", "Run it now")) return;
     try {
-      const before = await count();
-      const report = await call(job.name, {}, previewed.now);
-      const columns = [["Before", before], ["After", await count()]];
-      empty(planned);
-      await show(report, previewed.plan, columns, count);
-      await reload();
-      await handedOver(report, columns, count);
+      const report = await call(job, plan.force ? { force: true } : {}, plan.now);
+      await showRun(report);
     } catch (err) {
-      await failed(ran, "The run has no report.", err);
+      await failed(planned, "The run has no report.", err);
     }
   }
 
-  // show shows a run that has just ended, or an earlier one, of which only the report and the undo log are known.
-  async function show(report, plan, columns, count) {
-    const did = report.dryRun ? { kept: false, items: [], changes: [] } : await ask("did", { run: report.runId });
-    const table = h("div", {}, columns ? counts(columns) : null);
-    const undo = did.kept ? undoing(report.runId, undone, about.softDelete, async () => {
-      if (count) {
-        columns.push(["After undo", await count()]);
-        table.replaceChildren(counts(columns));
-      }
-      await reload();
-    }) : null;
-    const planOnly = () => h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN is true in its environment."));
-    const noLog = !did.kept && !report.dryRun && (total(report) > 0 || report.status === "killed");
-    empty(undone); // the button Undo fills it
-    fill(ran, h("h3", { tabindex: "-1" }, report.status ? ["Run ", badge(report)] : "Run"),
-      h("p", { class: "hint" }, [report.runId, report.status ? summary(report) : "a worker saves no report"].join(" · ")),
-      report.status ? await outcome(report) : null,
-      report.dryRun ? planOnly() : null,
-      undo ? h("p", { class: "actions" }, undo) : null, undone,
-      columns ? h("h4", { class: "title" }, "Before and after") : null, table,
-      did.items.length + did.changes.length > 0 ? h("h4", { class: "title" }, "What it did") : null,
-      things(did, plan),
-      noLog ? h("p", { class: "hint" }, "There is no undo log of this run.") : null);
+  // record reads a document of the functions' own.
+  const record = (path) => documents(about.project, job, [path]).then((all) => all.get(path));
+
+  // showRun shows what a run did. Of an earlier one, only its id, its status and its time are known.
+  async function showRun(report) {
+    const did = await ask("did", { run: report.runId });
+    const back = (await record("cleanupRuns/" + report.runId))?.undone?.mapValue?.fields;
+    const undone = h("div");
+    const take = button("Undo…", "", async () => await undo(report.runId, undone) && take.remove());
+    last.replaceChildren();
+    planned.replaceChildren();
+    const facts = [report.runId, ...(report.actions ? kinds(report, "done") : [moment(report.startedAt)])];
+    const tasks = report.usage?.tasks ?? 0;
+    fill(ran, h("h3", { tabindex: "-1" }, "Run ", badge(report.status)), hint(facts.join(" · ")),
+      report.failures?.length > 0 ? problem("Something was not done.",
+        report.failures.map((f) => `${f.action} ${f.target}: ${f.error}`)) : null,
+      report.status === "partial" ? note("It had no time for the rest. The next run goes on from there.") : null,
+      report.status === "skipped" ? note("It did nothing: another run or an undo of this job is under way.") : null,
+      report.dryRun ? note("It only planned, because DRY_RUN is true in its environment.") : null,
+      back ? note(`It was taken back: ${moment(back.at.timestampValue)}.`) : null,
+      tasks > 0 ? note(`It handed ${plural(tasks, "task")} to ${job.worker}. Cloud Tasks calls that with each.`) : null,
+      h("p", { class: "actions" }, did.saved ? take : null, again), undone,
+      [["deleted", "Deleted"], ["changed", "Changed"], ["created", "Created"]].map(([what, title]) =>
+        group(title, did.things.filter((t) => t.what === what), (t) => item(t,
+          t.fields?.length > 0 ? (inside) => fill(inside, fields(t.fields, what)) : null))),
+      did.total > did.things.length ? hint(`The first ${did.things.length} of ${did.total} are listed.`) : null,
+      did.saved || report.dryRun ? null : hint("Nothing is saved of this run: it changed nothing, or UNDO_DAYS is 0."));
     ran.querySelector("h3").focus();
-    announce(`Run of ${job.name}: ${report.status ?? "shown"}.`);
+    announce(`Run of ${job.name}: ${report.status}.`);
   }
 
-  // handedOver waits for the worker, which works after the run, and counts again.
-  async function handedOver(report, columns, count) {
-    if (!job.worker || !report.usage.tasks) return;
-    const worker = () => ask("jobs").then((o) => o.jobs.find((j) => j.name === job.worker));
-    const note = h("p", { class: "box note" }, `${plural(report.usage.tasks, "task")} handed over: ${job.worker} is at work…`);
-    ran.querySelector(".hint").after(note);
-    let w = await worker();
-    for (let round = 0; w.waiting > 0 && round < 600; round++) {
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      w = await worker();
+  const steps = {
+    recreate: "Bring back", revert: "Change back", replace: "Change back", remove: "Remove again", conflict: "Leave as it is",
+    lost: "Lost", stays: "Leave: it was sent",
+  };
+
+  const outcomes = (answer) => [answer.problem ? problem("It ended early.", [answer.problem]) : null,
+    [...Map.groupBy(answer.outcomes.filter((o) => o.step), (o) => steps[o.step])].map(([title, some]) =>
+      group(title, some, (o) => item({ target: o.target, reason: o.why ?? o.note })))];
+
+  const count = ({ outcomes }) => outcomes.filter((o) => ["recreate", "revert", "replace", "remove"].includes(o.step)).length;
+
+  // undo takes a run back, if somebody confirms it, and returns whether it did.
+  async function undo(run, place) {
+    try {
+      const would = await ask("undo", { run });
+      const n = count(would);
+      const title = n > 0 ? `Take back ${plural(n, "change")}?` : "There is nothing to take back";
+      if (!await confirmed(title, outcomes(would), "first", n > 0 ? "Take it back" : "")) return false;
+      const answer = await ask("undo", { run, apply: true });
+      fill(place, h("h3", { tabindex: "-1" }, `Undone: ${plural(count(answer), "change is", "changes are")} taken back`),
+        h("div", { class: "box note" }, h("p", null, "What came back is pinned: no job deletes it again. To release it, in a " +
+          "shell with the lines that the emulator printed:"),
+        h("code", null, "go run ./scripts/firesweep release --run " + run)), outcomes(answer));
+      place.querySelector("h3").focus();
+      announce(place.querySelector("h3").textContent);
+      return true;
+    } catch (err) {
+      fill(place, problem("It is not taken back.", [err.message]));
+      return false;
     }
-    note.replaceChildren(`${plural(report.usage.tasks, "task")} handed over to `, h("a", { href: "#" + job.worker }, job.worker),
-      w.waiting === undefined ? ": another emulator delivers them."
-        : ", which has done them. Its page shows and undoes its runs.");
-    columns[1] = ["After", await count()];
-    ran.querySelector(".counts")?.closest(".card").replaceWith(counts(columns));
-    await reload();
   }
 
-  async function history() {
-    const runs = await ask("runs", { job: job.name });
-    fill(earlier, h("h3", {}, "Runs"), h("ul", { class: "card runs" }, runs.map(({ runId, report }) => h("li", {},
-      report ? badge(report) : h("span", { class: "badge" }, "run"),
-      h("span", {}, report ? `${clock(report.startedAt)}, as of ${moment(report.now)}` : runId),
-      h("span", { class: "quiet" }, report ? done(report) : ""),
-      button("Look", "", () => {
-        empty(planned);
-        return show(report ?? { runId }, null, null, null).catch((err) => failed(ran, "It cannot be shown.", err));
-      })))));
-    earlier.hidden = runs.length === 0;
+  // showLast tells of the last run, as the job's record does.
+  async function showLast() {
+    const known = (await record("cleanupJobs/" + job.name))?.lastReport?.mapValue?.fields;
+    if (!known?.runId) return;
+    const [runId, status, startedAt] = [known.runId.stringValue, known.status.stringValue, known.startedAt.timestampValue];
+    fill(last, "Last run: ", badge(status), ` ${moment(startedAt)} `, button("Show it", "small", () =>
+      showRun({ runId, status, startedAt }).catch((err) => failed(planned, "The run cannot be shown.", err))));
   }
 
-  const runButton = button("Run…", "first", run);
-  const start = job.calledBy
-    ? h("p", { class: "box note" }, "It cannot be run by hand here: it is a worker. Cloud Tasks calls it with each task " +
-      `that ${job.calledBy.join(" or ")} hands over. Run that job instead, and it is called.`)
-    : h("div", {}, h("div", { class: "actions" }, button("Preview", "", () => preview()), runButton, time.chooser()),
-      h("p", { class: "hint" }, time.hint(about)));
-
-  async function refresh(newer) {
-    job = newer;
-    fill(head, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", {}, job.name),
-      h("p", { class: "lead" }, job.description),
-      job.rule ? h("p", { class: "lead quiet" }, `It ${job.rule}.`) : null, facts(job));
-    const release = button("Release", "", async () => {
-      await ask("release", { job: job.name });
-      announce("Released: the job judges it again.");
-      await reload();
-    });
-    fill(notes, job.problem ? problem("No run can begin.", [job.problem]) : null,
-      job.underWay ? h("div", { class: "box warn" }, h("p", {}, `Under way: ${job.underWay}`)) : null,
-      job.pinned ? h("div", { class: "box note" },
-        h("p", {}, "It keeps what came back when a run was undone. Release it, and the job judges it again."), release) : null);
-    await history();
-  }
-
-  const element = h("article", {}, head, notes, start, planned, asked, ran, earlier);
-  return { element, refresh, preview };
+  if (job.problem) return fill(planned, problem("Its settings are wrong.", [job.problem]));
+  await plan();
 }

@@ -1,0 +1,164 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// overview is what the page knows before any function is called.
+type overview struct {
+	Project    string `json:"project"`
+	SoftDelete bool   `json:"softDelete"`
+	Ahead      int    `json:"ahead"` // seconds
+	Jobs       []job  `json:"jobs"`
+}
+
+type job struct {
+	Name        string `json:"name"`
+	Description string `json:"description"` // of a declared rule, the rule in words
+	When        string `json:"when"`        // in words, with the time zone
+	Worker      string `json:"worker,omitempty"`
+	Database    string `json:"database"`
+	UndoDays    int    `json:"undoDays"`          // for how long a run can be taken back
+	Problem     string `json:"problem,omitempty"` // what is wrong with its settings
+}
+
+// jobs answers with the jobs. Workers are left out: Cloud Tasks calls them.
+func (o Options) jobs(context.Context, struct{}) (overview, error) {
+	all := overview{Project: o.Getenv("GOOGLE_CLOUD_PROJECT"), SoftDelete: o.SoftDelete, Ahead: int(o.Ahead / time.Second)}
+	for _, e := range o.List.All {
+		if e.Trigger != manifest.Schedule {
+			continue
+		}
+		j := job{Name: e.Name, Description: e.Description, When: e.When(), Worker: e.Worker}
+		if e.Rule != nil {
+			j.Description = "It " + e.Words() + "."
+		}
+		cfg, err := o.settings(e)
+		if err != nil {
+			j.Problem = err.Error()
+		}
+		j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
+		all.Jobs = append(all.Jobs, j)
+	}
+	return all, nil
+}
+
+// maxThings is how many things of a run are shown.
+const maxThings = 1000
+
+// did is what a run did, as its undo log says.
+type did struct {
+	Saved  bool    `json:"saved"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
+	Things []thing `json:"things"`
+	Total  int     `json:"total"` // there may be more than are listed
+}
+
+// thing is a document, an object or an account that a run deleted or wrote.
+type thing struct {
+	Target string       `json:"target"`           // a path, gs://bucket/name, or "account uid"
+	What   string       `json:"what"`             // "deleted", "changed" or "created"
+	Reason string       `json:"reason,omitempty"` // of an item that was judged
+	Fields []undo.Field `json:"fields,omitempty"` // of a document, before and after the run
+}
+
+// did answers with what a run did.
+func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
+	var read []undo.Record
+	var stayed undo.Stayed
+	bucket := ""
+	err := o.on(ctx, q.Run, func(p restore.Project) error {
+		bucket = p.Config.Bucket
+		return p.Contents(ctx, q.Run, func(_, _ int, call string, records []undo.Record) error {
+			for _, r := range records {
+				stayed.Read(call, r)
+				read = append(read, r)
+			}
+			return nil
+		})
+	})
+	if err != nil && !errors.Is(err, restore.ErrNoLog) {
+		return did{}, err
+	}
+	reasons := map[string]string{}
+	var writes []undo.Write
+	var others []thing
+	for i, r := range read {
+		switch {
+		case r.Item != "":
+			reasons[r.Item] = r.Reason
+		case stayed.Has(i):
+		case r.Write != nil:
+			writes = append(writes, *r.Write)
+		case r.Object != nil:
+			others = append(others, thing{Target: "gs://" + bucket + "/" + r.Object.Name, What: "deleted"})
+		case r.Account != nil:
+			others = append(others, thing{Target: "account " + r.Account.UID, What: "deleted"})
+		}
+	}
+	all := []thing{}
+	for _, c := range undo.Net(writes) {
+		all = append(all, thing{Target: c.Path, What: c.What(), Fields: c.Fields()})
+	}
+	all = append(all, others...)
+	for i := range all {
+		all[i].Reason = reasons[all[i].Target]
+	}
+	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
+}
+
+// undo takes a run back, or says what that would do. It answers with the outcomes also if an error ended it.
+func (o Options) undo(ctx context.Context, q struct {
+	Run   string
+	Apply bool
+}) (answer struct {
+	Outcomes []restore.Outcome `json:"outcomes"`
+	Problem  string            `json:"problem,omitempty"` // why it ended early
+}, err error) {
+	answer.Outcomes = []restore.Outcome{}
+	err = o.on(ctx, q.Run, func(p restore.Project) error {
+		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(one restore.Outcome) error {
+			answer.Outcomes = append(answer.Outcomes, one)
+			return nil
+		})
+	})
+	slices.SortFunc(answer.Outcomes, func(a, b restore.Outcome) int { return strings.Compare(a.Target, b.Target) })
+	if err != nil && len(answer.Outcomes) > 0 {
+		answer.Problem, err = err.Error(), nil
+	}
+	return answer, err
+}
+
+// on opens what the job of a run works on, calls f, and closes it.
+func (o Options) on(ctx context.Context, runID string, f func(restore.Project) error) error {
+	name, _, _ := strings.Cut(runID, "-")
+	i := slices.IndexFunc(o.List.All, func(e manifest.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return fmt.Errorf("there is no function %q", name)
+	}
+	e := o.List.All[i]
+	cfg, err := o.settings(e)
+	if err != nil {
+		return err
+	}
+	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, e.Uses(), time.Now)
+	if err != nil {
+		return err
+	}
+	p.Jobs = o.List.Jobs
+	return errors.Join(f(p), closeAll())
+}
+
+// settings reads the settings of a function.
+func (o Options) settings(e manifest.Entry) (config.Config, error) {
+	return config.Load(config.For(e.Name, o.Getenv), o.List.Jobs[e.Name].Settings, e.Uses()...)
+}
