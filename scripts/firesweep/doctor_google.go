@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -235,11 +234,6 @@ func (s subject) bucket(b *storage.Bucket, job string, undoDays int) {
 			"what is taken back later comes back without its files.", int(kept.Hours()/24), job, undoDays)
 	default:
 		s.add(levelFine, "", "Soft delete keeps a deleted file for %d days", int(kept.Hours()/24))
-	}
-	if iam := b.IamConfiguration; iam == nil || iam.UniformBucketLevelAccess == nil || !iam.UniformBucketLevelAccess.Enabled {
-		s.add(levelWarning, "Have whoever takes runs back get roles/storage.objectAdmin on the bucket.",
-			"Uniform bucket-level access is off: a file comes back with its own access list only if whoever takes the run back has %s; "+
-				"otherwise one that was public is private.", strings.Join(restore.AccessPermissions, " and "))
 	}
 	if b.RetentionPolicy != nil && b.RetentionPolicy.RetentionPeriod > 0 {
 		s.add(levelWarning, "", "A retention policy of %s is on: younger files are kept, counted, and tried again by every run.",

@@ -48,8 +48,7 @@ func (g *google) healthy() {
 
 // bucket returns what Google tells of a bucket.
 func (g *google) bucket() fields {
-	return fields{"name": g.o.Bucket, "softDeletePolicy": fields{"retentionDurationSeconds": "604800"},
-		"iamConfiguration": fields{"uniformBucketLevelAccess": fields{"enabled": true}}}
+	return fields{"name": g.o.Bucket, "softDeletePolicy": fields{"retentionDurationSeconds": "604800"}}
 }
 
 // indexes returns the indexes that functions need, as Google tells them, by where it is asked for them.
@@ -257,8 +256,6 @@ func TestDoctorFinds(t *testing.T) {
 		{"short soft delete", "BUCKET", `{"softDeletePolicy":{"retentionDurationSeconds":"604799"}}`, levelWarning, "for 6 days only"},
 		{"soft delete ends before UNDO_DAYS", "UNDO_DAYS", "8", levelWarning,
 			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS of cleanupOrphanedMedia is 8"},
-		{"access lists", "BUCKET", `{"iamConfiguration":null}`, levelWarning,
-			"Uniform bucket-level access is off: a file comes back with its own access list only if"},
 		{"versions", "BUCKET", `{"softDeletePolicy":null,"versioning":{"enabled":true}}`, levelFine, "Object versioning is on"},
 		{"requester pays", "BUCKET", `{"billing":{"requesterPays":true}}`, levelProblem, "Requester pays is on"},
 		{"retention", "BUCKET", `{"retentionPolicy":{"retentionPeriod":"259200"}}`, levelWarning, "A retention policy of 3 days is on"},

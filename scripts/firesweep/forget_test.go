@@ -241,7 +241,8 @@ func TestUndoOfWhatWasForgottenSince(t *testing.T) {
 	o.now = o.now.Add(time.Hour + 300*time.Millisecond) // a run's id has whole seconds
 	forgot := parsed[forgotten](t, o.well(t, "forget", "--apply", "--yes", "--json", "hana")).Run.RunID
 	want(t, "since", []string{"users were forgotten since, by " + forgot + ": release what comes back of them, and forget them again: hana"}, warnings())
-	want(t, "of the run that forgot them", []string{"the run forgot a user, and undoing it brings that user back"},
+	want(t, "of the run that forgot them", []string{"the run forgot a user, and undoing it brings that user back",
+		"files come back with the bucket's default access, not with access lists of their own"},
 		parsed[taken](t, o.well(t, "undo", "--json", forgot)).Warnings)
 	o.well(t, "undo", "--apply", forgot)
 	want(t, "after that was taken back", 0, len(warnings()))
