@@ -32,8 +32,7 @@ type accounts struct {
 	tenants bool              // it may have tenants, which are not imitated
 }
 
-// NewAuth returns a server without users, for who serves it in a way of their own.
-func NewAuth() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
+func newAuth() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
 
 // FailDelete makes every deletion of the user fail with the message, until it is called with an empty message.
 func (s *AuthServer) FailDelete(project, uid, message string) {

@@ -1,12 +1,12 @@
 package backends
 
 import (
-	"encoding/base64"
 	"maps"
 	"net/url"
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // How many users a page of a listing has.
@@ -15,14 +15,12 @@ const (
 	largestBatchGet = 1000
 )
 
+// tokenPrefix is how a page's token begins. The last id of the page before follows it.
+const tokenPrefix = "page:"
+
 // list returns a page of users, ordered by id. Google's pages have that order too, but it is not documented, and neither is the
-// form of a page's token. The token here cannot be mistaken for an id.
+// form of a page's token, for which no id can be taken here.
 func (p *accounts) list(query url.Values) (any, *apiError) {
-	for name := range query {
-		if !slices.Contains([]string{"maxResults", "nextPageToken", "alt", "prettyPrint"}, name) {
-			return nil, invalid("Invalid JSON payload received. Unknown name \"" + name + "\": Cannot bind query parameter.")
-		}
-	}
 	limit := usualBatchGet
 	if text := query.Get("maxResults"); text != "" {
 		var err error
@@ -30,8 +28,9 @@ func (p *accounts) list(query url.Values) (any, *apiError) {
 			return nil, invalid("INVALID_PAGE_SELECTION : maxResults is from 1 to 1000.")
 		}
 	}
-	after, ok := idOf(query.Get("nextPageToken"))
-	if !ok {
+	token := query.Get("nextPageToken")
+	after, ok := strings.CutPrefix(token, tokenPrefix)
+	if token != "" && (!ok || after == "") {
 		return nil, invalid("INVALID_PAGE_SELECTION")
 	}
 	ids := slices.Sorted(maps.Keys(p.byID))
@@ -41,7 +40,7 @@ func (p *accounts) list(query url.Values) (any, *apiError) {
 	answer := account{"kind": "identitytoolkit#DownloadAccountResponse"}
 	if len(ids) > limit {
 		ids = ids[:limit]
-		answer["nextPageToken"] = tokenOf(ids[limit-1])
+		answer["nextPageToken"] = tokenPrefix + ids[limit-1]
 	}
 	users := make([]account, len(ids))
 	for i, id := range ids {
@@ -51,17 +50,6 @@ func (p *accounts) list(query url.Values) (any, *apiError) {
 		answer["users"] = users
 	}
 	return answer, nil
-}
-
-// tokenOf returns the token of the page that begins after an id. idOf returns the id.
-func tokenOf(id string) string { return "page:" + base64.StdEncoding.EncodeToString([]byte(id)) }
-
-func idOf(token string) (id string, ok bool) {
-	if token == "" {
-		return "", true
-	}
-	decoded, err := base64.StdEncoding.DecodeString(token[min(len(token), len("page:")):])
-	return string(decoded), err == nil && token == tokenOf(string(decoded)) && len(decoded) > 0
 }
 
 // providersOf returns the providers of a user that is created or imported: the given ones, and those of the e-mail address and
@@ -78,15 +66,6 @@ func providersOf(user account, hasPassword bool) []any {
 		providers = append(providers, account{"providerId": "phone", "phoneNumber": phone, "rawId": phone})
 	}
 	return providers
-}
-
-// Put imports users as a request would, but without one, for who needs many.
-func (s *AuthServer) Put(project string, users ...map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, user := range users {
-		s.project(project).byID[textOf(user, "localId")] = recorded(user)
-	}
 }
 
 // Set changes fields of a user's record that only Google itself sets, such as lastRefreshAt and customAuth. It removes a field

@@ -3,7 +3,7 @@ package backends
 import (
 	"cmp"
 	"encoding/base64"
-	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -20,7 +20,7 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	b, query := r.bucket, r.query
+	query := r.query
 	prefix, delimiter, end, limit := query.Get("prefix"), query.Get("delimiter"), query.Get("endOffset"), defaultPage
 	if text := query.Get("maxResults"); text != "" {
 		most, err := strconv.Atoi(text)
@@ -29,27 +29,22 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 		}
 		limit = min(most, defaultPage)
 	}
-	names, of, live, i := inOrder(b.sorted()), b.live, false, 0
+	are := live
 	switch {
 	case query.Get("softDeleted") == "true":
-		names, of = inOrder(slices.Sorted(maps.Keys(b.past))), b.softDeleted
+		are = softDeleted
 	case query.Get("versions") == "true":
-		all := slices.AppendSeq(slices.Clone(b.sorted()), maps.Keys(b.past))
-		slices.Sort(all)
-		names, of = inOrder(slices.Compact(all)), b.versions
-	default:
-		if live = true; b.computed.Len > 0 {
-			names, of = b.computed, func(name string) []*object { return b.compute(i, name) }
-		}
+		are = version
 	}
 	answer, items, prefixes, last := resource{"kind": "storage#objects"}, []resource{}, []string{}, position{}
+	names := r.bucket.sorted()
 list:
-	for i = names.from(max(query.Get("startOffset"), prefix, after.name)); i < names.Len; i++ {
-		name := names.Name(i)
+	for i := sort.SearchStrings(names, max(query.Get("startOffset"), prefix, after.name)); i < len(names); i++ {
+		name := names[i]
 		if !strings.HasPrefix(name, prefix) || end != "" && name >= end {
 			break
 		}
-		for _, o := range of(name) {
+		for _, o := range r.bucket.all(name, are) {
 			if name == after.name && o.generation <= after.generation {
 				continue
 			}
@@ -57,17 +52,15 @@ list:
 				answer["nextPageToken"] = last.token()
 				break list
 			}
-			if delimiter != "" {
-				if at := strings.Index(name[len(prefix):], delimiter); at >= 0 {
-					common := name[:len(prefix)+at+len(delimiter)]
-					prefixes = append(prefixes, common)
-					last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
-					i = names.from(last.name) - 1
-					break
-				}
+			if at := strings.Index(name[len(prefix):], delimiter); delimiter != "" && at >= 0 {
+				common := name[:len(prefix)+at+len(delimiter)]
+				prefixes = append(prefixes, common)
+				last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
+				i = sort.SearchStrings(names, last.name) - 1
+				break
 			}
-			items, last = append(items, o.resource(r.base(), r.fields["items"])), position{name, o.generation}
-			if live { // a new generation meanwhile is no further object
+			items, last = append(items, o.resource(r.base())), position{name, o.generation}
+			if live(o) { // a new generation meanwhile is no further object
 				last = position{name: name + "\x00"}
 			}
 		}
@@ -81,37 +74,6 @@ list:
 	return answer, nil
 }
 
-// inOrder returns names that are sorted as a listing goes through them.
-func inOrder(names []string) Computed {
-	return Computed{Len: len(names), Name: func(i int) string { return names[i] }}
-}
-
-// from returns the number of the first name that is not before another.
-func (c Computed) from(name string) int {
-	return sort.Search(c.Len, func(i int) bool { return c.Name(i) >= name })
-}
-
-// live returns the live object of a name, if there is one.
-func (b *bucket) live(name string) []*object {
-	if b.computed.Len > 0 {
-		return b.compute(b.computed.from(name), name)
-	}
-	if o := b.objects[name]; o != nil {
-		return []*object{o}
-	}
-	return nil
-}
-
-// compute returns the i-th computed object if it has that name and was not deleted.
-func (b *bucket) compute(i int, name string) []*object {
-	if i == b.computed.Len || b.computed.Name(i) != name || len(b.past[name]) > 0 {
-		return nil
-	}
-	metadata := resource{}
-	b.computed.Metadata(i, func(name, value string) { metadata[name] = value })
-	return []*object{newObject(b.name, name, resource{"metadata": metadata}, nil, computedAt, computedAt.UnixMicro()+int64(i))}
-}
-
 // position is where a page of a list ends.
 type position struct {
 	name       string
@@ -122,15 +84,8 @@ func (p position) token() string {
 	return base64.URLEncoding.EncodeToString([]byte(strconv.FormatInt(p.generation, 10) + "/" + p.name))
 }
 
-// checkList refuses what is not imitated of lists and what Google refuses, and returns where the page before ended.
+// checkList refuses what Google refuses, and returns where the page before ended.
 func (r *storageRequest) checkList() (after position, failure *apiError) {
-	for _, parameter := range []string{"matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter"} {
-		if value := r.query.Get(parameter); value != "" && value != "false" {
-			failure := notImitated("Storage", r.Request)
-			failure.message += " with " + parameter
-			return after, failure
-		}
-	}
 	for _, parameter := range []string{"startOffset", "endOffset"} {
 		// No object's name has these bytes, except the zero byte, which a front end may refuse anywhere. It is not known how
 		// strict Cloud Storage itself is; what this accepts, Cloud Storage accepts.
@@ -152,4 +107,27 @@ func (r *storageRequest) checkList() (after position, failure *apiError) {
 		after = position{name, number}
 	}
 	return after, nil
+}
+
+// fieldsPattern is how a request selects fields of the answer, and of the items in it: "a,items(b,c)".
+var fieldsPattern = regexp.MustCompile(`^(\w+|items\(\w+(,\w+)*\))(,(\w+|items\(\w+(,\w+)*\)))*$`)
+
+// selected returns the selected fields of an answer. A client that forgets to select what it needs must fail here as with Google.
+func selected(answer resource, fields string) resource {
+	before, rest, ofItems := strings.Cut(fields, "items(")
+	if ofItems {
+		inner, after, _ := strings.Cut(rest, ")")
+		fields = before + "items" + after
+		items, _ := answer["items"].([]resource)
+		for i := range items {
+			items[i] = selected(items[i], inner)
+		}
+	}
+	part := resource{}
+	for name := range strings.SplitSeq(fields, ",") {
+		if value, is := answer[name]; is {
+			part[name] = value
+		}
+	}
+	return part
 }

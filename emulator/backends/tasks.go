@@ -12,7 +12,6 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -74,14 +73,6 @@ func newTaskServer(manual bool) *TaskServer {
 		go server.dispatch(ctx)
 	}
 	return server
-}
-
-// RegisterTasks makes a server of gRPC one of Cloud Tasks, which delivers tasks by itself, or if that is done by hand keeps them
-// until [TaskServer.Deliver].
-func RegisterTasks(to *grpc.Server, manual bool) *TaskServer {
-	s := newTaskServer(manual)
-	cloudtaskspb.RegisterCloudTasksServer(to, taskService{TaskServer: s})
-	return s
 }
 
 // close ends all deliveries, including those under way.
