@@ -41,7 +41,6 @@ type task struct {
 	proto    *cloudtaskspb.Task // replaced, never changed
 	due      time.Time          // zero: at once
 	sequence int                // of creation
-	previous int                // HTTP status of the last answer; 0: none
 	running  bool
 }
 
@@ -190,14 +189,10 @@ func (t *task) compare(other *task) int {
 // attempt delivers a task once. The task is then done, or due again.
 func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) error {
 	s.mu.Lock()
-	sent := *t
+	p := proto.CloneOf(t.proto)
 	s.mu.Unlock()
-	status, err := s.send(ctx, sent)
-	p := proto.CloneOf(sent.proto)
+	err := s.send(ctx, p)
 	p.DispatchCount++
-	if status != 0 {
-		p.ResponseCount++
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tasks[p.Name] != t { // deleted meanwhile
@@ -210,7 +205,7 @@ func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) 
 	}
 	t.due = now().Add(backoff(p.DispatchCount))
 	p.ScheduleTime = timestamppb.New(t.due)
-	t.proto, t.previous, t.running = p, status, false
+	t.proto, t.running = p, false
 	return err
 }
 
