@@ -222,7 +222,8 @@ func TestImport(t *testing.T) {
 			&outcome{refused: map[int]string{0: noDuplicates, 2: "", 3: ""}, want: "b , one old"},
 		},
 		"no check of those together": {
-			importing{Users: []*account{{LocalId: "a"}, {LocalId: "a", DisplayName: "later"}}},
+			importing{Users: []*account{{LocalId: "a", Email: "a@example.com"},
+				{LocalId: "a", Email: "a@example.com", DisplayName: "later"}}},
 			outcome{want: "a later, one old"}, &outcome{whole: "DUPLICATE_LOCAL_ID : a", want: "one old"},
 		},
 		"overwrite": {
