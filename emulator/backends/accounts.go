@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,8 +34,7 @@ type accounts struct {
 	tenants bool              // it may have tenants, which are not imitated
 }
 
-// NewAuth returns a server without users, for who serves it in a way of their own.
-func NewAuth() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
+func newAuth() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
 
 // FailDelete makes every deletion of the user fail with the message, until it is called with an empty message.
 func (s *AuthServer) FailDelete(project, uid, message string) {
@@ -44,6 +45,23 @@ func (s *AuthServer) FailDelete(project, uid, message string) {
 		return
 	}
 	s.project(project).failed[uid] = message
+}
+
+// Set changes fields of a user's record that only Google itself sets, such as lastRefreshAt and customAuth. It removes a field
+// that is nil. It reports whether the user exists.
+func (s *AuthServer) Set(project, uid string, fields map[string]any) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := s.project(project).byID[uid]
+	if user == nil {
+		return false
+	}
+	for name, value := range fields {
+		if user[name] = value; value == nil {
+			delete(user, name)
+		}
+	}
+	return true
 }
 
 // AllowTenants makes the project one that may have tenants.
@@ -280,4 +298,47 @@ func (p *accounts) batchDelete(request batchDeletion) (any, *apiError) {
 		delete(p.byID, uid) // a missing one counts as deleted
 	}
 	return account{"errors": errors}, nil
+}
+
+// How many users a page of a listing has.
+const (
+	usualBatchGet   = 20
+	largestBatchGet = 1000
+)
+
+// tokenPrefix is how a page's token begins. The last id of the page before follows it.
+const tokenPrefix = "page:"
+
+// list returns a page of users, ordered by id. Google's pages have that order too, but it is not documented, and neither is the
+// form of a page's token, for which no id can be taken here.
+func (p *accounts) list(query url.Values) (any, *apiError) {
+	limit := usualBatchGet
+	if text := query.Get("maxResults"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > largestBatchGet {
+			return nil, invalid("INVALID_PAGE_SELECTION : maxResults is from 1 to 1000.")
+		}
+	}
+	token := query.Get("nextPageToken")
+	after, ok := strings.CutPrefix(token, tokenPrefix)
+	if token != "" && (!ok || after == "") {
+		return nil, invalid("INVALID_PAGE_SELECTION")
+	}
+	ids := slices.Sorted(maps.Keys(p.byID))
+	if after != "" {
+		ids = ids[sort.SearchStrings(ids, after+"\x00"):]
+	}
+	answer := account{"kind": "identitytoolkit#DownloadAccountResponse"}
+	if len(ids) > limit {
+		ids = ids[:limit]
+		answer["nextPageToken"] = tokenPrefix + ids[limit-1]
+	}
+	users := make([]account, len(ids))
+	for i, id := range ids {
+		users[i] = p.byID[id]
+	}
+	if len(users) > 0 {
+		answer["users"] = users
+	}
+	return answer, nil
 }

@@ -122,3 +122,19 @@ func identities(user account) (all []account) {
 	}
 	return all
 }
+
+// providersOf returns the providers of a user that is created or imported: the given ones, and those of the e-mail address and
+// the phone number.
+func providersOf(user account, hasPassword bool) []any {
+	providers := []any{}
+	for _, one := range identities(user) {
+		providers = append(providers, one)
+	}
+	if email := textOf(user, "email"); email != "" && hasPassword {
+		providers = append(providers, account{"providerId": "password", "email": email, "rawId": email, "federatedId": email})
+	}
+	if phone := textOf(user, "phoneNumber"); phone != "" {
+		providers = append(providers, account{"providerId": "phone", "phoneNumber": phone, "rawId": phone})
+	}
+	return providers
+}

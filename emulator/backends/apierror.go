@@ -24,10 +24,6 @@ func notImitated(backend string, r *http.Request) *apiError {
 }
 
 func (e *apiError) write(w http.ResponseWriter) {
-	if e.status == http.StatusNotModified { // has no body
-		w.WriteHeader(e.status)
-		return
-	}
 	writeJSON(w, e.status, map[string]any{"error": map[string]any{
 		"code": e.status, "message": e.message,
 		"errors": []any{map[string]any{"domain": "global", "reason": e.reason, "message": e.message}},

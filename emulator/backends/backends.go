@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/process"
@@ -116,6 +117,25 @@ func Start(ctx context.Context, o Options) (_ *Backends, err error) {
 	return b, nil
 }
 
+// PortInUse is a port that something else holds.
+type PortInUse struct {
+	Service string // the service for which the port was meant
+	Port    int
+}
+
+// PortsInUseError names all the ports that are in use.
+type PortsInUseError []PortInUse
+
+// Error implements error.
+func (e PortsInUseError) Error() string {
+	var taken []string
+	for _, p := range e {
+		taken = append(taken, fmt.Sprintf("port %d for %s is in use", p.Port, p.Service))
+	}
+	return fmt.Sprintf("%s: another local Firesweep or the Firebase Emulator Suite may be running "+
+		"(this shows who holds a port: lsof -i :%d); stop that one, or choose another port", strings.Join(taken, ", "), e[0].Port)
+}
+
 // host is where all backends listen.
 const host = "127.0.0.1"
 
@@ -160,7 +180,7 @@ func (b *Backends) useOthers() {
 }
 
 func (b *Backends) startStorage(_ context.Context, _ Options, on net.Listener) error {
-	b.storage = NewStorage()
+	b.storage = newStorage()
 	b.serveHTTP("Storage", on, b.storage)
 	address := on.Addr().String()
 	b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
@@ -168,7 +188,7 @@ func (b *Backends) startStorage(_ context.Context, _ Options, on net.Listener) e
 }
 
 func (b *Backends) startAuth(_ context.Context, _ Options, on net.Listener) error {
-	b.auth = NewAuth()
+	b.auth = newAuth()
 	b.serveHTTP("Authentication", on, b.auth)
 	b.environment[AuthHost] = on.Addr().String()
 	return nil
@@ -185,7 +205,8 @@ func (b *Backends) serveHTTP(service string, on net.Listener, handler http.Handl
 
 func (b *Backends) startTasks(_ context.Context, o Options, on net.Listener) error {
 	server := grpc.NewServer(grpc.ConnectionTimeout(time.Second)) // Stop waits for who has connected and says nothing
-	b.tasks = RegisterTasks(server, o.ManualTasks)
+	b.tasks = newTaskServer(o.ManualTasks)
+	cloudtaskspb.RegisterCloudTasksServer(server, taskService{TaskServer: b.tasks})
 	b.serve("Cloud Tasks", on, server.Serve, func() { server.Stop(); b.tasks.close() })
 	b.environment[TasksHost] = on.Addr().String()
 	return nil

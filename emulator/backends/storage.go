@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -16,8 +15,8 @@ import (
 )
 
 // StorageServer imitates in memory the part of Cloud Storage that the bundle and its tests use: the JSON API's objects (insert
-// in the two forms that SDKs use, get, list, patch, delete, restore, rewrite), with soft deletion, versions and access lists, and
-// the XML API's download, with which the Go client reads. CONTRIBUTING.md says why no library does it.
+// in the two forms that SDKs use, get, list, patch, delete, restore, rewrite), with soft deletion and versions, and the XML API's
+// download, with which the Go client reads. CONTRIBUTING.md says why no library does it.
 type StorageServer struct {
 	mu             sync.Mutex // a request is answered under it
 	buckets        map[string]*bucket
@@ -25,8 +24,7 @@ type StorageServer struct {
 	lastGeneration int64
 }
 
-// NewStorage returns a server without objects, for who serves it in a way of their own.
-func NewStorage() *StorageServer {
+func newStorage() *StorageServer {
 	return &StorageServer{buckets: map[string]*bucket{}, uploads: map[string]*upload{}}
 }
 
@@ -54,22 +52,19 @@ func (s *StorageServer) SetVersioning(name string) {
 	s.on(name, func(b *bucket) { b.versioning = true })
 }
 
-// SetObjectAccess gives the bucket's objects access lists of their own. may says whether callers may read and set them.
-func (s *StorageServer) SetObjectAccess(name string, may bool) {
-	s.on(name, func(b *bucket) { b.ownAccess, b.deniesAccess = true, !may })
-}
-
 // Age makes the live objects of a bucket older, for sample data. No client of Cloud Storage can do that.
 func (s *StorageServer) Age(name string, by time.Duration) {
 	s.on(name, func(b *bucket) {
-		for _, o := range b.objects {
-			o.created, o.updated = o.created.Add(-by), o.updated.Add(-by)
+		for name := range b.generations {
+			for _, o := range b.all(name, live) {
+				o.created, o.updated = o.created.Add(-by), o.updated.Add(-by)
+			}
 		}
 	})
 }
 
 // Put stores an empty object as an upload would, but without a request, for tests with many objects.
-func (s *StorageServer) Put(bucket, name string, metadata map[string]string) error {
+func (s *StorageServer) Put(to, name string, metadata map[string]string) (err error) {
 	attributes := resource{"contentType": "application/octet-stream"}
 	if len(metadata) > 0 {
 		custom := resource{}
@@ -78,12 +73,12 @@ func (s *StorageServer) Put(bucket, name string, metadata map[string]string) err
 		}
 		attributes["metadata"] = custom
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, failure := s.put(bucket, name, conditions{}, attributes, nil); failure != nil {
-		return errors.New(failure.message)
-	}
-	return nil
+	s.on(to, func(b *bucket) {
+		if _, failure := s.put(b, name, conditions{}, attributes, nil); failure != nil {
+			err = errors.New(failure.message)
+		}
+	})
+	return err
 }
 
 // storageRequest is a request that has been read whole, so that it can be answered under the lock.
@@ -92,7 +87,6 @@ type storageRequest struct {
 	conditions
 	query  url.Values
 	body   []byte
-	fields selection // of the answer
 	bucket *bucket
 	name   string // of the object
 	more   []string
@@ -110,7 +104,6 @@ var routes = []struct {
 }{
 	{[]string{"POST", "PUT"}, route(`/upload/storage/v1/b/([^/]+)/o`), (*StorageServer).upload},
 	{[]string{"GET"}, route(`/storage/v1/b/([^/]+)`), (*StorageServer).describe},
-	{[]string{"GET"}, route(`/storage/v1/b/([^/]+)/iam/testPermissions`), (*StorageServer).testPermissions},
 	{[]string{"GET"}, route(`/storage/v1/b/([^/]+)/o/?`), (*StorageServer).list},
 	{[]string{"POST"}, route(`/storage/v1/b/([^/]+)/o/(.+)/restore`), (*StorageServer).restore},
 	{[]string{"POST"}, route(`/storage/v1/b/([^/]+)/o/(.+)/rewriteTo/b/([^/]+)/o/(.+)`), (*StorageServer).rewrite},
@@ -118,27 +111,33 @@ var routes = []struct {
 	{[]string{"PATCH"}, route(`/storage/v1/b/([^/]+)/o/(.+)`), (*StorageServer).patch},
 	{[]string{"DELETE"}, route(`/storage/v1/b/([^/]+)/o/(.+)`), (*StorageServer).delete},
 	{nil, route(`/(?:download/|upload/)?(?:storage/v1|v0)/.*`), nil}, // another API, and not a bucket of this name
-	{[]string{"GET", "HEAD"}, route(`/([^/]+)/(.+)`), (*StorageServer).download},
+	{[]string{"GET"}, route(`/([^/]+)/(.+)`), (*StorageServer).download},
 }
 
 func route(path string) *regexp.Regexp { return regexp.MustCompile("^" + path + "$") }
 
+// notImitatedParameters are those that would change what a request means.
+var notImitatedParameters = []string{
+	"copySourceAcl", "filter", "ifGenerationNotMatch", "ifMetagenerationNotMatch", "includeFoldersAsPrefixes",
+	"includeTrailingDelimiter", "matchGlob",
+}
+
 // ServeHTTP implements http.Handler.
 func (s *StorageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request := &storageRequest{Request: r, query: r.URL.Query()}
-	answer, failure := s.serve(request)
+	answer, failure := s.serve(r)
 	switch answer := answer.(type) {
 	case nil:
 		failure.write(w)
 	case resource:
-		writeJSON(w, http.StatusOK, request.fields.of(answer))
+		writeJSON(w, http.StatusOK, answer)
 	case func(http.ResponseWriter):
 		answer(w)
 	}
 }
 
 // serve reads a request and answers it: with a resource, or with a function that writes something else.
-func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
+func (s *StorageServer) serve(request *http.Request) (any, *apiError) {
+	r := &storageRequest{Request: request, query: request.URL.Query()}
 	var failure *apiError
 	if r.body, failure = readAll(r.Body); failure != nil {
 		return nil, failure
@@ -146,17 +145,16 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 	if r.conditions, failure = parseConditions(r.query, r.Header); failure != nil {
 		return nil, failure
 	}
-	if fields := r.query.Get("fields"); fields != "" {
-		// A client that forgets to select what it needs must fail here as with Google.
-		selected, rest, err := parseFields(fields)
-		if err != nil || rest != "" {
-			return nil, invalid("Invalid field selection " + fields)
-		}
-		r.fields = selected
+	fields := r.query.Get("fields")
+	if fields != "" && !fieldsPattern.MatchString(fields) {
+		return nil, invalid("Invalid field selection " + fields)
 	}
-	method := r.Method
-	if override := r.Header.Get("X-HTTP-Method-Override"); method == http.MethodPost && override != "" { // as Java's client patches
-		method = override
+	for _, parameter := range notImitatedParameters {
+		if value := r.query.Get(parameter); value != "" && value != "false" {
+			failure = notImitated("Storage", request)
+			failure.message += " with " + parameter
+			return nil, failure
+		}
 	}
 	path := r.URL.EscapedPath()
 	if strings.HasPrefix(path, "/b/") { // as Node's client asks an emulator; no bucket has so short a name
@@ -164,7 +162,7 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 	}
 	for _, route := range routes {
 		match := route.path.FindStringSubmatch(path)
-		if match == nil || route.methods != nil && !slices.Contains(route.methods, method) {
+		if match == nil || route.methods != nil && !slices.Contains(route.methods, r.Method) {
 			continue
 		}
 		if route.answer == nil {
@@ -182,9 +180,13 @@ func (s *StorageServer) serve(r *storageRequest) (any, *apiError) {
 		if len(match) > 2 {
 			r.name, r.more = match[2], match[3:]
 		}
-		return route.answer(s, r)
+		answer, failure := route.answer(s, r)
+		if whole, is := answer.(resource); is && fields != "" {
+			answer = selected(whole, fields)
+		}
+		return answer, failure
 	}
-	return nil, notImitated("Storage", r.Request)
+	return nil, notImitated("Storage", request)
 }
 
 // describe answers with the bucket. Every bucket exists.
@@ -195,16 +197,7 @@ func (s *StorageServer) describe(r *storageRequest) (any, *apiError) {
 		"location": "US", "locationType": "multi-region", "storageClass": "STANDARD", "metageneration": "1",
 		"softDeletePolicy": resource{"retentionDurationSeconds": strconv.Itoa(int(b.softDelete.Seconds()))},
 		"versioning":       resource{"enabled": b.versioning},
-		"iamConfiguration": resource{"uniformBucketLevelAccess": resource{"enabled": !b.ownAccess}},
 	}, nil
-}
-
-// testPermissions answers which of some permissions on the bucket the caller has: all, but for those on access lists.
-func (s *StorageServer) testPermissions(r *storageRequest) (any, *apiError) {
-	has := slices.DeleteFunc(r.query["permissions"], func(p string) bool {
-		return r.bucket.deniesAccess && strings.HasSuffix(p, "IamPolicy")
-	})
-	return resource{"kind": "storage#testIamPermissionsResponse", "permissions": has}, nil
 }
 
 func (s *StorageServer) get(r *storageRequest) (any, *apiError) {
@@ -212,11 +205,7 @@ func (s *StorageServer) get(r *storageRequest) (any, *apiError) {
 	case r.query.Get("alt") == "media":
 		return s.download(r)
 	case r.query.Get("softDeleted") == "true":
-		o, failure := r.softDeleted()
-		if failure == nil {
-			failure = r.check(o.generation, o.metageneration)
-		}
-		return r.shown(o, failure)
+		return r.shown(r.softDeleted())
 	}
 	return r.shown(r.bucket.find(r.name, r.conditions))
 }
@@ -226,7 +215,7 @@ func (r *storageRequest) shown(o *object, failure *apiError) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	return o.resource(r.base(), nil), nil
+	return o.resource(r.base()), nil
 }
 
 func (s *StorageServer) delete(r *storageRequest) (any, *apiError) {
@@ -236,28 +225,17 @@ func (s *StorageServer) delete(r *storageRequest) (any, *apiError) {
 	return func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, nil
 }
 
-// given returns the attributes in a request's JSON, which may be empty.
+// given returns the attributes in a request's JSON, which may be empty. Custom metadata must be texts.
 func given(text []byte) (attributes resource, failure *apiError) {
+	var typed struct {
+		Metadata map[string]*string `json:"metadata"`
+	}
 	if len(text) > 0 {
-		if err := json.Unmarshal(text, &attributes); err != nil {
+		if err := errors.Join(json.Unmarshal(text, &attributes), json.Unmarshal(text, &typed)); err != nil {
 			return nil, invalid("Parse Error: " + err.Error())
 		}
 	}
-	return attributes, checkMetadata(attributes)
-}
-
-// checkMetadata refuses custom metadata whose values are not texts.
-func checkMetadata(attributes resource) *apiError {
-	metadata, ok := attributes["metadata"].(resource)
-	if !ok && attributes["metadata"] != nil {
-		return invalid("Invalid value for metadata")
-	}
-	for key, value := range metadata {
-		if _, ok := value.(string); !ok && value != nil {
-			return invalid("Invalid value for metadata." + key)
-		}
-	}
-	return nil
+	return attributes, nil
 }
 
 // patch merges attributes into those of an object. The generation stays; the metageneration is the next one.
@@ -270,58 +248,38 @@ func (s *StorageServer) patch(r *storageRequest) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	attributes := onlySettable(merge(o.attributes, changes))
-	if failure := r.bucket.checkAccess(attributes); failure != nil {
-		return nil, failure
-	}
-	o.attributes, o.metageneration, o.updated = attributes, o.metageneration+1, time.Now().UTC()
-	return o.resource(r.base(), nil), nil
+	o.attributes, o.metageneration, o.updated = onlySettable(merge(o.attributes, changes)), o.metageneration+1, time.Now().UTC()
+	return r.shown(o, nil)
 }
 
-// download answers with the object's content. http.ServeContent handles ranges. Compressed content is sent as it is.
+// download answers with the object's content. Compressed content is sent as it is.
 func (s *StorageServer) download(r *storageRequest) (any, *apiError) {
 	o, failure := r.bucket.find(r.name, r.conditions)
 	if failure != nil {
 		return nil, failure
 	}
-	header := http.Header{"Content-Type": {"application/octet-stream"}}
-	for attribute, key := range map[string]string{
-		"cacheControl": "Cache-Control", "contentDisposition": "Content-Disposition", "contentEncoding": "Content-Encoding",
-		"contentLanguage": "Content-Language", "contentType": "Content-Type",
-	} {
+	header := http.Header{"Content-Type": {"application/octet-stream"}, "Content-Length": {strconv.Itoa(len(o.content))}}
+	for attribute, key := range map[string]string{"contentEncoding": "Content-Encoding", "contentType": "Content-Type"} {
 		if value, _ := o.attributes[attribute].(string); value != "" {
 			header.Set(key, value)
 		}
 	}
-	header.Set("Etag", strconv.Quote(o.etag()))
 	header.Set("X-Goog-Generation", strconv.FormatInt(o.generation, 10))
 	header.Set("X-Goog-Metageneration", strconv.FormatInt(o.metageneration, 10))
-	header.Set("X-Goog-Hash", "crc32c="+o.crc32c()+",md5="+o.md5())
-	updated, content := o.updated, bytes.NewReader(o.content)
+	header.Set("X-Goog-Hash", "crc32c="+o.crc32c+",md5="+o.md5)
 	return func(w http.ResponseWriter) {
 		maps.Copy(w.Header(), header)
-		http.ServeContent(w, r.Request, "", updated, content)
+		_, _ = w.Write(o.content) // fails only when the client has gone; content is never changed
 	}, nil
 }
 
 // restore makes a soft-deleted generation live again, as a new generation. The conditions are those on the live object.
 func (s *StorageServer) restore(r *storageRequest) (any, *apiError) {
-	access := r.query.Get("copySourceAcl") == "true"
-	switch {
-	case access && !r.bucket.ownAccess:
-		return nil, invalid("copySourceAcl cannot be used where uniform bucket-level access is enabled.")
-	case access && r.bucket.deniesAccess:
-		return nil, &apiError{http.StatusForbidden, "forbidden", "The caller does not have storage.objects.setIamPolicy access."}
-	}
 	dead, failure := r.softDeleted()
 	if failure != nil {
 		return nil, failure
 	}
-	attributes := dead.attributes
-	if !access {
-		attributes = withoutAccess(attributes)
-	}
-	return r.shown(s.put(r.bucket.name, r.name, r.conditions, attributes, dead.content))
+	return r.shown(s.put(r.bucket, r.name, r.conditions, dead.attributes, dead.content))
 }
 
 // softDeleted returns the soft-deleted generation that a request names.
@@ -329,8 +287,10 @@ func (r *storageRequest) softDeleted() (*object, *apiError) {
 	if r.generation == nil {
 		return nil, &apiError{http.StatusBadRequest, "required", "Required parameter: generation"}
 	}
-	if o := generationOf(r.bucket.softDeleted(r.name), *r.generation); o != nil {
-		return o, nil
+	for _, o := range r.bucket.all(r.name, softDeleted) {
+		if o.generation == *r.generation {
+			return o, nil
+		}
 	}
 	return nil, objectNotFound(r.bucket.name, r.name)
 }
@@ -353,12 +313,12 @@ func (s *StorageServer) rewrite(r *storageRequest) (any, *apiError) {
 		return nil, failure
 	}
 	if attributes = onlySettable(attributes); len(attributes) == 0 { // those of the source
-		attributes = withoutAccess(o.attributes)
+		attributes = o.attributes
 	}
-	copied, failure := s.put(r.bucket.name, r.more[1], r.conditions, attributes, o.content)
+	copied, failure := s.put(r.bucket, r.more[1], r.conditions, attributes, o.content)
 	if failure != nil {
 		return nil, failure
 	}
 	return resource{"kind": "storage#rewriteResponse", "done": true,
-		"objectSize": "0", "totalBytesRewritten": "0", "resource": copied.resource(r.base(), nil)}, nil
+		"objectSize": "0", "totalBytesRewritten": "0", "resource": copied.resource(r.base())}, nil
 }

@@ -3,8 +3,9 @@ package backends
 import (
 	"cmp"
 	"encoding/base64"
-	"maps"
+	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	b, query := r.bucket, r.query
+	query := r.query
 	prefix, delimiter, end, limit := query.Get("prefix"), query.Get("delimiter"), query.Get("endOffset"), defaultPage
 	if text := query.Get("maxResults"); text != "" {
 		most, err := strconv.Atoi(text)
@@ -28,25 +29,22 @@ func (s *StorageServer) list(r *storageRequest) (any, *apiError) {
 		}
 		limit = min(most, defaultPage)
 	}
-	names, of, live := b.sorted(), b.live, false
+	are := live
 	switch {
 	case query.Get("softDeleted") == "true":
-		names, of = slices.Sorted(maps.Keys(b.past)), b.softDeleted
+		are = softDeleted
 	case query.Get("versions") == "true":
-		names = slices.AppendSeq(slices.Clone(names), maps.Keys(b.past))
-		slices.Sort(names)
-		names, of = slices.Compact(names), b.versions
-	default:
-		live = true
+		are = version
 	}
 	answer, items, prefixes, last := resource{"kind": "storage#objects"}, []resource{}, []string{}, position{}
+	names := r.bucket.sorted()
 list:
-	for i := from(names, max(query.Get("startOffset"), prefix, after.name)); i < len(names); i++ {
+	for i := sort.SearchStrings(names, max(query.Get("startOffset"), prefix, after.name)); i < len(names); i++ {
 		name := names[i]
 		if !strings.HasPrefix(name, prefix) || end != "" && name >= end {
 			break
 		}
-		for _, o := range of(name) {
+		for _, o := range r.bucket.all(name, are) {
 			if name == after.name && o.generation <= after.generation {
 				continue
 			}
@@ -54,17 +52,15 @@ list:
 				answer["nextPageToken"] = last.token()
 				break list
 			}
-			if delimiter != "" {
-				if at := strings.Index(name[len(prefix):], delimiter); at >= 0 {
-					common := name[:len(prefix)+at+len(delimiter)]
-					prefixes = append(prefixes, common)
-					last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
-					i = from(names, last.name) - 1
-					break
-				}
+			if at := strings.Index(name[len(prefix):], delimiter); delimiter != "" && at >= 0 {
+				common := name[:len(prefix)+at+len(delimiter)]
+				prefixes = append(prefixes, common)
+				last = position{name: common + "\xff"} // after all names that begin like this: no byte of UTF-8 is 0xff
+				i = sort.SearchStrings(names, last.name) - 1
+				break
 			}
-			items, last = append(items, o.resource(r.base(), r.fields["items"])), position{name, o.generation}
-			if live { // a new generation meanwhile is no further object
+			items, last = append(items, o.resource(r.base())), position{name, o.generation}
+			if live(o) { // a new generation meanwhile is no further object
 				last = position{name: name + "\x00"}
 			}
 		}
@@ -78,20 +74,6 @@ list:
 	return answer, nil
 }
 
-// from returns the number of the first of sorted names that is not before another.
-func from(names []string, name string) int {
-	i, _ := slices.BinarySearch(names, name)
-	return i
-}
-
-// live returns the live object of a name, if there is one.
-func (b *bucket) live(name string) []*object {
-	if o := b.objects[name]; o != nil {
-		return []*object{o}
-	}
-	return nil
-}
-
 // position is where a page of a list ends.
 type position struct {
 	name       string
@@ -102,15 +84,8 @@ func (p position) token() string {
 	return base64.URLEncoding.EncodeToString([]byte(strconv.FormatInt(p.generation, 10) + "/" + p.name))
 }
 
-// checkList refuses what is not imitated of lists and what Google refuses, and returns where the page before ended.
+// checkList refuses what Google refuses, and returns where the page before ended.
 func (r *storageRequest) checkList() (after position, failure *apiError) {
-	for _, parameter := range []string{"matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter"} {
-		if value := r.query.Get(parameter); value != "" && value != "false" {
-			failure := notImitated("Storage", r.Request)
-			failure.message += " with " + parameter
-			return after, failure
-		}
-	}
 	for _, parameter := range []string{"startOffset", "endOffset"} {
 		// No object's name has these bytes, except the zero byte, which a front end may refuse anywhere. It is not known how
 		// strict Cloud Storage itself is; what this accepts, Cloud Storage accepts.
@@ -132,4 +107,27 @@ func (r *storageRequest) checkList() (after position, failure *apiError) {
 		after = position{name, number}
 	}
 	return after, nil
+}
+
+// fieldsPattern is how a request selects fields of the answer, and of the items in it: "a,items(b,c)".
+var fieldsPattern = regexp.MustCompile(`^(\w+|items\(\w+(,\w+)*\))(,(\w+|items\(\w+(,\w+)*\)))*$`)
+
+// selected returns the selected fields of an answer. A client that forgets to select what it needs must fail here as with Google.
+func selected(answer resource, fields string) resource {
+	before, rest, ofItems := strings.Cut(fields, "items(")
+	if ofItems {
+		inner, after, _ := strings.Cut(rest, ")")
+		fields = before + "items" + after
+		items, _ := answer["items"].([]resource)
+		for i := range items {
+			items[i] = selected(items[i], inner)
+		}
+	}
+	part := resource{}
+	for name := range strings.SplitSeq(fields, ",") {
+		if value, is := answer[name]; is {
+			part[name] = value
+		}
+	}
+	return part
 }

@@ -17,12 +17,11 @@ import (
 	"unicode/utf8"
 )
 
-// Soft deletion, versions and access lists are as Cloud Storage documents them
-// (https://cloud.google.com/storage/docs/soft-delete, …/object-versioning, …/uniform-bucket-level-access), as far as somebody
-// needs them who brings objects back. An object that is deleted or overwritten can be listed and restored until the bucket's
-// retention is over; the soft-deleted generation stays until then. In a bucket with versioning it becomes noncurrent: it can be
-// got, listed, copied and deleted by its generation. In a bucket without uniform access, an object has a list of its own, which a
-// copy and a restored object have only if the request says so.
+// Soft deletion and versions are as Cloud Storage documents them (https://cloud.google.com/storage/docs/soft-delete,
+// …/object-versioning), as far as somebody needs them who brings objects back. An object that is deleted or overwritten can be
+// listed and restored until the bucket's retention is over; the soft-deleted generation stays until then. In a bucket with
+// versioning it becomes noncurrent: it can be got, listed, copied and deleted by its generation.
+
 const defaultSoftDelete = 7 * 24 * time.Hour
 
 // resource is a Cloud Storage resource, as in JSON. A stored resource is never changed, only replaced, so that it may be read
@@ -34,6 +33,7 @@ type object struct {
 	bucket, name   string
 	attributes     resource // what users may set: contentType, metadata and the like
 	content        []byte   // never changed
+	crc32c, md5    string   // of the content, in base 64
 	generation     int64
 	metageneration int64
 	created        time.Time
@@ -42,59 +42,69 @@ type object struct {
 	deleted, lost  time.Time // when it was soft-deleted, and when it is gone for good; zero while it is not
 }
 
-// bucket holds objects by name and, for listing, the names in order. New names are sorted only for the next list, and deleted
-// ones stay in names until then. So the time for uploading many objects, or for emptying a bucket page by page, does not grow
-// with the square of its size.
+// What generations of an object may be, apart from gone.
+func live(o *object) bool        { return version(o) && o.superseded.IsZero() }
+func version(o *object) bool     { return o.deleted.IsZero() } // live or noncurrent
+func softDeleted(o *object) bool { return !version(o) && time.Now().Before(o.lost) }
+
+// bucket holds objects by name and, for listing, the names in order. New names are sorted only for the next list, and names of
+// which nothing is left stay until then. So the time for uploading many objects does not grow with the square of their number.
 type bucket struct {
-	name    string
-	objects map[string]*object
-	names   []string             // sorted; some may be deleted
-	added   []string             // not yet in names
-	past    map[string][]*object // noncurrent and soft-deleted generations, the oldest first
+	name        string
+	generations map[string][]*object // the oldest first
+	names       []string             // in order
+	added       []string             // not yet in names
 
 	// What the owner has set.
-	softDelete   time.Duration // how long what is deleted can be restored
-	versioning   bool
-	ownAccess    bool // of objects: no uniform bucket-level access
-	deniesAccess bool // to whoever calls
+	softDelete time.Duration // how long what is deleted can be restored
+	versioning bool
 }
-
-// object returns the live object of a name, nil if there is none.
-func (b *bucket) object(name string) *object { return b.objects[name] }
 
 // bucket returns the bucket, and makes it if it is new.
 func (s *StorageServer) bucket(name string) *bucket {
 	b := s.buckets[name]
 	if b == nil {
-		b = &bucket{name: name, objects: map[string]*object{}, past: map[string][]*object{}, softDelete: defaultSoftDelete}
+		b = &bucket{name: name, generations: map[string][]*object{}, softDelete: defaultSoftDelete}
 		s.buckets[name] = b
 	}
 	return b
 }
 
-// put creates or overwrites an object: a new generation, of which this is the first metageneration.
-func (s *StorageServer) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
-	b := s.bucket(bucket)
-	old := b.object(name)
-	var generation, metageneration int64 // in conditions, 0 means that the object does not exist
-	if old != nil {
-		generation, metageneration = old.generation, old.metageneration
+// all returns the generations of a name that are something, the oldest first.
+func (b *bucket) all(name string, are func(*object) bool) (found []*object) {
+	for _, o := range b.generations[name] {
+		if are(o) {
+			found = append(found, o)
+		}
 	}
-	if err := cmp.Or(checkName(name), c.check(generation, metageneration), old.held(), b.checkAccess(attributes)); err != nil {
+	return found
+}
+
+// put creates or overwrites an object: a new generation, of which this is the first metageneration.
+func (s *StorageServer) put(b *bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
+	old := &object{} // whose generation 0 means in conditions that the object does not exist
+	if found := b.all(name, live); len(found) > 0 {
+		old = found[0]
+	}
+	if err := cmp.Or(checkName(name), c.check(old), old.held()); err != nil {
 		return nil, err
+	}
+	if old.generation != 0 {
+		b.bury(old, b.versioning)
+	}
+	if b.generations[name] == nil {
+		b.added = append(b.added, name)
 	}
 	now := time.Now().UTC()
 	s.lastGeneration = max(s.lastGeneration+1, now.UnixMicro())
-	if old == nil {
-		b.added = append(b.added, name)
-	} else {
-		b.bury(old, b.versioning)
-	}
-	b.objects[name] = &object{
-		bucket: bucket, name: name, attributes: attributes, content: content,
+	sum, crc := md5.Sum(content), crc32.Checksum(content, crc32.MakeTable(crc32.Castagnoli))
+	o := &object{
+		bucket: b.name, name: name, attributes: attributes, content: content, md5: base64.StdEncoding.EncodeToString(sum[:]),
+		crc32c:     base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc)),
 		generation: s.lastGeneration, metageneration: 1, created: now, updated: now,
 	}
-	return b.objects[name], nil
+	b.generations[name] = append(b.generations[name], o)
+	return o, nil
 }
 
 const maxName = 1024 // bytes
@@ -109,24 +119,18 @@ func checkName(name string) *apiError {
 	return nil
 }
 
-// checkAccess refuses attributes with an access list where the bucket alone has one.
-func (b *bucket) checkAccess(attributes resource) *apiError {
-	if _, has := attributes["acl"]; has && !b.ownAccess {
-		return invalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled.")
-	}
-	return nil
-}
-
-// find returns an object if the conditions hold for it: the live one, or the one of the generation that they name.
+// find returns an object if the conditions hold for it: the live one, or the one of the generation that they name. A request that
+// needs an object looks for it before it checks the conditions: Cloud Storage documents 404 for deleting a missing object and
+// 412 for another generation, and does not say that a condition changes the first.
 func (b *bucket) find(name string, c conditions) (*object, *apiError) {
-	o := b.object(name)
+	found := b.all(name, live)
 	if c.generation != nil {
-		o = generationOf(b.versions(name), *c.generation)
+		found = b.all(name, func(o *object) bool { return version(o) && o.generation == *c.generation })
 	}
-	if o == nil {
+	if len(found) == 0 {
 		return nil, objectNotFound(b.name, name)
 	}
-	return o, c.check(o.generation, o.metageneration)
+	return found[0], c.check(found[0])
 }
 
 // remove deletes an object. To name the live generation deletes it in spite of versioning.
@@ -135,22 +139,14 @@ func (b *bucket) remove(name string, c conditions) *apiError {
 	if err == nil {
 		err = o.held()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		b.bury(o, b.versioning && c.generation == nil)
 	}
-	b.bury(o, b.versioning && c.generation == nil)
-	if b.objects[name] == o {
-		delete(b.objects, name)
-	}
-	return nil
+	return err
 }
 
-// held refuses to delete or overwrite an object under a hold, with the reason that a caller without permission gets, too. A
-// missing object, nil, has no holds.
+// held refuses to delete or overwrite an object under a hold, with the reason that a caller without permission gets, too.
 func (o *object) held() *apiError {
-	if o == nil {
-		return nil
-	}
 	for attribute, hold := range map[string]string{"eventBasedHold": "Event-Based", "temporaryHold": "Temporary"} {
 		if set, _ := o.attributes[attribute].(bool); set {
 			return &apiError{http.StatusForbidden, "forbidden", "Object '" + o.bucket + "/" + o.name + "' is under active " + hold +
@@ -160,56 +156,71 @@ func (o *object) held() *apiError {
 	return nil
 }
 
-// bury keeps an object that is no longer live, as noncurrent or as soft-deleted.
+// bury keeps an object that is no longer live, as noncurrent or as soft-deleted, as long as the bucket keeps it.
 func (b *bucket) bury(o *object, noncurrent bool) {
-	past := slices.DeleteFunc(b.past[o.name], func(one *object) bool { return one == o })
 	now := time.Now().UTC()
-	switch {
-	case noncurrent:
+	if noncurrent {
 		o.superseded = now
-	case b.softDelete == 0:
-		b.past[o.name] = past
 		return
-	default:
-		o.deleted, o.lost = now, now.Add(b.softDelete)
 	}
-	b.past[o.name] = append(past, o)
-	slices.SortFunc(b.past[o.name], func(a, b *object) int { return cmp.Compare(a.generation, b.generation) })
-}
-
-// softDeleted returns the soft-deleted generations of a name, the oldest first.
-func (b *bucket) softDeleted(name string) []*object {
-	now := time.Now()
-	return slices.DeleteFunc(slices.Clone(b.past[name]), func(o *object) bool { return !now.Before(o.lost) })
-}
-
-// versions returns the noncurrent generations of a name and the live one, the oldest first.
-func (b *bucket) versions(name string) []*object {
-	all := slices.DeleteFunc(slices.Clone(b.past[name]), func(o *object) bool { return !o.deleted.IsZero() })
-	return append(all, b.live(name)...)
-}
-
-// generationOf returns one of some generations, nil if there is none.
-func generationOf(all []*object, generation int64) *object {
-	if i := slices.IndexFunc(all, func(o *object) bool { return o.generation == generation }); i >= 0 {
-		return all[i]
+	o.deleted, o.lost = now, now.Add(b.softDelete)
+	b.generations[o.name] = slices.DeleteFunc(b.generations[o.name], func(o *object) bool { return !version(o) && !softDeleted(o) })
+	if len(b.generations[o.name]) == 0 {
+		delete(b.generations, o.name)
 	}
-	return nil
 }
 
-// sorted returns the names in order. Some may be deleted.
+// sorted returns the names in order. Of some, nothing may be left.
 func (b *bucket) sorted() []string {
 	if len(b.added) > 0 {
-		names := slices.DeleteFunc(slices.Concat(b.names, b.added), func(name string) bool { return b.objects[name] == nil })
+		names := slices.DeleteFunc(slices.Concat(b.names, b.added), func(name string) bool { return b.generations[name] == nil })
 		slices.Sort(names)
 		b.names, b.added = slices.Compact(names), nil
 	}
 	return b.names
 }
 
+// conditions are a request's conditions on its object.
+type conditions struct {
+	generation                           *int64 // this version and no other
+	generationMatch, metagenerationMatch *int64
+}
+
+// parseConditions reads the JSON API's query parameters and the XML API's headers.
+func parseConditions(query url.Values, header http.Header) (conditions, *apiError) {
+	var c conditions
+	for _, field := range []struct {
+		to                **int64
+		parameter, header string
+	}{
+		{&c.generation, "generation", ""},
+		{&c.generationMatch, "ifGenerationMatch", "X-Goog-If-Generation-Match"},
+		{&c.metagenerationMatch, "ifMetagenerationMatch", "X-Goog-If-Metageneration-Match"},
+	} {
+		if text := cmp.Or(query.Get(field.parameter), header.Get(field.header)); text != "" {
+			value, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return conditions{}, invalid("Invalid value for " + field.parameter + ": " + text)
+			}
+			*field.to = &value
+		}
+	}
+	return c, nil
+}
+
+// check compares the conditions with a live object; a missing one has generation 0.
+func (c conditions) check(o *object) *apiError {
+	if c.generationMatch != nil && *c.generationMatch != o.generation ||
+		c.metagenerationMatch != nil && *c.metagenerationMatch != o.metageneration {
+		return &apiError{http.StatusPreconditionFailed, "conditionNotMet",
+			"At least one of the pre-conditions you specified did not hold."}
+	}
+	return nil
+}
+
 // settable are the attributes that a client can set. Others are ignored, as by Cloud Storage.
 var settable = []string{
-	"acl", "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
+	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
 	"metadata", "temporaryHold",
 }
 
@@ -221,13 +232,6 @@ func onlySettable(attributes resource) resource {
 		}
 	}
 	return kept
-}
-
-// withoutAccess returns attributes without an access list.
-func withoutAccess(attributes resource) resource {
-	without := maps.Clone(attributes)
-	delete(without, "acl")
-	return without
 }
 
 // merge applies a patch as RFC 7396 says: null removes, objects are merged, everything else replaces.
@@ -248,90 +252,27 @@ func merge(old, patch resource) resource {
 	return merged
 }
 
-func (o *object) etag() string {
-	version := strconv.FormatInt(o.generation, 36) + "/" + strconv.FormatInt(o.metageneration, 36)
-	return base64.StdEncoding.EncodeToString([]byte(version))
-}
-
-// resource returns the object as the JSON API shows it, or the wanted fields of that. base is the server's address.
-func (o *object) resource(base string, wanted selection) resource {
-	if wanted == nil {
-		wanted = allFields
+// resource returns the object as the JSON API shows it. base is the server's address.
+func (o *object) resource(base string) resource {
+	path := "/storage/v1/b/" + url.PathEscape(o.bucket) + "/o/" + url.PathEscape(o.name)
+	generation, metageneration := strconv.FormatInt(o.generation, 10), strconv.FormatInt(o.metageneration, 10)
+	r := resource{
+		"kind": "storage#object", "id": o.bucket + "/" + o.name + "/" + generation, "bucket": o.bucket, "name": o.name,
+		"selfLink": base + path, "mediaLink": fmt.Sprint(base, "/download", path, "?alt=media&generation=", generation),
+		"storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)), "crc32c": o.crc32c, "md5Hash": o.md5,
+		"generation": generation, "metageneration": metageneration,
+		"etag": base64.StdEncoding.EncodeToString([]byte(generation + "/" + metageneration)),
 	}
-	r := make(resource, len(wanted))
-	for name := range wanted {
-		value := o.attributes[name]
-		if field, is := fieldsOfObjects[name]; is {
-			value = field(o, base)
-		}
-		if value != nil {
-			r[name] = value
+	for name, at := range map[string]time.Time{
+		"timeCreated": o.created, "timeStorageClassUpdated": o.created, "updated": o.updated, "timeDeleted": o.superseded,
+		"softDeleteTime": o.deleted, "hardDeleteTime": o.lost,
+	} {
+		if !at.IsZero() {
+			r[name] = at.Format(time.RFC3339Nano)
 		}
 	}
+	maps.Copy(r, o.attributes)
 	return r
-}
-
-// fieldsOfObjects are those that no client sets. A value of nil is not shown.
-var fieldsOfObjects = map[string]func(o *object, base string) any{
-	"kind": func(*object, string) any { return "storage#object" },
-	"id": func(o *object, _ string) any {
-		return o.bucket + "/" + o.name + "/" + strconv.FormatInt(o.generation, 10)
-	},
-	"selfLink": func(o *object, base string) any { return base + o.path() },
-	"mediaLink": func(o *object, base string) any {
-		return fmt.Sprint(base, "/download", o.path(), "?alt=media&generation=", o.generation)
-	},
-	"bucket":       func(o *object, _ string) any { return o.bucket },
-	"name":         func(o *object, _ string) any { return o.name },
-	"storageClass": func(*object, string) any { return "STANDARD" },
-	"size":         func(o *object, _ string) any { return strconv.Itoa(len(o.content)) },
-
-	"generation":     func(o *object, _ string) any { return strconv.FormatInt(o.generation, 10) },
-	"metageneration": func(o *object, _ string) any { return strconv.FormatInt(o.metageneration, 10) },
-	"crc32c":         func(o *object, _ string) any { return o.crc32c() },
-	"md5Hash":        func(o *object, _ string) any { return o.md5() },
-	"etag":           func(o *object, _ string) any { return o.etag() },
-
-	"timeCreated":             func(o *object, _ string) any { return shownTime(o.created) },
-	"timeStorageClassUpdated": func(o *object, _ string) any { return shownTime(o.created) },
-	"updated":                 func(o *object, _ string) any { return shownTime(o.updated) },
-	"timeDeleted":             func(o *object, _ string) any { return shownTime(o.superseded) },
-	"softDeleteTime":          func(o *object, _ string) any { return shownTime(o.deleted) },
-	"hardDeleteTime":          func(o *object, _ string) any { return shownTime(o.lost) },
-}
-
-// allFields are those, and what clients set.
-var allFields = func() selection {
-	all := selection{}
-	for name := range fieldsOfObjects {
-		all[name] = nil
-	}
-	for _, name := range settable {
-		all[name] = nil
-	}
-	return all
-}()
-
-func shownTime(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return at.Format(time.RFC3339Nano)
-}
-
-func (o *object) path() string {
-	return "/storage/v1/b/" + url.PathEscape(o.bucket) + "/o/" + url.PathEscape(o.name)
-}
-
-// crc32c and md5 return sums of the content, in base 64.
-func (o *object) crc32c() string {
-	sum := crc32.Checksum(o.content, crc32.MakeTable(crc32.Castagnoli))
-	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
-}
-
-func (o *object) md5() string {
-	sum := md5.Sum(o.content)
-	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func objectNotFound(bucket, name string) *apiError {

@@ -10,16 +10,16 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // upload is a resumable upload under way.
 type upload struct {
-	bucket, name string
-	conditions   conditions
-	attributes   resource
-	content      []byte
+	name       string
+	conditions conditions
+	attributes resource
+	content    []byte
 }
 
 // upload answers an insert, whose form uploadType names.
@@ -45,9 +45,7 @@ func newUpload(r *storageRequest, attributes []byte, contentType string) (*uploa
 		return nil, failure
 	}
 	name, _ := all["name"].(string)
-	u := &upload{
-		bucket: r.bucket.name, name: cmp.Or(r.query.Get("name"), name), conditions: r.conditions, attributes: onlySettable(all),
-	}
+	u := &upload{name: cmp.Or(r.query.Get("name"), name), conditions: r.conditions, attributes: onlySettable(all)}
 	u.conditions.generation = nil // a new object has no generation to ask for
 	if u.attributes["contentType"] == nil && contentType != "" {
 		u.attributes["contentType"] = contentType
@@ -78,7 +76,7 @@ func (s *StorageServer) insertMultipart(r *storageRequest) (any, *apiError) {
 	if failure != nil {
 		return nil, failure
 	}
-	return r.shown(s.put(u.bucket, u.name, u.conditions, u.attributes, texts[1]))
+	return r.shown(s.put(r.bucket, u.name, u.conditions, u.attributes, texts[1]))
 }
 
 // begin starts a resumable upload and answers with the address for its content.
@@ -90,7 +88,7 @@ func (s *StorageServer) begin(r *storageRequest) (any, *apiError) {
 	id := rand.Text()
 	s.uploads[id] = u
 	return func(w http.ResponseWriter) {
-		w.Header().Set("Location", r.base()+"/upload/storage/v1/b/"+url.PathEscape(u.bucket)+"/o?uploadType=resumable&upload_id="+id)
+		w.Header().Set("Location", r.base()+"/upload/storage/v1/b/"+url.PathEscape(r.bucket.name)+"/o?uploadType=resumable&upload_id="+id)
 		w.WriteHeader(http.StatusOK)
 	}, nil
 }
@@ -111,7 +109,7 @@ func (s *StorageServer) resume(r *storageRequest, id string) (any, *apiError) {
 	}
 	if size == len(u.content) {
 		delete(s.uploads, id)
-		return r.shown(s.put(u.bucket, u.name, u.conditions, u.attributes, u.content))
+		return r.shown(s.put(r.bucket, u.name, u.conditions, u.attributes, u.content))
 	}
 	there := len(u.content)
 	return func(w http.ResponseWriter) {
@@ -127,6 +125,8 @@ func (s *StorageServer) resume(r *storageRequest, id string) (any, *apiError) {
 	}, nil
 }
 
+var contentRange = regexp.MustCompile(`^bytes (?:(\d+)-(\d+|\*)|\*)/(\d+|\*)$`)
+
 // parseContentRange returns a chunk's place and the whole's size, -1 while it is unknown. The forms are "bytes 0-9/100",
 // "bytes 0-9/*", "bytes */100" and "bytes */*"; none at all is the whole. "bytes 0-*/*", which firebase-admin for Node sends,
 // is all from there to the end.
@@ -134,29 +134,23 @@ func parseContentRange(text string, chunk int) (start, size int, ok bool) {
 	if text == "" {
 		return 0, chunk, true
 	}
-	text, ok = strings.CutPrefix(text, "bytes ")
-	span, whole, slash := strings.Cut(text, "/")
-	if !ok || !slash {
+	m := contentRange.FindStringSubmatch(text)
+	if m == nil {
 		return 0, 0, false
 	}
 	size = -1
-	if whole != "*" {
-		var err error
-		if size, err = strconv.Atoi(whole); err != nil || size < 0 {
-			return 0, 0, false
-		}
+	if m[3] != "*" {
+		size, _ = strconv.Atoi(m[3]) // digits
 	}
-	if span == "*" {
+	start, _ = strconv.Atoi(m[1])
+	end, _ := strconv.Atoi(m[2])
+	switch {
+	case m[1] == "": // no chunk, but a question
 		return 0, size, chunk == 0
+	case m[2] != "*":
+		return start, size, end-start+1 == chunk
+	case size < 0:
+		size = start + chunk
 	}
-	first, last, dash := strings.Cut(span, "-")
-	start, firstErr := strconv.Atoi(first)
-	if last == "*" && dash && firstErr == nil && start >= 0 {
-		if size < 0 {
-			size = start + chunk
-		}
-		return start, size, size == start+chunk
-	}
-	end, lastErr := strconv.Atoi(last)
-	return start, size, dash && firstErr == nil && lastErr == nil && start >= 0 && end-start+1 == chunk
+	return start, size, size == start+chunk
 }

@@ -12,7 +12,6 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -42,7 +41,6 @@ type task struct {
 	proto    *cloudtaskspb.Task // replaced, never changed
 	due      time.Time          // zero: at once
 	sequence int                // of creation
-	previous int                // HTTP status of the last answer; 0: none
 	running  bool
 }
 
@@ -74,14 +72,6 @@ func newTaskServer(manual bool) *TaskServer {
 		go server.dispatch(ctx)
 	}
 	return server
-}
-
-// RegisterTasks makes a server of gRPC one of Cloud Tasks, which delivers tasks by itself, or if that is done by hand keeps them
-// until [TaskServer.Deliver].
-func RegisterTasks(to *grpc.Server, manual bool) *TaskServer {
-	s := newTaskServer(manual)
-	cloudtaskspb.RegisterCloudTasksServer(to, taskService{TaskServer: s})
-	return s
 }
 
 // close ends all deliveries, including those under way.
@@ -199,14 +189,10 @@ func (t *task) compare(other *task) int {
 // attempt delivers a task once. The task is then done, or due again.
 func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) error {
 	s.mu.Lock()
-	sent := *t
+	p := proto.CloneOf(t.proto)
 	s.mu.Unlock()
-	status, err := s.send(ctx, sent)
-	p := proto.CloneOf(sent.proto)
+	err := s.send(ctx, p)
 	p.DispatchCount++
-	if status != 0 {
-		p.ResponseCount++
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tasks[p.Name] != t { // deleted meanwhile
@@ -219,7 +205,7 @@ func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) 
 	}
 	t.due = now().Add(backoff(p.DispatchCount))
 	p.ScheduleTime = timestamppb.New(t.due)
-	t.proto, t.previous, t.running = p, status, false
+	t.proto, t.running = p, false
 	return err
 }
 

@@ -8,51 +8,45 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 )
 
-// send sends a task's HTTP request and returns the status of the response; 0 if there was none. The error is nil if it was a 2xx.
-func (s *taskState) send(ctx context.Context, t task) (status int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, t.proto.DispatchDeadline.AsDuration())
+// send sends a task's HTTP request. The error is nil if the answer was a 2xx.
+func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) error {
+	ctx, cancel := context.WithTimeout(ctx, p.DispatchDeadline.AsDuration())
 	defer cancel()
-	request, err := newDelivery(ctx, t)
+	request, err := newDelivery(ctx, p)
 	if err != nil {
-		return 0, fmt.Errorf("deliver %s: %w", t.proto.Name, err)
+		return fmt.Errorf("deliver %s: %w", p.Name, err)
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("deliver %s: %w", t.proto.Name, err)
+		return fmt.Errorf("deliver %s: %w", p.Name, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1024))
 	if err != nil {
-		return 0, fmt.Errorf("deliver %s: %w", t.proto.Name, err)
+		return fmt.Errorf("deliver %s: %w", p.Name, err)
 	}
 	if response.StatusCode/100 != 2 {
-		return response.StatusCode, fmt.Errorf("deliver %s: %s answered %s: %s", t.proto.Name, request.URL, response.Status, body)
+		return fmt.Errorf("deliver %s: %s answered %s: %s", p.Name, request.URL, response.Status, body)
 	}
-	return response.StatusCode, nil
+	return nil
 }
 
-// ownHeaders are headers that a task cannot set; a name with a dash at its end stands for all headers that begin with it.
-// Google calls its list of headers that Cloud Tasks ignores or replaces partial, so this one includes headers of Google's other
-// services.
-var ownHeaders = []string{
-	"Host", "Content-Length", "User-Agent",
-	"X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler", "X-Cloudscheduler-",
-}
+// ownHeaders is how headers begin that a task cannot set. Google calls its list of headers that Cloud Tasks ignores or replaces
+// partial, so this one includes headers of Google's other services.
+var ownHeaders = []string{"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler"}
 
 func ownHeader(key string) bool {
 	name := http.CanonicalHeaderKey(key)
-	return slices.ContainsFunc(ownHeaders, func(own string) bool {
-		return name == own || strings.HasSuffix(own, "-") && strings.HasPrefix(name, own)
-	})
+	return slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.HasPrefix(name, own) })
 }
 
-// newDelivery makes a task's request, with the headers that Cloud Tasks adds.
-func newDelivery(ctx context.Context, t task) (*http.Request, error) {
-	p := t.proto
+// newDelivery makes a task's request, with the headers that Cloud Tasks adds, as far as functions read them.
+func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, error) {
 	target := p.GetHttpRequest()
 	request, err := http.NewRequestWithContext(ctx, target.HttpMethod.String(), target.Url, bytes.NewReader(target.Body))
 	if err != nil {
@@ -70,12 +64,5 @@ func newDelivery(ctx context.Context, t task) (*http.Request, error) {
 	header.Set("User-Agent", "Google-Cloud-Tasks")
 	header.Set("X-CloudTasks-QueueName", path.Base(queueOf(p.Name)))
 	header.Set("X-CloudTasks-TaskName", path.Base(p.Name))
-	header.Set("X-CloudTasks-TaskRetryCount", strconv.Itoa(int(p.DispatchCount)))
-	header.Set("X-CloudTasks-TaskExecutionCount", strconv.Itoa(int(p.ResponseCount)))
-	eta := p.ScheduleTime.AsTime()
-	header.Set("X-CloudTasks-TaskETA", fmt.Sprintf("%d.%06d", eta.Unix(), eta.Nanosecond()/1000))
-	if t.previous != 0 {
-		header.Set("X-CloudTasks-TaskPreviousResponse", strconv.Itoa(t.previous))
-	}
 	return request, nil
 }

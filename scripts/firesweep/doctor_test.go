@@ -49,8 +49,7 @@ func (g *google) healthy() {
 
 // bucket returns what Google tells of a bucket.
 func (g *google) bucket() fields {
-	return fields{"name": g.o.Bucket, "softDeletePolicy": fields{"retentionDurationSeconds": "604800"},
-		"iamConfiguration": fields{"uniformBucketLevelAccess": fields{"enabled": true}}}
+	return fields{"name": g.o.Bucket, "softDeletePolicy": fields{"retentionDurationSeconds": "604800"}}
 }
 
 // indexes returns the indexes that functions need, as Google tells them, by where it is asked for them.

@@ -187,9 +187,8 @@ func TestUndoWarns(t *testing.T) {
 	if !o.EmbeddedStorage() {
 		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
 	}
-	o.SetObjectAccess(t, false)
 	run := o.called(t, "checkGhostCircles", "").RunID
-	wantParts(t, o.preview(t, run), "Warning: uniform access is off in bucket", "storage.objects.setIamPolicy")
+	wantParts(t, o.preview(t, run), "Warning: files come back with the bucket's default access")
 	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--yes", "--json", run)).Warnings))
 }
 

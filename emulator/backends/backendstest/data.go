@@ -45,13 +45,6 @@ func (p *Project) SetVersioning(t testing.TB) {
 	p.backends.Storage().SetVersioning(p.Bucket)
 }
 
-// SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set
-// them. Only the embedded Storage can do that.
-func (p *Project) SetObjectAccess(t testing.TB, may bool) {
-	t.Helper()
-	p.backends.Storage().SetObjectAccess(p.Bucket, may)
-}
-
 // PutMany stores n empty objects: directly in the embedded Storage, elsewhere with several uploads at a time.
 func (p *Project) PutMany(t testing.TB, n int, of func(i int) (name string, metadata map[string]string)) {
 	t.Helper()

@@ -24,22 +24,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// public is an access list that lets anybody read.
-var public = []storage.ACLRule{{Entity: storage.AllUsers, Role: storage.RoleReader}}
-
-// upload puts an object that anybody may read.
-func (w world) upload(t *testing.T, name string) {
-	t.Helper()
-	upload := w.Storage(t).Bucket(w.Bucket).Object(name).NewWriter(t.Context())
-	upload.ACL, upload.Metadata = public, map[string]string{"k": "v"}
-	if _, err := upload.Write([]byte(name)); err != nil {
-		t.Fatal(err)
-	}
-	if err := upload.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (w world) attrs(t *testing.T, name string) *storage.ObjectAttrs {
 	t.Helper()
 	attrs, err := w.Storage(t).Bucket(w.Bucket).Object(name).Attrs(t.Context())
@@ -128,50 +112,40 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAccessLists: objects with access lists of their own come back with them, if whoever undoes may copy these; otherwise a warning
-// says, before anything is done, that they come back private.
-func TestAccessLists(t *testing.T) {
-	for name, tt := range map[string]struct{ may, versions bool }{
-		"soft-deleted": {may: true}, "noncurrent": {may: true, versions: true}, "not permitted": {}, "not permitted, noncurrent": {versions: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.SetObjectAccess(t, tt.may)
-			if tt.versions {
-				w.SetVersioning(t)
-			}
-			w.upload(t, "orphan")
-			w.upload(t, "users/u1/public.png")
-			report := w.run(t)
-			for _, apply := range []bool{false, true} {
-				var warned []string
-				steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply, Warn: func(text string) { warned = append(warned, text) }})
-				if tt.may == (len(warned) == 1) || !tt.may && !strings.Contains(warned[0], "storage.objects.setIamPolicy") {
-					t.Errorf("apply %t: warned %q", apply, warned)
-				}
-				if back := steps[undo.Recreate]; !slices.Contains(back, "gs://bucket/orphan") || !slices.Contains(back, "gs://bucket/users/u1/public.png") {
-					t.Errorf("%v, %v", steps, why)
-				}
-			}
-			for _, name := range []string{"orphan", "users/u1/public.png"} {
-				attrs := w.attrs(t, name)
-				isPublic := slices.ContainsFunc(attrs.ACL, func(r storage.ACLRule) bool { return r.Entity == storage.AllUsers })
-				if isPublic != tt.may || attrs.Metadata["k"] != "v" {
-					t.Errorf("%s: access %v, metadata %v", name, attrs.ACL, attrs.Metadata)
-				}
-			}
-		})
-	}
-}
+const filesComeBack = "files come back with the bucket's default access, not with access lists of their own"
 
-// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that, nor does an empty folder of one that keeps
-// what is deleted.
-func TestUniformAccessWarnsOfNothing(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "users/u9", map[string]any{})
-	w.Set(t, "friends/u9", map[string]any{})
-	report := w.run(t)
-	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { t.Error(text) }})
+// TestFilesComeBackWithTheBucketsAccess: if files come back, that is said, once, before they do, and of nothing else. An empty folder
+// of a bucket that keeps what is deleted is no file.
+func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
+	for _, versions := range []bool{false, true} {
+		w := newWorld(t)
+		if versions {
+			w.SetVersioning(t)
+		}
+		w.Set(t, "users/u9", map[string]any{}) // without files
+		w.Set(t, "friends/u9", map[string]any{})
+		w.Put(t, "users/u1/b.png", map[string]string{"k": "b"}, []byte("b"))
+		run := w.run(t).RunID
+		sentence := []string{filesComeBack}
+		for _, tt := range []struct {
+			what    string
+			options restore.Options
+			want    []string
+		}{
+			{"no file", restore.Options{Only: []string{"drafts/u1"}}, nil},
+			{"plan", restore.Options{}, sentence},
+			{"one file", restore.Options{Only: []string{"gs://" + w.Bucket + "/orphan"}}, sentence},
+			{"an empty folder", restore.Options{Apply: true, Only: []string{"users/u9", "gs://" + w.Bucket + "/users/u9/"}}, nil},
+			{"all", restore.Options{Apply: true}, sentence},
+			{"again", restore.Options{Apply: true}, nil},
+		} {
+			var warned []string
+			tt.options.Warn = func(text string) { warned = append(warned, text) }
+			w.undo(t, run, tt.options)
+			enginetest.Want(t, fmt.Sprintf("%s, versions %t", tt.what, versions), tt.want, warned)
+		}
+		enginetest.Want(t, "metadata", map[string]string{"k": "b"}, w.attrs(t, "users/u1/b.png").Metadata)
+	}
 }
 
 // TestVersionsThatTheBucketDeletes: of a folder of which a bucket with versioning keeps nothing, a warning says that it may have held
@@ -210,7 +184,11 @@ func TestVersionsThatTheBucketDeletes(t *testing.T) {
 		}}
 		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
 		var warned []string
-		w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
+		w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) {
+			if text != filesComeBack {
+				warned = append(warned, text)
+			}
+		}})
 		if tt.warns != (len(warned) == 1 && strings.Contains(warned[0], "/users/u9/, and of other folders, are lost if there were any")) {
 			t.Errorf("%s, soft delete %s: it warns %q", tt.lifecycle, tt.soft, warned)
 		}

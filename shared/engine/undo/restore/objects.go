@@ -223,10 +223,7 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	case !errors.Is(err, storage.ErrObjectNotExist):
 		return Outcome{}, fmt.Errorf("look for object %s: %w", attrs.Name, err)
 	}
-	access, err := u.access()
-	if err != nil {
-		return Outcome{}, err
-	}
+	u.filesBack.Do(func() { u.warn("files come back with the bucket's default access, not with access lists of their own") })
 	if !u.Apply {
 		return Outcome{Step: undo.Recreate}, nil
 	}
@@ -235,13 +232,9 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	}
 	missing := storage.Conditions{DoesNotExist: true}
 	if attrs.SoftDeleteTime.IsZero() { // noncurrent
-		copier := object.If(missing).CopierFrom(object.Generation(attrs.Generation))
-		if access {
-			copier.ObjectAttrs = *attrs // with its access list
-		}
-		_, err = copier.Run(ctx)
+		_, err = object.If(missing).CopierFrom(object.Generation(attrs.Generation)).Run(ctx)
 	} else {
-		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{CopySourceACL: access})
+		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{})
 	}
 	switch refusal, is := errors.AsType[*googleapi.Error](err); {
 	case is && refusesOne(refusal):

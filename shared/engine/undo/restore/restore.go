@@ -54,7 +54,7 @@ type Options struct {
 	Elsewhere func(f func(Project) error) error
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
-	// Warn, if set, is told what things that come back will lack, for want of permissions, and whether some will not.
+	// Warn, if set, is told what things that come back will lack, and whether some will not.
 	Warn func(text string)
 }
 
@@ -94,7 +94,6 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
 	u.attrs = sync.OnceValues(func() (*storage.BucketAttrs, error) { return u.Bucket.Attrs(ctx) })
-	u.access = sync.OnceValues(func() (bool, error) { return u.mayCopyAccess(ctx) })
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -148,7 +147,7 @@ type undoing struct {
 	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	emptied    sync.Once             // warns of folders of which the bucket has nothing
-	access     func() (bool, error)  // whether objects come back with their access lists
+	filesBack  sync.Once             // says how files come back
 	refused    map[string]bool       // targets that no run of the job can have had
 	attrs      func() (*storage.BucketAttrs, error)
 	canHave    func(undo.Record) bool
@@ -158,6 +157,14 @@ type undoing struct {
 
 	leasing sync.Mutex
 	renewed time.Time // when the lease last was; zero before it is taken
+}
+
+func (u *undoing) warn(text string) {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	if u.Warn != nil {
+		u.Warn(text)
+	}
 }
 
 // tell hands an outcome to the caller.

@@ -1,0 +1,40 @@
+// Package backendstest_test holds what jobs and tests need of Storage, Authentication, Firestore and Cloud Tasks. It knows only clients, so
+// these tests run on our own backends and, if the *_EMULATOR_HOST variables name it, on the Firebase Emulator Suite. Where the suite
+// does otherwise, [as] has both; docs/emulator-suite.md lists the differences.
+package backendstest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/each"
+)
+
+// as returns what is expected: what Google's service does and ours like it, or what the Firebase Emulator Suite does.
+func as[T any](ours bool, google, suite T) T {
+	if ours {
+		return google
+	}
+	return suite
+}
+
+// same compares what is there with what is expected.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// all returns all that one of Google's iterators returns.
+func all[T any](t *testing.T, list interface{ Next() (T, error) }) (found []T) {
+	t.Helper()
+	for one, err := range each.Of(list) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, one)
+	}
+	return found
+}
