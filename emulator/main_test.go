@@ -295,17 +295,17 @@ func TestRules(t *testing.T) {
 		return served, err
 	}
 	for text, want := range map[string][]string{
-		`{"functions": [` + rule + `]}`:                            {"cleanupDrafts"},
-		`{"functions": [], "enabled": ["cleanupReports"]}`:         {"cleanupReports"},
-		`{"functions": [], "enabled": ["deleteInactiveProjects"]}`: {"deleteInactiveProjects", "sendInactiveProjectWarning"},
+		`{"rules":[` + rule + `]}`:                            {"cleanupDrafts"},
+		`{"rules":[], "enabled": ["cleanupReports"]}`:         {"cleanupReports"},
+		`{"rules":[], "enabled": ["deleteInactiveProjects"]}`: {"deleteInactiveProjects", "sendInactiveProjectWarning"},
 	} {
 		if served, err := names(text); err != nil || !slices.Equal(served, want) {
 			t.Errorf("%s: %q, %v, want %q", text, served, err, want)
 		}
 	}
 	for text, want := range map[string]string{
-		`{"functions": []}`: "has no rule and enables no job", `{"functions": [`: "line 1, column 16",
-		`{"functions": [` + strings.Replace(rule, "field", "fild", 1) + `]}`: `is it "field"`,
+		`{"rules":[]}`: "has no rule and enables no job", `{"rules": [`: "line 1, column 16",
+		`{"rules":[` + strings.Replace(rule, "field", "fild", 1) + `]}`: `is it "field"`,
 	} {
 		if _, err := names(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want that it says %s", text, err, want)

@@ -19,7 +19,7 @@ import (
 )
 
 // rules are a user's own.
-const rules = `{"functions": [{
+const rules = `{"rules":[{
 	"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts", "age": {"field": "updatedAt", "days": 90},
 	"with": [{"subcollection": "revisions"}]
 }]}`
