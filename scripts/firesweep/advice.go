@@ -16,18 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// cmd is a command to type about the same runs as this one.
-func (p *printer) cmd(verb string, args ...string) string {
-	command := "firesweep " + verb + p.given.String()
-	if p.npx {
-		command = "npx " + command
-	}
-	return strings.Join(append([]string{command}, args...), " ")
-}
-
-// cmd is [printer.cmd], for errors.
-func (a *app) cmd(verb string, args ...string) string { return a.printer().cmd(verb, args...) }
-
 const logIn = "Log in: gcloud auth application-default login."
 
 // remedies say what to do about the statuses that Google's services answer.
@@ -40,6 +28,9 @@ var remedies = map[string]string{
 
 // remedy says what to do about an error of Google's services, or on the way to them; "" if the error says it all.
 func (a *app) remedy(ctx context.Context, err error) string {
+	if err == nil {
+		return ""
+	}
 	do := remedies[report.CodeOf(err)]
 	switch onGoogle := a.getenv("GOOGLE_CLOUD_PROJECT") != "" && a.getenv("FIRESTORE_EMULATOR_HOST") == ""; {
 	case do != "":
@@ -50,6 +41,13 @@ func (a *app) remedy(ctx context.Context, err error) string {
 		return logIn
 	}
 	return ""
+}
+
+// remedy prints what to do about an error, if that is known.
+func (p *printer) remedy(do string) {
+	if do != "" {
+		p.Say("", 4, 2, "-> %s", do)
+	}
 }
 
 // tripped says what a safety limit found in a database; "" where the failure's own text says all.
@@ -104,9 +102,7 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 			continue
 		}
 		p.Say(screen.Red, 2, 2, "%s", wrong(r, f))
-		if do := remedies[f.Code]; do != "" {
-			p.Say("", 4, 2, "-> %s", do)
-		}
+		p.remedy(remedies[f.Code])
 		for _, t := range f.Tripped {
 			if t.Lift != "" {
 				lift = append(lift, t.Lift)
@@ -120,18 +116,17 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 		p.Say("", 4, 2, "See all that is due: %s", p.cmd("plan", "--force", r.Job))
 	}
 	p.Say("", 4, 2, "If that is as it must be, run it once without the limit:")
-	p.Printer.Command("%s", p.lifting(r, lift))
+	p.Command("%s", p.lifting(r, lift))
 }
 
 // lifting is the command that runs a job once without the limits that tripped, and those that were lifted already.
 func (p *printer) lifting(r *report.Report, lift []string) string {
-	args := []string{r.Job}
-	if r.Force || slices.Contains(lift, "force") {
+	args, all := []string{r.Job}, slices.Concat(r.Lift, lift)
+	if r.Force || slices.Contains(all, "force") {
 		args = append(args, "--force")
 	}
-	names := slices.Concat(r.Lift, slices.DeleteFunc(lift, func(name string) bool { return name == "force" }))
-	for i, name := range names {
-		if !slices.Contains(names[:i], name) {
+	for i, name := range all {
+		if name != "force" && !slices.Contains(all[:i], name) {
 			args = append(args, "--lift", screen.Quoted(name))
 		}
 	}
@@ -141,30 +136,33 @@ func (p *printer) lifting(r *report.Report, lift []string) string {
 	return p.cmd("run", args...)
 }
 
-// next says what happens after a run, and what to do; "" if there is nothing to say.
-func (p *printer) next(r *report.Report) string {
+// next prints what happens after a run, and what to do.
+func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
+	says := ""
 	switch {
 	case r.Status == report.Completed && r.Approved != nil:
-		return "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
+		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
 	case r.Status == report.Partial && r.Stopped:
-		return "It was stopped. " + goesOn
+		says = "It was stopped. " + goesOn
 	case r.Status == report.Partial && r.Continued:
-		return "It ran out of time and continues at once: " + p.cmd("runs", r.Job)
+		says = "It ran out of time and continues at once: " + p.cmd("runs", r.Job)
 	case r.Status == report.Partial:
-		return "It was out of time, or was interrupted. " + goesOn
+		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
-		return "Another run was under way: " + p.cmd("runs", r.Job)
+		says = "Another run was under way: " + p.cmd("runs", r.Job)
 	case r.Status == report.Aborted && r.Done() > 0:
-		return "Nothing was done of what the limit stopped; the rest was done."
+		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:
-		return "Nothing was deleted or changed."
+		says = "Nothing was deleted or changed."
 	case r.Status == report.Killed:
-		return "What it did is in its undo log. " + goesOn
+		says = "What it did is in its undo log. " + goesOn
 	case r.Status == report.Failed:
-		return "The next run tries again what failed; everything else is done."
+		says = "The next run tries again what failed; everything else is done."
+	default:
+		return
 	}
-	return ""
+	p.Say("", 2, 2, "%s", says)
 }
 
 // undone names the steps of an undo in words.

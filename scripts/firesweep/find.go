@@ -5,9 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -25,74 +23,55 @@ type foundThing struct {
 	Undone *report.Undone `json:"undone,omitempty"`
 }
 
-// runsOf shows the runs that deleted or changed something.
-func (a *app) runsOf(ctx context.Context, f runsFlags) error {
-	var from time.Time
-	if f.since != "" {
-		d, err := age(f.since)
-		if err != nil {
-			return wrongUse("--since is %q: it must be like 36h or 7d", f.since)
+// runsOf shows the runs that deleted or changed something, the latest first, by their undo logs.
+func (a *app) runsOf(ctx context.Context, what string, all bool) error {
+	found, runs := []foundThing{}, 0
+	var at far
+	stop := a.progress(ctx, at.now)
+	err := a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+		logged, err := p.Logged(ctx)
+		for _, runID := range logged {
+			var things []foundThing
+			if things, err = a.find(ctx, p, runID, strings.TrimSuffix(what, "/"), &at); err != nil {
+				return err
+			}
+			found = append(found, things...)
 		}
-		from = a.clock().Add(-d)
-	}
-	found, runs, err := a.find(ctx, strings.TrimSuffix(f.of, "/"), from)
+		runs += len(logged)
+		return err
+	})
+	stop()
 	if err != nil {
 		return err
 	}
-	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) {
-		p.found(found, runs, f.of, f.all)
-	}, len(found) == 0)
+	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all) }, len(found) == 0)
 }
 
-// find looks through the undo logs of runs that began since a time, the latest first. It returns how many it looked through.
-func (a *app) find(ctx context.Context, what string, from time.Time) (found []foundThing, runs int, err error) {
-	found = []foundThing{}
-	defer a.progress(ctx, doing("looking through the undo logs"))()
-	only := func(r undo.Record) bool { return concerns(r, what) }
-	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
-		logged, err := p.Logged(ctx)
-		if err != nil {
-			return err
+// find returns what a run did that concerns something.
+func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
+	bucket := a.bucketOf(runID)
+	var undone *report.Undone
+	if job, known := a.entryOfRun(runID); known {
+		rep, err := a.reportOf(ctx, job, runID)
+		if err != nil && !errors.As(err, new(*noReportError)) { // it is under way
+			return nil, err
 		}
-		for _, runID := range logged {
-			if began, ok := began(runID); ok && began.Before(from) {
-				continue
-			}
-			runs++
-			w := done.Wanted{Bucket: a.bucketOf(runID), Only: only}
-			var rep *report.Report
-			if job, known := a.entryOfRun(runID); known {
-				rep, err = a.reportOf(ctx, job, runID)
-				if err != nil && !errors.As(err, new(*noReportError)) { // it is under way
-					return err
-				}
-			}
-			if rep != nil && w.Bucket == "" { // the run may have found one by itself
-				w.Bucket = rep.Bucket
-			}
-			log, err := done.Of(ctx, p, runID, w)
-			if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
-				return err
-			}
-			for _, t := range log.Things {
-				thing := foundThing{Run: runID, Target: t.Target, What: t.What, Reason: t.Reason}
-				if rep != nil {
-					thing.Undone = rep.Undone
-				}
-				found = append(found, thing)
-			}
+		if rep != nil {
+			bucket, undone = rep.Bucket, rep.Undone
 		}
-		return nil
+	}
+	log, err := readLog(ctx, p, runID, bucket, at, func(l *logged) {
+		if l.Item == "" && !concerns(l.Record, what) {
+			*l = logged{}
+		}
 	})
-	return found, runs, err
-}
-
-// began returns when a run began, by its id.
-func began(runID string) (time.Time, bool) {
-	_, begin, _ := strings.Cut(runID, "-")
-	begin, _, _ = strings.Cut(begin, "-")
-	at, err := time.Parse(idTime, begin)
-	return at, err == nil
+	if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
+		return nil, err
+	}
+	for _, t := range thingsOf(log) {
+		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, undone})
+	}
+	return found, nil
 }
 
 // concerns reports whether a record is of something, of what is below it, or of what belongs to it.
@@ -131,31 +110,28 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 			plural(runs, "run"), what)
 		return
 	}
-	rows, back := []screen.Row{}, 0
+	run, target := shortID(found[0].Run), screen.Quoted(found[0].Target)
+	back := "" // how to bring it back, unless all is back
+	var rows []screen.Row
 	for _, t := range found {
 		r := screen.Row{Cells: []string{t.What, shortID(t.Run), t.Target}, Notes: []string{t.Reason}}
 		if t.Undone != nil {
 			r.Notes = append(r.Notes, backWords(t.Undone))
-			back++
+		} else {
+			back = ", and bring it back"
 		}
-		rows = append(rows, r)
+		if rows = append(rows, r); shortID(t.Run) != run {
+			run = "RUN"
+		}
 	}
-	p.first(all, "thing", screen.Columns("WHAT", "RUN", "TARGET"), rows)
-	p.Line("")
-	run, target := shortID(found[0].Run), screen.Quoted(found[0].Target)
 	if len(found) > 1 {
 		target = "TARGET"
 	}
-	if slices.ContainsFunc(found, func(t foundThing) bool { return t.Run != found[0].Run }) {
-		run = "RUN"
-	}
-	if back == len(found) {
-		p.Say("", 2, 2, "See what was in it:")
-	} else {
-		p.Say("", 2, 2, "See what was in it, and bring it back:")
-	}
-	p.Command("firesweep show --contents%s %s %s", p.given, run, target)
-	if back < len(found) {
-		p.Command("firesweep undo%s --only %s %s", p.given, target, run)
+	p.first(all, "thing", rows, "WHAT", "RUN", "TARGET")
+	p.Line("")
+	p.Say("", 2, 2, "See what was in it%s:", back)
+	p.Command("%s", p.cmd("show", "--contents", run, target))
+	if back != "" {
+		p.Command("%s", p.cmd("undo", "--only", target, run))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,18 +116,22 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
-// moment parses the value of --now: a time, or a duration from now.
+// moment parses the value of --now: a time, or a duration from now, such as +48h or -7d.
 func moment(text string, now time.Time) (at time.Time, err error) {
-	var d time.Duration
 	switch {
 	case text == "":
 		return at, nil
-	case text[0] == '+':
-		d, err = age(text[1:])
-		at = now.Add(d)
-	case text[0] == '-':
-		d, err = age(text[1:])
-		at = now.Add(-d)
+	case text[0] == '+' || text[0] == '-':
+		var d time.Duration
+		if days, inDays := strings.CutSuffix(text, "d"); inDays {
+			d, err = time.ParseDuration(days + "h")
+			d *= 24
+		} else {
+			d, err = time.ParseDuration(text)
+		}
+		if at = now.Add(d); d.Abs() > 100*365*24*time.Hour {
+			err = strconv.ErrRange
+		}
 	default:
 		at, err = time.Parse(time.RFC3339, text)
 	}
@@ -134,22 +139,6 @@ func moment(text string, now time.Time) (at time.Time, err error) {
 		return time.Time{}, wrongUse("--now is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", text)
 	}
 	return at, nil
-}
-
-// age parses a duration such as 90m, 12h or 30d.
-func age(text string) (time.Duration, error) {
-	hours, days := strings.CutSuffix(text, "d")
-	if days {
-		text = hours + "h"
-	}
-	d, err := time.ParseDuration(text)
-	if days {
-		d *= 24
-	}
-	if err == nil && (d < 0 || d > 100*365*24*time.Hour || strings.ContainsAny(text, "+-")) {
-		err = wrongUse("%q is not an age", text)
-	}
-	return d, err
 }
 
 // reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses
@@ -248,24 +237,32 @@ func (a *app) between(ctx context.Context, job manifest.Entry, from, until time.
 // the report of the last one, if that was killed and none is saved.
 func (a *app) newest(
 	ctx context.Context, job manifest.Entry, period time.Duration, limit int, killed *report.Report,
-) ([]*report.Report, error) {
-	newest := []*report.Report{}
+) (newest []*report.Report, err error) {
+	newest = []*report.Report{}
 	if killed != nil {
 		newest = append(newest, killed)
 	}
-	oldest := a.clock().Add(-report.RunRetention)
-	until := a.clock().Add(time.Hour) // for clocks that differ
-	for window := min(period, report.RunRetention) * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
-		from := until.Add(-window)
+	err = a.backwards(period*time.Duration(limit+1), func(from, until time.Time) (bool, error) {
 		reports, err := a.between(ctx, job, from, until)
-		if err != nil {
-			return nil, err
-		}
 		slices.Reverse(reports)
 		newest = append(newest, reports[:min(len(reports), limit-len(newest))]...)
+		return len(newest) == limit, err
+	})
+	return newest, err
+}
+
+// backwards calls a function with spans of the time of which reports are kept, the latest first and each longer than the one before,
+// until it has enough.
+func (a *app) backwards(first time.Duration, look func(from, until time.Time) (enough bool, err error)) error {
+	oldest, until := a.clock().Add(-report.RunRetention), a.clock().Add(time.Hour) // for clocks that differ
+	for span := min(first, report.RunRetention); until.After(oldest); span *= 4 {
+		from := until.Add(-span)
+		if enough, err := look(from, until); enough || err != nil {
+			return err
+		}
 		until = from
 	}
-	return newest, nil
+	return nil
 }
 
 // reportOf returns the report of a run; nil if there is none. The error is a [*noReportError] if it is under way.

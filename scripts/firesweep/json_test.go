@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -42,10 +41,10 @@ func TestJSON(t *testing.T) {
 		{jobPlan{}, "bucket database entry items job made project version"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
 		{shownRun{}, "did"},
-		{done.Log{}, `
+		{did{}, `
 			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
 			writes.path writes.sent writesTotal`},
-		{done.Thing{}, "account fields fields.after fields.before fields.changed fields.name sent target what"},
+		{thing{}, "account fields fields.after fields.before fields.changed fields.name sent target what"},
 		{ran{}, "error fellAway job report"},
 		{stopped{}, "job kept report run"},
 		{switched{}, "did error name what"},

@@ -98,7 +98,7 @@ func main() {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
 		dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
-		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.Obeys(os.Stderr, os.Getenv), colour: out.Colour, width: out.Width},
+		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.IsTerminal(os.Stderr), colour: out.Colour, width: out.Width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()

@@ -262,7 +262,7 @@ func (s *switching) print(p *printer) {
 		}
 		rows = append(rows, r)
 	}
-	p.Table(screen.Columns("WHAT", "NAME", "NOW"), rows)
+	p.Table(rows, "WHAT", "NAME", "NOW")
 	p.Line("")
 	if !s.pause {
 		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")

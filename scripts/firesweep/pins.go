@@ -160,7 +160,7 @@ func (p *printer) pinned(list []pinnedItem, all bool) {
 		}
 		rows = append(rows, screen.Row{Cells: []string{when(one.At), one.Target}, Notes: []string{note}})
 	}
-	p.first(all, "target", screen.Columns("SINCE (UTC)", "TARGET"), rows)
+	p.first(all, "target", rows, "SINCE (UTC)", "TARGET")
 	p.Line("")
 	p.Say("", 2, 2, "Let the jobs judge it again:")
 	p.Command("firesweep release%s TARGET", p.given)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +32,7 @@ type planned struct {
 	// Index says that an index is missing: the address at which Firestore makes it, or its message.
 	Index string `json:"index,omitempty"`
 
-	do string // what to do about the error; empty: it says that itself
+	err error // as Error
 }
 
 // well reports whether a run would carry out the plan.
@@ -200,17 +202,18 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 ) {
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
 		o := options(job)
-		o.Meter = &at.meter
-		stop := a.progress(ctx, at.now)
+		o.Meter = new(usage.Meter)
+		stop := a.progress(ctx, func() string {
+			return fmt.Sprintf("planning %s (%d of %d), which used %s", job.Name, i+1, len(jobs), used(o.Meter.Usage()))
+		})
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if plans = append(plans, one); p != nil {
-			p.planned(one, all)
+			p.planned(one, all, a.remedy(ctx, one.err))
 		}
 	}
 	if p != nil {
@@ -223,33 +226,21 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOptions) planned {
 	var log warnings
 	f, err := a.function(job, &log)
-	var rep *report.Report
+	p := planned{Job: job.Name, err: err}
 	if err == nil {
-		rep, err = f.Plan(ctx, o)
+		p.Report, p.err = f.Plan(ctx, o)
 	}
-	p := plannedOf(job, rep, err, log.lines())
-	if err != nil {
-		p.do = a.remedy(ctx, err)
+	if p.err != nil {
+		p.Error = p.err.Error()
 	}
-	p.Doubts = a.doubts(ctx, job, rep)
-	return p
-}
-
-func plannedOf(job manifest.Entry, rep *report.Report, err error, warnings []string) planned {
-	p := planned{Job: job.Name, Report: rep, Warnings: warnings}
-	if err != nil {
-		p.Error = err.Error()
-	}
-	if rep == nil {
-		return p
-	}
-	for _, f := range rep.Failures {
-		if f.Code == codes.FailedPrecondition.String() && p.Index == "" { // a query is refused so if it has no index
-			if p.Index = indexAddress.FindString(f.Error); p.Index == "" {
-				p.Index = f.Error
+	if p.Report != nil {
+		for _, f := range p.Report.Failures {
+			if f.Code == codes.FailedPrecondition.String() && p.Index == "" { // a query is refused so if it has no index
+				p.Index = cmp.Or(indexAddress.FindString(f.Error), f.Error)
 			}
 		}
 	}
+	p.Warnings, p.Doubts = log.lines(), a.doubts(ctx, job, p.Report)
 	return p
 }
 
@@ -270,43 +261,26 @@ func (p *printer) indexes(all []planned) {
 	p.Line("")
 }
 
-// planning is the progress of a plan.
-type planning struct {
-	text  string
-	meter usage.Meter
-}
-
-// now says what the plan has read.
-func (p *planning) now() string {
-	u, text := p.meter.Usage(), p.text
-	if u != (usage.Usage{}) {
-		text += ": " + used(u)
-	}
-	return text
-}
-
 // fewWarnings is how many warnings of a plan are shown without --all.
 const fewWarnings = 3
 
-// planned prints a plan for people.
-func (p *printer) planned(planned planned, all bool) {
+// planned prints a plan for people, and what to do about an error.
+func (p *printer) planned(planned planned, all bool, remedy string) {
 	defer p.Line("")
+	defer p.doubts(planned.Doubts)
 	r := planned.Report
 	if r == nil {
 		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no plan"))
 		p.Say(screen.Red, 2, 2, "%s", planned.Error)
-		if planned.do != "" {
-			p.Say("", 4, 2, "-> %s", planned.do)
-		}
-		p.doubts(planned.Doubts)
+		p.remedy(remedy)
 		return
 	}
 	p.head(r)
-	p.Plan(r, all)
+	p.plan(r, all)
 	if len(r.Plan) > 0 && len(r.Kept)+len(r.NotCounted)+len(r.Warnings)+len(r.Failures)+len(planned.Warnings) > 0 {
 		p.Line("")
 	}
-	p.Kept(r)
+	p.kept(r)
 	p.failures(r)
 	said := planned.Warnings
 	if !all {
@@ -315,8 +289,39 @@ func (p *printer) planned(planned planned, all bool) {
 	for _, warning := range said {
 		p.Say(screen.Yellow, 2, 2, "%s", warning)
 	}
-	if more := len(planned.Warnings) - len(said); more > 0 {
-		p.Say(screen.Yellow, 2, 2, "and %s more: use --all", plural(more, "warning"))
+	p.more(len(planned.Warnings)-len(said), "warning")
+}
+
+// warnings is the log of a plan. It keeps warnings; errors are in the report.
+type warnings []warning
+
+// warning is a line of the log that warns.
+type warning struct {
+	Severity, Message, Reason string
+	Kept                      int             // so many are kept for the reason
+	Report                    json.RawMessage // of the summary, which repeats it
+}
+
+// Write implements io.Writer. Each call is one line, as slog writes them, one after the other.
+func (w *warnings) Write(line []byte) (int, error) {
+	var one warning
+	err := json.Unmarshal(line, &one)
+	if err == nil && one.Report == nil && one.Severity == "WARNING" {
+		*w = append(*w, one)
 	}
-	p.doubts(planned.Doubts)
+	return len(line), nil
+}
+
+// lines returns the messages, without sums of what others name one by one.
+func (w *warnings) lines() (lines []string) {
+	named := map[string]bool{}
+	for _, one := range *w {
+		named[one.Reason] = named[one.Reason] || one.Kept == 0
+	}
+	for _, one := range *w {
+		if one.Kept == 0 || !named[one.Reason] {
+			lines = append(lines, strings.TrimSpace(one.Message))
+		}
+	}
+	return lines
 }

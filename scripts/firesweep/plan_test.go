@@ -15,7 +15,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/documents/wire"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 type plans struct{ Plans []planned }
@@ -101,52 +100,38 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 	}
 }
 
+// TestProgress: how far long work is, is said every few seconds, if standard error is a terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	p := planning{text: "cleanupReports (5 of 9)"}
-	want(t, "at first", "cleanupReports (5 of 9)", p.now())
-	p.meter.Add(usage.Usage{FirestoreReads: 100})
-	p.meter.Add(usage.Usage{StorageClassA: 1})
-	want(t, "later", "cleanupReports (5 of 9): 100 reads, 1 request to Storage", p.now())
-
-	var at far
-	want(t, "before the first step", "beginning", at.now())
-	at.step("reading", "a", 0, 4)
-	want(t, "the first", "reading: a (1 of 4)", at.now())
-}
-
-// TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.
-func TestProgressIsShownAfterAWhile(t *testing.T) {
-	t.Parallel()
 	for _, terminal := range []bool{false, true} {
-		o := withReports(t)
-		o.screen.errs = terminal
-		var waits []time.Duration
-		shown := make(chan struct{})
-		o.sleep = func(ctx context.Context, d time.Duration) error {
-			if waits = append(waits, d); len(waits) == 2 {
-				close(shown)
+		var at far
+		says := make(chan struct{})
+		waits := 0
+		sleep := func(ctx context.Context, _ time.Duration) error {
+			switch waits++; waits {
+			case 1:
+			case 2:
+				at.set("on its\nway", 1, 4)
+			default:
+				close(says)
 				<-ctx.Done()
 				return ctx.Err()
 			}
 			return nil
 		}
 		if !terminal {
-			close(shown)
+			close(says)
 		}
 		var errs strings.Builder
-		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
-		stop := a.progress(t.Context(), doing("on its\nway"))
-		<-shown
+		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: sleep, screen: streams{errs: terminal}}
+		stop := a.progress(t.Context(), at.now)
+		<-says
 		stop()
-		line := "\r\x1b[Kon its way (0 ms so far)\r\x1b[K"
+		said := "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"
 		if !terminal {
-			line = ""
+			said = ""
 		}
-		want(t, "standard error", line, errs.String())
-		if terminal {
-			want(t, "waits", []time.Duration{progressAfter, progressEvery}, waits)
-		}
+		want(t, "standard error", said, errs.String())
 	}
 }
 

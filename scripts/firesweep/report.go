@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,21 +12,30 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
+// wentWrong reports whether a run of this status needs somebody to look at it.
+func wentWrong(s report.Status) bool {
+	return s == report.Failed || s == report.Aborted || s == report.Killed
+}
+
 // statusStyle is the style of a run's status.
 func statusStyle(s report.Status) string {
-	switch s {
-	case report.Failed, report.Aborted, report.Killed:
+	switch {
+	case wentWrong(s):
 		return screen.Red
-	case report.Partial, report.Skipped:
+	case s == report.Partial || s == report.Skipped:
 		return screen.Yellow
-	default:
-		return ""
 	}
+	return ""
+}
+
+// title prints how a run or a plan ended.
+func (p *printer) title(r *report.Report) {
+	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), screen.Plain(statusWords(r))))
 }
 
 // head prints which run or plan a report is of, how it ended, and what it is about.
 func (p *printer) head(r *report.Report) {
-	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), screen.Plain(statusWords(r))))
+	p.title(r)
 	p.Say(screen.Faint, 2, 2, "project %s, database %s%s", p.where, r.Database, prefixed(", bucket ", r.Bucket))
 	facts := "now " + when(r.Now) + " UTC"
 	if r.Status != report.Killed { // whose figures nobody knows
@@ -37,7 +47,7 @@ func (p *printer) head(r *report.Report) {
 // report prints a report in full.
 func (p *printer) report(r *report.Report) {
 	p.head(r)
-	built := prefixed(", version ", r.Version) + prefixed(", ", r.Revision) // early versions said none
+	built := prefixed(", version ", r.Version) + prefixed(", ", r.Revision)
 	p.Say(screen.Faint, 2, 0, "run %s, started %s UTC%s", r.RunID, when(r.StartedAt), built)
 	p.Line("")
 	switch {
@@ -50,21 +60,128 @@ func (p *printer) report(r *report.Report) {
 	default:
 		p.actions(r)
 	}
-	p.Kept(r)
+	p.kept(r)
 	p.failures(r)
-	if r.Truncated && !r.DryRun {
+	if r.Truncated {
 		p.Say("", 2, 2, "there are more failures than are listed; the log has them all")
 	}
-	p.undone(r.Undone)
-	if next := p.next(r); next != "" {
-		p.Say("", 2, 2, "%s", next)
+	if u := r.Undone; u != nil {
+		words := backWords(u)
+		p.Say(screen.Yellow, 2, 2, "%s%s: %s.", capital(words), prefixed(" by ", u.By), plural(u.Things, "thing"))
+	}
+	p.next(r)
+}
+
+// plan prints what a plan does: the first items of each kind, or all.
+func (p *printer) plan(r *report.Report, all bool) {
+	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
+		items := slices.DeleteFunc(slices.Clone(r.Plan), func(i report.Planned) bool { return i.Action != kind })
+		n, same, shown := r.Actions[kind].Planned, sameReason(items), firstOf(items, all)
+		p.Line("")
+		p.Say(screen.Bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
+		for _, item := range shown {
+			p.Line("    " + screen.Plain(item.Target))
+			note := with(item)
+			if item.Reason != same {
+				note = item.Reason + prefixed("; ", note)
+			}
+			if note != "" {
+				p.Say(screen.Faint, 6, 2, "%s", note)
+			}
+		}
+		switch {
+		case len(shown) < len(items):
+			p.Say("", 4, 2, "and %d more: use --all", n-len(shown))
+		case len(items) < n:
+			p.Say("", 4, 2, "and %d more, which are not listed", n-len(items))
+		}
+	}
+}
+
+// sameReason returns the reason that all of several items have, to be said once; "" if there is none.
+func sameReason(items []report.Planned) string {
+	if len(items) < 2 || slices.ContainsFunc(items, func(i report.Planned) bool { return i.Reason != items[0].Reason }) {
+		return ""
+	}
+	return items[0].Reason
+}
+
+// with says what a plan deletes and changes along with an item; "" if nothing, or if that was not worked out.
+func with(item report.Planned) string {
+	var words, not []string
+	n := tally{}
+	for _, w := range item.Writes {
+		verb, target, _ := strings.Cut(w, " ")
+		switch {
+		case verb == "nothing:":
+			not = append(not, "but not done: "+target)
+		case target == item.Target: // the item itself
+		case verb == "delete":
+			n.add(target)
+		default:
+			words = append(words, w)
+		}
+	}
+	if along := n.words(); along != "" {
+		words = slices.Insert(words, 0, "with "+along)
+	}
+	if len(words) > 3 || item.More {
+		words = append(words[:min(len(words), 3)], "and more")
+	}
+	return strings.Join(append(words, not...), ", ")
+}
+
+// tally counts things by kinds, such as "document of posts".
+type tally map[string]int
+
+// add counts a document by its path, an object by gs://bucket/name, or an "account UID".
+func (t tally) add(target string) {
+	switch steps := strings.Split(target, "/"); {
+	case strings.HasPrefix(target, "account "):
+		t["account"]++
+	case strings.HasPrefix(target, "objects under "): // as a plan says it
+		t["folder of files"]++
+	case strings.HasPrefix(target, "gs://"):
+		t["file"]++
+	case len(steps) > 1:
+		t["document of "+steps[len(steps)-2]]++
+	}
+}
+
+// words says how many things of each kind there are, such as "2 documents of posts, 1 file"; "" if there are none.
+func (t tally) words() string {
+	var words []string
+	for _, kind := range mostFirst(t) {
+		words = append(words, plural(t[kind], kind))
+	}
+	return strings.Join(words, ", ")
+}
+
+// mostFirst returns what was counted, the largest number first.
+func mostFirst(counted map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counted), func(a, b string) int {
+		return cmp.Or(counted[b]-counted[a], strings.Compare(a, b))
+	})
+}
+
+// kept prints how many items are kept and why, and what is doubtful about that.
+func (p *printer) kept(r *report.Report) {
+	for _, reason := range mostFirst(r.Kept) {
+		p.Say("", 2, 2, "kept %d: %s", r.Kept[reason], reason)
+	}
+	for _, collection := range r.NotCounted {
+		p.Say(screen.Yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
+	}
+	for _, warning := range r.Warnings {
+		p.Say(screen.Yellow, 2, 2, "warning: %s", warning)
 	}
 }
 
 // actions prints what a run did of what it had planned. What did not happen is left out.
 func (p *printer) actions(r *report.Report) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
-		c, words := r.Actions[kind], ""
+		c := r.Actions[kind]
+		words := fmt.Sprintf("%s: %d of %d done", kind, c.Done, c.Planned)
 		for _, of := range []struct {
 			n    int
 			what string
@@ -75,14 +192,10 @@ func (p *printer) actions(r *report.Report) {
 				words += fmt.Sprintf("; %d %s", of.n, of.what)
 			}
 		}
-		if r.DryRun {
-			p.Say("", 2, 2, "%s: %d planned%s", kind, c.Planned, words)
-		} else {
-			p.Say("", 2, 2, "%s: %d of %d done%s", kind, c.Done, c.Planned, words)
-		}
+		p.Say("", 2, 2, "%s", words)
 	}
 	switch left := r.Left(); {
-	case left == 0 || r.DryRun:
+	case left == 0:
 	case r.Status == report.Aborted:
 		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
 	default:
@@ -90,45 +203,39 @@ func (p *printer) actions(r *report.Report) {
 	}
 }
 
-// undone prints when a run was taken back.
-func (p *printer) undone(u *report.Undone) {
-	if u != nil {
-		p.Say(screen.Yellow, 2, 2, "%s%s: %s.", capital(backWords(u)), prefixed(" by ", u.By), plural(u.Things, "thing"))
-	}
-}
-
 // backWords says when a run was taken back.
 func backWords(u *report.Undone) string {
+	what := "it"
 	if u.Partial {
-		return "a part of it was brought back at " + when(u.At) + " UTC"
+		what = "a part of it"
 	}
-	return "it was brought back at " + when(u.At) + " UTC"
+	return what + " was brought back at " + when(u.At) + " UTC"
 }
 
 // runs prints a table of reports.
 func (p *printer) runs(reports []*report.Report) {
-	rows := make([]screen.Row, len(reports))
-	for i, r := range reports {
+	var rows []screen.Row
+	for _, r := range reports {
 		t := r.Totals()
-		figures := cells(t.Planned, t.Done, t.Failed, short(time.Duration(r.DurationMs)*time.Millisecond))
+		row := screen.Row{Style: statusStyle(r.Status), Cells: []string{r.StartedAt.UTC().Format("2006-01-02 15:04"), shortID(r.RunID),
+			fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), short(time.Duration(r.DurationMs) * time.Millisecond),
+			statusWords(r)}}
 		if r.Status == report.Killed {
-			figures = []string{"?", "?", "?", "?"}
+			copy(row.Cells[2:], []string{"?", "?", "?", "?"})
 		}
-		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat([]string{r.StartedAt.UTC().Format("2006-01-02 15:04"),
-			shortID(r.RunID)}, figures, []string{statusWords(r)})}
 		if t.Begun > 0 {
-			rows[i].Notes = []string{fmt.Sprintf("%d begun, and the next run does the rest", t.Begun)}
+			row.Notes = []string{fmt.Sprintf("%d begun, and the next run does the rest", t.Begun)}
 		}
 		if len(r.Failures) > 0 {
 			note := wrong(r, r.Failures[0])
 			if more := len(r.Failures) - 1; more > 0 {
 				note += fmt.Sprintf(" (and %d more)", more)
 			}
-			rows[i].Notes = append(rows[i].Notes, note)
+			row.Notes = append(row.Notes, note)
 		}
+		rows = append(rows, row)
 	}
-	p.Table(slices.Concat(screen.Columns("STARTED (UTC)", "RUN"), screen.Numbers("PLANNED", "DONE", "FAILED", "TIME"),
-		screen.Columns("STATUS")), rows)
+	p.Table(rows, "STARTED (UTC)", "RUN", "PLANNED", "DONE", "FAILED", "TIME", "STATUS")
 }
 
 // statusWords describes how a run ended, or what a plan found, and what was special about it.

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -130,51 +130,41 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 }
 
 // agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The error says
-// that nobody did. first says which jobs never ran here.
+// that nobody did. first says which jobs never ran here, to which --yes does not agree.
 func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
-	due, lifts := 0, f.force || len(f.lift) > 0
+	due, lifts, id := 0, f.force || len(f.lift) > 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
 		if p.well() {
 			due += p.due()
 		}
 	}
-	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	switch {
-	case lifts && !plans[0].well():
+	if lifts && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
 		return false, nil
-	case first != "" && f.yes: // also if nothing is due: once the record says that it ran here, nobody is asked
-		return a.agreesTo(first+". Type the project's id to run: ", id)
-	case f.yes:
-		return true, nil // also if nothing is due: the record says then that the job ran
-	case due == 0:
-		return false, nil
-	case !a.screen.in:
-		command := doIt(c, names) + asGiven(c, "plan") + " --yes"
-		if first != "" {
-			command += " --confirm " + id
-		}
-		return false, a.nobody(command)
-	case first != "":
-		return a.agreesTo(first+". Type the project's id to run: ", id)
-	case lifts:
-		return a.agreesTo("Run it like this, without its safety limits? Type yes: ", "yes")
 	}
-	return a.agreesTo(fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
+	command := doIt(c, names) + asGiven(c, "plan") + " --yes"
+	switch {
+	case first != "":
+		return a.agree(false, command+" --confirm "+id, first+". Type the project's id to run: ", id)
+	case lifts:
+		return a.agree(f.yes, command, "Run it like this, without its safety limits? Type yes: ", "yes")
+	}
+	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
 }
 
-// nobody says that nothing was done because nobody can be asked, and what does it.
-func (a *app) nobody(command string) error {
-	p := a.printer()
-	p.W = a.errs
-	p.Say("", 0, 0, "firesweep: nothing was changed, because nobody can be asked. Do it:")
-	p.Command("%s", command)
-	return saidError(exitWrongUse)
-}
-
-// agreesTo asks a question. The error says that the answer was none of those that agree.
-func (a *app) agreesTo(question string, agree ...string) (bool, error) {
-	if !slices.Contains(agree, strings.ToLower(a.ask(question))) {
-		return false, errors.New("nothing was changed: the answer was not " + agree[len(agree)-1])
+// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that agrees. The
+// error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
+func (a *app) agree(yes bool, command, question string, answers ...string) (bool, error) {
+	switch {
+	case yes:
+		return true, nil
+	case !a.screen.in:
+		p := a.printer()
+		p.W = a.errs
+		p.Say("", 0, 0, "firesweep: nothing was changed, because nobody can be asked. Do it:")
+		p.Command("%s", command)
+		return false, saidError(exitWrongUse)
+	case !slices.Contains(answers, strings.ToLower(a.ask(question))):
+		return false, errors.New("nothing was changed: the answer was not " + answers[len(answers)-1])
 	}
 	return true, nil
 }
@@ -237,80 +227,62 @@ const byHand = "firesweep run by "
 const countedAtMost = 20_000
 
 // did returns what a run deleted, changed and created, counted by kinds. It is empty where that is not known.
-func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map[string]screen.Tally {
-	all := map[string]screen.Tally{}
+func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map[string]tally {
 	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
-		return all
+		return nil
 	}
-	log, err := a.doneBy(context.WithoutCancel(ctx), job, r.RunID, done.Wanted{Bucket: r.Bucket})
+	log, err := a.logOf(context.WithoutCancel(ctx), job, r.RunID, r.Bucket, (*logged).names)
 	if err != nil || log == nil { // it is only for a summary, and show says why
-		return all
+		return nil
 	}
-	add := func(what, target string) {
-		if all[what] == nil {
-			all[what] = screen.Tally{}
-		}
-		all[what].Add(target)
-	}
-	for _, t := range log.Things {
+	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}}
+	for _, t := range thingsOf(log) {
 		if !strings.HasPrefix(t.Target, "gs://") { // a folder, of which nobody knows how many files it had
-			add(t.What, t.Target)
+			all[t.What].add(t.Target)
 		}
 	}
-	for range r.Usage.StorageDeletes {
-		add("deleted", "gs://")
+	if r.Usage.StorageDeletes > 0 {
+		all["deleted"]["file"] = int(r.Usage.StorageDeletes)
 	}
 	return all
 }
 
 // ran prints the result of a run for people, without what its plan has said.
-func (p *printer) ran(plan planned, r ran, did map[string]screen.Tally) {
+func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	defer p.Line("")
-	if r.Report == nil {
+	rep := r.Report
+	if rep == nil {
 		p.Line(p.Style(screen.Bold, r.Job) + ": " + p.Style(screen.Red, "did not run"))
 		p.Say(screen.Red, 2, 2, "%s", r.Error)
 		return
 	}
-	rep := r.Report
-	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(rep.Status), screen.Plain(statusWords(rep))))
+	p.title(rep)
 	for _, what := range []string{"deleted", "changed", "created"} {
-		if words := did[what].Words(); words != "" {
+		if words := did[what].words(); words != "" {
 			p.Say("", 2, 2, "%s %s", what, words)
 		}
 	}
 	t := rep.Totals()
-	if len(did) == 0 || t.Done < t.Planned {
+	if did == nil || t.Done < t.Planned {
 		p.actions(rep)
 	}
-	if plan.Report != nil {
-		shown := *rep
-		shown.Kept = newlyKept(plan.Report, rep)
-		shown.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(plan.Report.Warnings, w) })
-		p.Kept(&shown)
-		p.failures(rep, plan.Report.Failures...)
+	if planned := plan.Report; planned != nil {
+		more := *rep
+		more.Kept = maps.Clone(rep.Kept)
+		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
+		p.kept(&more)
+		p.failures(rep, planned.Failures...)
 	}
 	p.fellAway(rep.Approved, r.FellAway)
-	if next := p.next(rep); next != "" {
-		p.Say("", 2, 2, "%s", next)
-	}
+	p.next(rep)
 	if r.Error != "" {
 		p.Say(screen.Red, 2, 2, "%s", r.Error)
 	}
 	if t.Done+t.Begun > 0 {
 		p.Say("", 2, 2, "Take it back:")
-		p.Command("firesweep undo%s %s", p.given, shortID(rep.RunID))
+		p.Command("%s", p.cmd("undo", shortID(rep.RunID)))
 	}
-}
-
-// newlyKept returns why a run kept something, where its plan has not said the same.
-func newlyKept(plan, run *report.Report) map[string]int {
-	kept := map[string]int{}
-	for reason, n := range run.Kept {
-		if plan.Kept[reason] != n {
-			kept[reason] = n
-		}
-	}
-	return kept
 }
 
 // firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the project's
@@ -329,37 +301,31 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		if err != nil {
 			return "", err
 		}
-		record, was, err := a.ranOn(ctx, job, cfg.Bucket)
+		record, err := a.goodRecord(ctx, job)
 		if err != nil {
 			return "", err
 		}
-		name, storage := job.Name, job.Roles[config.Storage] != nil
-		switch {
-		case (record.Run != "" || record.Last != nil) && (was == "" || !storage || was == cfg.Bucket):
-			continue
-		case storage:
-			name += " (on the bucket " + cfg.Bucket + ")"
+		name, was := job.Name, record.Begun.Bucket // of the last run; empty: it had none
+		if was == "" && record.Last != nil {
+			was = record.Last.Bucket
 		}
-		if never = append(never, name); !slices.Contains(databases, cfg.Database) {
-			databases = append(databases, cfg.Database)
+		ran := record.Run != "" || record.Last != nil
+		if job.Roles[config.Storage] != nil {
+			name += " (on the bucket " + cfg.Bucket + ")"
+			if was != "" && was != cfg.Bucket && cfg.Bucket == a.chosen {
+				return "", wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
+					job.Name, was, cfg.Bucket)
+			}
+			ran = ran && (was == "" || was == cfg.Bucket)
+		}
+		if !ran {
+			never, databases = append(never, name), append(databases, cfg.Database)
 		}
 	}
 	if len(never) == 0 || given != "" {
 		return "", nil
 	}
-	return fmt.Sprintf("%s never ran in %s, database %s", strings.Join(never, ", "), project, strings.Join(databases, ", ")), nil
-}
-
-// ranOn returns a job's record, and the bucket of its last run; "" if it had none. If that is another one than the bucket of a run that
-// is to begin, somebody must have named this.
-func (a *app) ranOn(ctx context.Context, job manifest.Entry, bucket string) (r record, was string, err error) {
-	r, err = a.goodRecord(ctx, job)
-	if was = r.Begun.Bucket; was == "" && r.Last != nil {
-		was = r.Last.Bucket
-	}
-	if err == nil && was != "" && was != bucket && bucket == a.chosen && job.Roles[config.Storage] != nil {
-		err = wrongUse("the last run of %s worked on the bucket %s, and not on %s: set STORAGE_BUCKET to the one that you mean",
-			job.Name, was, bucket)
-	}
-	return r, was, err
+	slices.Sort(databases)
+	return fmt.Sprintf("%s never ran in %s, database %s", strings.Join(never, ", "), project,
+		strings.Join(slices.Compact(databases), ", ")), nil
 }

@@ -54,7 +54,6 @@ func (s standing) last() time.Time {
 type runsFlags struct {
 	limit int
 	of    string // a path, an object, an account or an id: only the runs that deleted or changed it
-	since string
 	all   bool
 }
 
@@ -79,24 +78,23 @@ It needs the role roles/datastore.viewer.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports
   firesweep runs --of posts/abc
-  firesweep runs --of uid-of-somebody --since 2d
+  firesweep runs --of uid-of-somebody
   firesweep runs --of gs://my-bucket/posts/u1/a.png
   firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
 	}
 	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
 	c.Flags().StringVar(&f.of, "of", "", "the runs that changed `TARGET`: a path, a uid, an id")
-	c.Flags().StringVar(&f.since, "since", "", "with --of: only runs of this `AGE`, such as 36h")
 	c.Flags().BoolVar(&f.all, "all", false, "with --of: list everything, not only the first things")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		switch {
 		case f.limit < 1 || f.limit > 1000:
 			return wrongUse("--limit is %d: it must be a whole number from 1 to 1000", f.limit)
-		case f.of == "" && (f.since != "" || f.all):
-			return wrongUse("--since and --all need --of")
+		case f.of == "" && f.all:
+			return wrongUse("--all needs --of")
 		case f.of != "" && len(names) > 0:
 			return wrongUse("--of looks through the runs of all jobs: leave out %s", strings.Join(names, " "))
 		case f.of != "":
-			return a.runsOf(c.Context(), f)
+			return a.runsOf(c.Context(), f.of, f.all)
 		}
 		jobs, err := a.jobsNamed(names)
 		if err != nil {
@@ -109,15 +107,18 @@ It needs the role roles/datastore.viewer.`,
 
 // runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, named bool) error {
-	all, err := ofEach(ctx, a, "reading the runs", jobs, func(job manifest.Entry) (standing, error) {
+	var at far
+	defer a.progress(ctx, at.now)()
+	all := make([]standing, len(jobs))
+	for i, job := range jobs {
+		at.set("reading the runs of "+job.Name, i+1, len(jobs))
 		record, err := a.record(ctx, job)
 		if err != nil {
-			return standing{}, err
+			return err
 		}
-		return a.standing(ctx, job, record, f.limit)
-	})
-	if err != nil {
-		return err
+		if all[i], err = a.standing(ctx, job, record, f.limit); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
 	return a.show(map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) }, slices.ContainsFunc(all, standing.bad))

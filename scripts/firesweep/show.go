@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -30,8 +29,8 @@ type showFlags struct{ all, contents bool }
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*report.Report           // nil: none is saved
-	Did            *done.Log `json:"did,omitempty"` // nil: nothing is kept of it
+	*report.Report      // nil: none is saved
+	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -57,65 +56,52 @@ was aborted or was killed, or that there is no such run.`,
 		if len(args) == 0 || len(args) > 1 && !f.contents {
 			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
 		}
-		name, err := a.runNamed(args[0])
-		if err != nil {
-			return err
-		}
-		return a.showRun(c.Context(), f, name, args[1:])
+		return a.showRun(c.Context(), f, args[0], args[1:])
 	}
 	return c
 }
 
-// runNamed returns a run's id, the last part of that, or the name of the job whose last run is meant.
-func (a *app) runNamed(name string) (string, error) {
-	if runIDPattern.MatchString(name) || shortIDPattern.MatchString(name) {
-		return name, nil
-	}
-	jobs, err := a.jobsNamed([]string{name})
-	if err != nil {
-		return "", wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
-			name, a.cmd("runs"))
-	}
-	return jobs[0].Name, nil // whose service an alert writes in lower case
-}
-
 func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string) error {
-	report, err := a.sought(ctx, name)
+	rep, err := a.sought(ctx, name)
 	var none *noReportError
 	if err != nil && !errors.As(err, &none) {
 		return err
 	}
-	w, runID := done.Wanted{Most: screen.Listed}, ""
-	if report != nil {
-		runID, w.Bucket = report.RunID, report.Bucket
+	var runID, bucket string
+	if rep != nil {
+		runID, bucket = rep.RunID, rep.Bucket
 	} else {
-		runID, w.Bucket = none.runID, a.bucketOf(none.runID)
+		runID, bucket = none.runID, a.bucketOf(none.runID)
 	}
 	job, _ := a.entryOfRun(runID)
-	if f.all {
-		w.Most = 0
+	most := screen.Listed
+	if f.all || f.contents && (a.json || len(targets) > 0) {
+		most = math.MaxInt
 	}
 	if f.contents {
-		return a.showContents(ctx, w, runID, targets, job)
+		return a.showContents(ctx, job, runID, bucket, targets, most)
 	}
-	run := shownRun{Report: report}
-	if report == nil || didSomething(report) && !report.DryRun {
-		var unread error
-		if run.Did, unread = a.doneBy(ctx, job, runID, w); unread != nil {
+	run := shownRun{Report: rep}
+	if rep == nil || didSomething(rep) {
+		log, unread := a.logOf(ctx, job, runID, bucket, (*logged).names)
+		if unread != nil {
 			return unread
 		}
+		if log != nil {
+			run.Did = didOf(log, most)
+		}
 	}
-	if report == nil && run.Did == nil {
+	if rep == nil && run.Did == nil {
 		return err
 	}
 	return a.show(run, func(p *printer) {
 		p.run(run, runID, none)
-		if byHand := report != nil && strings.HasPrefix(report.Revision, byHand); !byHand && !p.emulated {
+		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
 			p.Say("", 2, 2, "See each line that a deployed function logged:")
 			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
 				runID, p.where)
 		}
-	}, report != nil && wentWrong(report.Status))
+	}, rep != nil && wentWrong(rep.Status))
 }
 
 // run prints a run's report and what it did; either may be missing, and none says why there is no report.
@@ -139,11 +125,6 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	}
 }
 
-// wentWrong reports whether a run of this status needs somebody to look at it.
-func wentWrong(s report.Status) bool {
-	return s == report.Failed || s == report.Aborted || s == report.Killed
-}
-
 // didSomething reports whether a run may have deleted or changed something.
 func didSomething(r *report.Report) bool {
 	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
@@ -157,104 +138,103 @@ type noReportError struct {
 
 func (e *noReportError) Error() string { return e.why }
 
-// sought returns the report of a run by its id, its short id, or its job, and shows that it is looked for.
+// sought returns the report of a run by its id, the last part of that, or its job, and says that it is looked for.
 func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	defer a.progress(ctx, doing("looking for the run"))()
-	if i := slices.IndexFunc(a.scheduled(), func(e manifest.Entry) bool { return e.Name == name }); i >= 0 {
-		record, err := a.record(ctx, a.scheduled()[i])
-		if killed := record.Killed(a.clock()); killed != nil {
-			return killed, err
-		}
-		if err == nil && record.Last == nil {
-			err = fmt.Errorf("no run of %s is saved: see %s", name, a.cmd("runs"))
-		}
-		return record.Last, err
+	if shortIDPattern.MatchString(name) {
+		return a.soughtShort(ctx, name)
 	}
-	if job, ok := a.entryOfRun(name); ok {
+	if runIDPattern.MatchString(name) {
+		job, known := a.entryOfRun(name)
+		if !known {
+			return nil, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
+		}
 		rep, err := a.reportOf(ctx, job, name)
 		if err == nil && rep == nil {
 			err = &noReportError{runID: name, why: "there is no report of " + name + ": reports are kept for 90 days, and plans have none"}
 		}
 		return rep, err
 	}
-	if shortIDPattern.MatchString(name) {
-		return a.soughtShort(ctx, name)
+	jobs, err := a.jobsNamed([]string{name})
+	if err != nil {
+		return nil, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
+			name, a.cmd("runs"))
 	}
-	return nil, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
+	record, err := a.record(ctx, jobs[0])
+	if killed := record.Killed(a.clock()); killed != nil {
+		return killed, err
+	}
+	if err == nil && record.Last == nil {
+		err = fmt.Errorf("no run of %s is saved: see %s", jobs[0].Name, a.cmd("runs"))
+	}
+	return record.Last, err
 }
 
 // soughtShort looks for a run by the last part of its id, in the newest runs first.
-func (a *app) soughtShort(ctx context.Context, short string) (*report.Report, error) {
-	now, isIt := a.clock(), func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
+func (a *app) soughtShort(ctx context.Context, short string) (found *report.Report, err error) {
+	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
 	for _, job := range a.scheduled() {
 		if rep, err := a.unsaved(ctx, job, isIt); rep != nil || err != nil {
 			return rep, err
 		}
 	}
-	oldest, until := now.Add(-report.RunRetention), now.Add(time.Hour)
-	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
-		from := until.Add(-window)
+	err = a.backwards(24*time.Hour, func(from, until time.Time) (bool, error) {
 		for _, job := range a.scheduled() {
 			reports, err := a.between(ctx, job, from, until)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			if i := slices.IndexFunc(reports, func(r *report.Report) bool { return isIt(r.RunID) }); i >= 0 {
-				return reports[i], nil
+				found = reports[i]
+				return true, nil
 			}
 		}
-		until = from
+		return false, nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
 	}
-	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
+	return found, err
 }
 
-// doneBy reads the undo log of a run of a job; nil if it has none.
-func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, w done.Wanted) (*done.Log, error) {
-	var log done.Log
-	var at far
-	w.Progress = func(done, total int) { at.set("reading what it did", done, total) }
-	defer a.progress(ctx, at.now)()
-	err := a.on(ctx, job, func(p restore.Project) (err error) {
-		log, err = done.Of(ctx, p, runID, w)
-		return err
-	}, config.Firestore)
-	switch {
-	case errors.Is(err, restore.ErrNoLog):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return &log, nil
-}
-
-// showContents shows what was in the things that a run deleted or changed, or only in those that are named.
-func (a *app) showContents(ctx context.Context, w done.Wanted, runID string, targets []string, job manifest.Entry) error {
-	if w.Targets = targets; a.json || len(targets) > 0 {
-		w.Most = 0
-	}
-	log, err := a.doneBy(ctx, job, runID, w)
+// showContents shows what was in the things that a run deleted or changed: the first of them, or those that are named.
+func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string, most int) error {
+	first := map[string]bool{} // things whose contents are kept
+	log, err := a.logOf(ctx, job, runID, bucket, func(l *logged) {
+		if l.Item == "" && l.target != "" && len(first) < most && (len(targets) == 0 || slices.Contains(targets, l.target)) {
+			first[l.target] = true
+		}
+		if !first[l.target] {
+			l.names()
+		}
+	})
 	switch {
 	case err != nil:
 		return err
 	case log == nil:
 		return fmt.Errorf("%s: %w", runID, restore.ErrNoLog)
 	}
+	all := thingsOf(log)
 	for _, target := range targets {
-		if !slices.ContainsFunc(log.Things, func(t done.Thing) bool { return t.Target == target }) {
+		if !slices.ContainsFunc(all, func(t thing) bool { return t.Target == target }) {
 			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
 		}
 	}
-	return a.show(map[string]any{"run": runID, "contents": log.Things}, func(p *printer) {
+	total := len(all)
+	all = slices.DeleteFunc(all, func(t thing) bool { return !first[t.Target] })
+	return a.show(map[string]any{"run": runID, "contents": all}, func(p *printer) {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
-		for _, t := range log.Things {
-			printThing(&p.Printer, t)
+		for _, t := range all {
+			p.thing(t)
 		}
-		p.more(log.ThingsTotal-len(log.Things), "thing")
+		if len(targets) == 0 {
+			p.more(total-len(all), "thing")
+		}
 	}, false)
 }
 
-// printThing prints what was in a thing, as it was.
-func printThing(p *screen.Printer, t done.Thing) {
+// thing prints what was in a thing, as it was.
+func (p *printer) thing(t thing) {
 	p.Line("")
 	p.Say(screen.Bold, 2, 2, "%s %s", t.What, t.Target)
 	if t.Known != "" {
@@ -275,36 +255,29 @@ func printThing(p *screen.Printer, t done.Thing) {
 }
 
 // did prints what a run did.
-func (p *printer) did(d *done.Log, runID string) {
+func (p *printer) did(d *did, runID string) {
 	var items, writes []screen.Row
 	for _, item := range d.Items {
 		items = append(items, screen.Row{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
 	}
 	for _, w := range d.Writes {
-		path := w.Path
-		if w.Generation != "" {
-			path += "#" + w.Generation
-		}
-		note := ""
-		switch {
-		case w.Sent:
+		note := prefixed("fields: ", strings.Join(w.Fields, ", "))
+		if w.Sent {
 			note = "sent: undo leaves it"
-		case len(w.Fields) > 0:
-			note = "fields: " + strings.Join(w.Fields, ", ")
 		}
-		writes = append(writes, screen.Row{Cells: []string{w.Op, path}, Notes: []string{note}})
+		writes = append(writes, screen.Row{Cells: []string{w.Op, w.Path + prefixed("#", w.Generation)}, Notes: []string{note}})
 	}
 	p.Line("")
 	p.Say(screen.Bold, 2, 0, "What it did, and why:")
-	p.Table(screen.Columns("ACTION", "TARGET"), items)
+	p.Table(items, "ACTION", "TARGET")
 	p.more(d.ItemsTotal-len(items), "item")
 	if len(writes) > 0 {
 		p.Line("")
 		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
-		p.Table(screen.Columns("WRITE", "TARGET"), writes)
+		p.Table(writes, "WRITE", "TARGET")
 		p.more(d.WritesTotal-len(writes), "write")
 	}
 	p.Line("")
 	p.Say("", 2, 2, "See what would come back, and bring it back:")
-	p.Command("firesweep undo%s %s", p.given, runID)
+	p.Command("%s", p.cmd("undo", runID))
 }

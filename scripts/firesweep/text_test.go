@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -156,4 +157,41 @@ func TestRemedies(t *testing.T) {
 	want(t, "without credentials", logIn, a.remedy(t.Context(), broken))
 	o.env["FIRESTORE_EMULATOR_HOST"] = "127.0.0.1:1"
 	want(t, "on emulators", "", a.remedy(t.Context(), broken))
+}
+
+// TestWith: what goes besides an item is counted by its kind, and what it is about is not.
+func TestWith(t *testing.T) {
+	t.Parallel()
+	for want, item := range map[string]report.Planned{
+		"": {Target: "posts/a", Writes: []string{"delete posts/a"}},
+		"with 2 documents of comments, 1 file": {Target: "posts/a",
+			Writes: []string{"delete posts/a", "delete posts/a/comments/1", "delete posts/a/comments/2", "delete gs://b/x.png"}},
+		"with 1 account, 1 folder of files, and more": {Target: "users/a", More: true,
+			Writes: []string{"delete users/a", "delete account a", "delete objects under gs://b/users/a/"}},
+		"update users/a, hand over task t": {Target: "posts/a", Writes: []string{"update posts/a", "update users/a", "hand over task t"}},
+		"but not done: it is pinned":       {Target: "posts/a", Writes: []string{"nothing: it is pinned"}},
+	} {
+		if got := with(item); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestPlanIsShort: of each kind the first items are listed, and a reason that all have is said once.
+func TestPlanIsShort(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{Actions: map[string]report.Counts{"delete post": {Planned: screen.Listed + 3}, "warn": {Planned: 1}}}
+	for range screen.Listed + 1 {
+		r.Plan = append(r.Plan, report.Planned{Action: "delete post", Target: "posts/a", Reason: "old"})
+	}
+	r.Plan = append(r.Plan, report.Planned{Action: "warn", Target: "posts/b", Reason: "old"})
+	for all, wanted := range map[bool]string{
+		false: "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", screen.Listed) + "    and 3 more: use --all\n",
+		true:  "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", screen.Listed+1) + "    and 2 more, which are not listed\n",
+	} {
+		var out strings.Builder
+		p := printer{Printer: screen.Printer{W: &out, Width: 80}}
+		p.plan(r, all)
+		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
+	}
 }

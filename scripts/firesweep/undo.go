@@ -56,10 +56,7 @@ job deletes some.`,
 		if len(args) != 1 {
 			return wrongUse("name one run, as %s lists them, or a job for its last run", a.cmd("runs"))
 		}
-		runID, err := a.runNamed(args[0])
-		if err != nil {
-			return err
-		}
+		runID := args[0]
 		if !runIDPattern.MatchString(runID) {
 			report, err := a.sought(c.Context(), runID)
 			if err != nil {
@@ -88,7 +85,7 @@ type taken struct {
 	pinned   bool              // something of it is
 }
 
-// steps returns how many outcomes have these steps.
+// steps returns how many outcomes have one of these steps.
 func (t taken) steps(of ...undo.Step) (n int) {
 	for _, o := range t.Outcomes {
 		if slices.Contains(of, o.Step) {
@@ -99,14 +96,7 @@ func (t taken) steps(of ...undo.Step) (n int) {
 }
 
 // back returns how many things come back.
-func (t taken) back() (n int) {
-	for _, o := range t.Outcomes {
-		if o.Step.Back() {
-			n++
-		}
-	}
-	return n
-}
+func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Replace, undo.Remove) }
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job, known := a.entryOfRun(runID)
@@ -114,38 +104,34 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
 	p := a.aside()
+	quiet := a.json && (f.yes || !a.screen.in) // no person looks on
 	var t taken
+	var err error
 	if !f.yes {
-		var err error
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !a.json || a.screen.in {
+		if !quiet {
 			p.taken(t, f.all)
 		}
-		agreed := false
-		switch {
-		case err != nil || t.back() == 0:
-		case !a.screen.in:
-			err = a.nobody("firesweep undo --yes" + asGiven(c, "project", "rules", "only", "where", "claims", "without-report") + " " + runID)
-		default:
-			agreed, err = a.agreesTo("Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
-		}
-		if !agreed {
-			return cmp.Or(err, a.show(t, shown, t.steps(undo.Conflict, undo.Lost) > 0))
+		f.Apply = err == nil && t.back() > 0
+		if f.Apply {
+			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims", "without-report")+
+				" "+runID, "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
 		}
 	}
-	f.Apply = true
-	before := t
-	t, err := a.takeBack(c.Context(), job, f.Options, runID)
-	if len(t.Outcomes) == 0 && err != nil {
-		return err
-	}
-	if !a.json {
-		if !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
+	if f.Apply = f.Apply || f.yes; f.Apply {
+		before := t
+		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
+			return err
+		}
+		if !quiet && !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
 			p.taken(t, f.all)
 		}
-		p.back(t)
+		if !quiet && t.back() > 0 {
+			p.Say("", 2, 2, "%s came back.", plural(t.back(), "thing"))
+			p.pinnedBy(t)
+		}
 	}
 	return cmp.Or(err, a.show(t, shown, t.steps(undo.Conflict, undo.Lost) > 0))
 }
@@ -187,24 +173,20 @@ func (p *printer) taken(t taken, all bool) {
 	p.Say(screen.Bold, 0, 2, "%s", t.Run)
 	p.Say(screen.Faint, 2, 2, "project %s", p.where)
 	var rows []screen.Row
-	hidden, of := 0, map[undo.Step]int{}
+	of := map[undo.Step]int{}
 	for _, o := range t.Outcomes {
 		r := screen.Row{Cells: []string{undone[o.Step], o.Target}}
 		if o.Step == undo.Conflict || o.Step == undo.Lost {
 			r.Style, r.Notes = screen.Yellow, []string{o.Why}
 		}
-		if o.Note != "" {
-			r.Notes = append(r.Notes, o.Note)
+		r.Notes = append(r.Notes, o.Note)
+		if of[o.Step]++; of[o.Step] <= screen.Listed || all || o.Note != "" { // what an account may do is always shown
+			rows = append(rows, r)
 		}
-		if of[o.Step]++; of[o.Step] > screen.Listed && !all && o.Note == "" { // what an account may do is always shown
-			hidden++
-			continue
-		}
-		rows = append(rows, r)
 	}
 	if len(rows) > 0 {
-		p.Table(screen.Columns("WHAT", "TARGET"), rows)
-		p.more(hidden, "thing")
+		p.Table(rows, "WHAT", "TARGET")
+		p.more(len(t.Outcomes)-len(rows), "thing")
 	}
 	for _, text := range t.Warnings {
 		p.Say(screen.Yellow, 2, 2, "Warning: %s.", text)
@@ -217,22 +199,14 @@ func (p *printer) taken(t taken, all bool) {
 	}
 	if t.back() == 0 {
 		p.Say("", 2, 2, "There is nothing to bring back.")
-	}
-	if t.back() == 0 && t.pinned {
-		p.kept(t)
-	}
-}
-
-// back says what came back.
-func (p *printer) back(t taken) {
-	if t.back() > 0 {
-		p.Say("", 2, 2, "%s came back.", plural(t.back(), "thing"))
-		p.kept(t)
+		if t.pinned {
+			p.pinnedBy(t)
+		}
 	}
 }
 
-// kept says until when jobs keep what came back.
-func (p *printer) kept(t taken) {
+// pinnedBy says until when jobs keep what came back.
+func (p *printer) pinnedBy(t taken) {
 	p.Say("", 2, 2, "Every job keeps what came back until you release it:")
-	p.Command("firesweep release%s --run %s", p.given, t.Run)
+	p.Command("%s", p.cmd("release", "--run", t.Run))
 }

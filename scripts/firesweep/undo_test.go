@@ -10,7 +10,6 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -270,9 +269,9 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		"cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
-		planned := map[string]done.Item{}
+		planned := map[string]didItem{}
 		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
-			planned[p.Target] = done.Item{Target: p.Target, Action: p.Action, Reason: p.Reason}
+			planned[p.Target] = didItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
@@ -315,7 +314,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
 	want(t, "items as JSON", screen.Listed, len(short.Did.Items))
 	short.Did.Items = nil
-	want(t, "the rest", done.Log{ItemsTotal: screen.Listed + 2, Writes: []done.Write{}}, *short.Did)
+	want(t, "the rest", did{ItemsTotal: screen.Listed + 2, Writes: []didWrite{}}, *short.Did)
 
 	// Likewise of what was in things.
 	text = o.well(t, "show", "--contents", "cleanupReports")
@@ -404,12 +403,12 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	o := withSample(t)
 	circles := o.called(t, "checkGhostCircles", "")
 	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
-	for what, is := range map[string]func(done.Write) bool{
-		"a notification that was sent": func(w done.Write) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
-		"a field that was written": func(w done.Write) bool {
+	for what, is := range map[string]func(didWrite) bool{
+		"a notification that was sent": func(w didWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
+		"a field that was written": func(w didWrite) bool {
 			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
 		},
-		"files": func(w done.Write) bool {
+		"files": func(w didWrite) bool {
 			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
 		},
 	} {
@@ -418,7 +417,7 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 		}
 	}
 	// What find names, undo takes.
-	file := writes[slices.IndexFunc(writes, func(w done.Write) bool { return w.Op == "delete object" })].Path
+	file := writes[slices.IndexFunc(writes, func(w didWrite) bool { return w.Op == "delete object" })].Path
 	o.other = maps.Clone(o.env)
 	for _, o.env["STORAGE_BUCKET"] = range []string{"", o.Bucket} { // where it is not set, a run looks for the project's
 		found := parsed[struct {
@@ -430,7 +429,7 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	wantParts(t, o.preview(t, "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w done.Write) bool {
+	if !slices.ContainsFunc(writes, func(w didWrite) bool {
 		return w.Op == "delete account" &&
 			w.Path == "user-banned-last-month"
 	}) {

@@ -3,8 +3,6 @@ package screen
 import (
 	"strings"
 	"testing"
-
-	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 func want(t *testing.T, what, want, got string) {
@@ -39,17 +37,17 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestTable: numbers stand one below the other, what is long is not cut, and a row has its notes below it.
+// TestTable: what is long is not cut, and a row has its notes below it.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	p := Printer{W: &out, Width: 40}
-	p.Table(append(append(Columns("WHAT"), Numbers("DONE")...), Columns("TARGET")...), []Row{
+	p.Table([]Row{
 		{Cells: []string{"delete post", "7", "posts/a\tb/" + strings.Repeat("x", 40)}, Notes: []string{"", "because"}},
 		{Cells: []string{"warn", "12345", ""}},
-	})
-	want(t, "the table", "  WHAT          DONE  TARGET\n"+
-		"  delete post      7  posts/a b/"+strings.Repeat("x", 40)+"\n    because\n"+
+	}, "WHAT", "DONE", "TARGET")
+	want(t, "the table", "  WHAT         DONE   TARGET\n"+
+		"  delete post  7      posts/a b/"+strings.Repeat("x", 40)+"\n    because\n"+
 		"  warn         12345\n", out.String())
 }
 
@@ -60,42 +58,5 @@ func TestQuoted(t *testing.T) {
 		"*": "'*'", "~": "'~'", "ä": "'ä'",
 	} {
 		want(t, text, quoted, Quoted(text))
-	}
-}
-
-// TestWith: what goes besides an item is counted by its kind, and what it is about is not.
-func TestWith(t *testing.T) {
-	t.Parallel()
-	for want, item := range map[string]report.Planned{
-		"": {Target: "posts/a", Writes: []string{"delete posts/a"}},
-		"with 2 documents of comments, 1 file": {Target: "posts/a",
-			Writes: []string{"delete posts/a", "delete posts/a/comments/1", "delete posts/a/comments/2", "delete gs://b/x.png"}},
-		"with 1 account, 1 folder of files, and more": {Target: "users/a", More: true,
-			Writes: []string{"delete users/a", "delete account a", "delete objects under gs://b/users/a/"}},
-		"update users/a, hand over task t": {Target: "posts/a", Writes: []string{"update posts/a", "update users/a", "hand over task t"}},
-		"but not done: it is pinned":       {Target: "posts/a", Writes: []string{"nothing: it is pinned"}},
-	} {
-		if got := With(item); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// TestPlan: of each kind the first items are listed, and a reason that all have is said once.
-func TestPlan(t *testing.T) {
-	t.Parallel()
-	r := &report.Report{Actions: map[string]report.Counts{"delete post": {Planned: Listed + 3}, "warn": {Planned: 1}}}
-	for range Listed + 1 {
-		r.Plan = append(r.Plan, report.Planned{Action: "delete post", Target: "posts/a", Reason: "old"})
-	}
-	r.Plan = append(r.Plan, report.Planned{Action: "warn", Target: "posts/b", Reason: "old"})
-	for all, wanted := range map[bool]string{
-		false: "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", Listed) + "    and 3 more: use --all\n",
-		true:  "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", Listed+1) + "    and 2 more, which are not listed\n",
-	} {
-		var out strings.Builder
-		p := Printer{W: &out, Width: 80}
-		p.Plan(r, all)
-		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
 	}
 }

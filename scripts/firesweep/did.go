@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// did is what a run did, by its undo log: in the order in which it was done, and perhaps only the first of it. docs/command.md
+// documents it as JSON.
+type did struct {
+	Items       []didItem  `json:"items"`
+	ItemsTotal  int        `json:"itemsTotal"`
+	Writes      []didWrite `json:"writes"` // besides the deletions of the items themselves
+	WritesTotal int        `json:"writesTotal"`
+}
+
+// didItem is an item that a run judged.
+type didItem struct {
+	Target string `json:"target"`
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+}
+
+// didWrite is a write, with the names of fields and without their values.
+type didWrite struct {
+	Op         string   `json:"op"`
+	Path       string   `json:"path"`
+	Fields     []string `json:"fields,omitempty"`     // names, of an update
+	Generation string   `json:"generation,omitempty"` // of an object, if it is known
+	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
+}
+
+// thing is what a run did to a document, an object or an account in all.
+type thing struct {
+	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
+	What   string       `json:"what"`   // "deleted", "changed" or "created"
+	Sent   bool         `json:"sent,omitempty"`
+	Fields []undo.Field `json:"fields,omitempty"`  // of a document, before and after the run
+	Known  string       `json:"account,omitempty"` // of an account: what there was to know of it, as JSON
+	Reason string       `json:"-"`                 // of an item
+}
+
+// logged is a record of an undo log.
+type logged struct {
+	undo.Record
+	of     string   // the item that it belongs to; empty: none
+	target string   // as [thing.Target]; empty: it tells of nothing that was done
+	fields []string // that an update wrote
+}
+
+// names leaves nothing of a document but the names of its fields, which takes little room.
+func (l *logged) names() {
+	if w := l.Write; w != nil {
+		l.Write = &undo.Write{Op: w.Op, Path: w.Path, Found: w.Found, Sent: w.Sent}
+	}
+}
+
+func targetOf(r undo.Record, bucket string) string {
+	switch {
+	case r.Write != nil:
+		return r.Write.Path
+	case r.Object != nil:
+		return "gs://" + bucket + "/" + r.Object.Name
+	case r.Account != nil:
+		return "account " + r.Account.UID
+	}
+	return r.Item
+}
+
+// readLog returns the records of what a run did: without deletions that stayed, and without items of which all stayed. Each is handed
+// to cut as it is read, which may make it smaller. The error is [restore.ErrNoLog] if the run has none.
+func readLog(ctx context.Context, p restore.Project, runID, bucket string, at *far, cut func(*logged)) (log []logged, err error) {
+	var all []logged
+	var stayed undo.Stayed
+	err = p.Contents(ctx, runID, func(done, total int, call string, records []undo.Record) error {
+		at.set("reading what "+runID+" did", done, total)
+		for i, r := range records {
+			stayed.Read(call, r)
+			l := logged{Record: r, of: undo.ItemOf(records, i), target: targetOf(r, bucket)}
+			if r.Write != nil && r.Write.Op == documents.Update {
+				l.fields = r.Write.Wrote()
+			}
+			cut(&l)
+			all = append(all, l)
+		}
+		return nil
+	})
+	done := map[string]bool{} // by item of which anything was tried
+	for i, l := range all {
+		done[l.of] = done[l.of] || !stayed.Has(i)
+	}
+	seen := map[string]bool{} // items: one that takes several commits is in several entries
+	for i, l := range all {
+		did, tried := done[l.Item]
+		if l.target == "" || stayed.Has(i) || l.Item != "" && (seen[l.Item] || tried && !did) {
+			continue
+		}
+		seen[l.Item] = true
+		log = append(log, l)
+	}
+	return log, err
+}
+
+// logOf is [readLog] of a run of a job. It returns nothing if the run has no log.
+func (a *app) logOf(ctx context.Context, job manifest.Entry, runID, bucket string, cut func(*logged)) (log []logged, err error) {
+	var at far
+	defer a.progress(ctx, at.now)()
+	err = a.on(ctx, job, func(p restore.Project) (err error) {
+		log, err = readLog(ctx, p, runID, bucket, &at, cut)
+		return err
+	}, config.Firestore)
+	if errors.Is(err, restore.ErrNoLog) {
+		return nil, nil
+	}
+	return log, err
+}
+
+// didOf lists what records tell of, at most so much of each.
+func didOf(log []logged, most int) *did {
+	d := &did{Items: []didItem{}, Writes: []didWrite{}}
+	for _, l := range log {
+		switch {
+		case l.Item != "":
+			d.Items = append(d.Items, didItem{l.Item, l.Action, l.Reason})
+		case l.of != l.target || !l.Deletes():
+			d.Writes = append(d.Writes, l.write())
+		}
+	}
+	d.ItemsTotal, d.WritesTotal = len(d.Items), len(d.Writes)
+	d.Items, d.Writes = d.Items[:min(most, len(d.Items))], d.Writes[:min(most, len(d.Writes))]
+	return d
+}
+
+func (l logged) write() didWrite {
+	switch {
+	case l.Write != nil:
+		return didWrite{Op: string(l.Write.Op), Path: l.target, Fields: l.fields, Sent: l.Write.Sent}
+	case l.Account != nil:
+		return didWrite{Op: "delete account", Path: l.Account.UID}
+	}
+	w := didWrite{Op: "delete object", Path: l.target}
+	if l.Object.Folder {
+		w.Op = "delete objects below"
+	}
+	if l.Object.Generation != 0 {
+		w.Generation = strconv.FormatInt(l.Object.Generation, 10)
+	}
+	return w
+}
+
+// thingsOf returns what records come to for each document, object and account.
+func thingsOf(log []logged) []thing {
+	all, seen := []thing{}, map[string]bool{}
+	reasons, writes := map[string]string{}, map[string][]undo.Write{}
+	for _, l := range log {
+		if l.Item != "" {
+			reasons[l.Item] = l.Reason
+			continue
+		}
+		t := thing{Target: l.target, What: "deleted"}
+		if l.Write != nil {
+			writes[l.target] = append(writes[l.target], *l.Write)
+		}
+		if l.Account != nil {
+			t.Known = l.Account.Data
+		}
+		if !seen[l.target] {
+			seen[l.target] = true
+			all = append(all, t)
+		}
+	}
+	for i, t := range all {
+		all[i].Reason = reasons[t.Target]
+		if made := writes[t.Target]; len(made) > 0 {
+			c := undo.Net(made)[0]
+			all[i].What, all[i].Sent, all[i].Fields = c.What(), c.Sent, c.Fields()
+		}
+	}
+	return all
+}
