@@ -290,7 +290,7 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	case err == nil && killed != nil && isIt(killed.RunID):
 		return killed, nil
 	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
-		return nil, &noReportError{record.Holder, a.underWay(job.Name, record), record}
+		return nil, &noReportError{record.Holder, a.underWay(job.Name, record)}
 	}
 	return nil, err
 }

@@ -111,22 +111,13 @@ done.`,
 }
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	jobs, err := a.toPlan(names)
+	jobs, err := a.toPlan(f.limitFlags, names, readOf)
 	if err != nil {
 		return err
 	}
 	now, err := moment(f.at, a.clock())
 	if err != nil {
 		return err
-	}
-	// All settings are checked before any job plans: a wrong one is wrong use, and nothing was begun.
-	for _, job := range jobs {
-		if _, err := a.settings(job, readOf(job)...); err != nil {
-			return err
-		}
 	}
 	p := a.printer()
 	if a.json {
@@ -166,13 +157,22 @@ func doIt(c *cobra.Command, names []string) string {
 }
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
-// begin.
-func (a *app) toPlan(names []string) ([]manifest.Entry, error) {
+// begin. All settings are checked before any job plans: a wrong one is wrong use.
+func (a *app) toPlan(f limitFlags, names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
 	}
-	return a.jobsNamed(names)
+	jobs, err := a.jobsNamed(names)
+	for _, job := range jobs {
+		if err == nil {
+			_, err = a.settings(job, uses(job)...)
+		}
+	}
+	return jobs, err
 }
 
 // readOf returns the backends that planning a job opens: those that it reads.
@@ -240,7 +240,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 			}
 		}
 	}
-	p.Warnings, p.Doubts = log.lines(), a.doubts(ctx, job, p.Report)
+	p.Warnings, p.Doubts = log, a.doubts(ctx, job, p.Report)
 	return p
 }
 
@@ -292,36 +292,18 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 	p.more(len(planned.Warnings)-len(said), "warning")
 }
 
-// warnings is the log of a plan. It keeps warnings; errors are in the report.
-type warnings []warning
-
-// warning is a line of the log that warns.
-type warning struct {
-	Severity, Message, Reason string
-	Kept                      int             // so many are kept for the reason
-	Report                    json.RawMessage // of the summary, which repeats it
-}
+// warnings is the log of a plan, of which it keeps what warns of a single thing: sums, and what failed, are in the report.
+type warnings []string
 
 // Write implements io.Writer. Each call is one line, as slog writes them, one after the other.
 func (w *warnings) Write(line []byte) (int, error) {
-	var one warning
-	err := json.Unmarshal(line, &one)
-	if err == nil && one.Report == nil && one.Severity == "WARNING" {
-		*w = append(*w, one)
+	var one struct {
+		Severity, Message string
+		Kept              int             // of a sum
+		Report            json.RawMessage // of the summary
+	}
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && one.Kept == 0 && one.Report == nil {
+		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil
-}
-
-// lines returns the messages, without sums of what others name one by one.
-func (w *warnings) lines() (lines []string) {
-	named := map[string]bool{}
-	for _, one := range *w {
-		named[one.Reason] = named[one.Reason] || one.Kept == 0
-	}
-	for _, one := range *w {
-		if one.Kept == 0 || !named[one.Reason] {
-			lines = append(lines, strings.TrimSpace(one.Message))
-		}
-	}
-	return lines
 }

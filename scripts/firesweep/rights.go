@@ -29,27 +29,24 @@ func (a *app) checkRights(ctx context.Context, jobs []manifest.Entry) error {
 		if err != nil || cfg.Emulators.Any() {
 			return err
 		}
+		where := map[config.Backend]string{config.Storage: "bucket " + cfg.Bucket, config.Auth: "project " + cfg.Project}
 		for _, backend := range []config.Backend{config.Storage, config.Auth} {
-			var wanted []string
+			on := where[backend]
+			var lacks []string
 			for _, role := range job.Roles[backend] {
-				wanted = append(wanted, rights[role]...)
+				lacks = append(lacks, rights[role]...)
 			}
-			if len(wanted) == 0 {
+			if len(lacks) == 0 {
 				continue
 			}
-			where := "project " + cfg.Project
-			if backend == config.Storage {
-				where = "bucket " + cfg.Bucket
-			}
-			has, err := a.rightsOn(ctx, backend, cfg, wanted)
+			has, err := a.rightsOn(ctx, backend, cfg, lacks)
 			if err != nil {
-				fmt.Fprintf(a.errs, "firesweep: it is not known whether you have the rights of %s on %s: %s\n", job.Name, where, apiError(err))
+				fmt.Fprintf(a.errs, "firesweep: it is not known whether you have the rights of %s on %s: %s\n", job.Name, on, apiError(err))
 				continue
 			}
-			lacks := slices.DeleteFunc(wanted, func(right string) bool { return slices.Contains(has, right) })
+			lacks = slices.DeleteFunc(lacks, func(right string) bool { return slices.Contains(has, right) })
 			if len(lacks) > 0 {
-				return fmt.Errorf("nothing was run: %s needs on %s what your credentials lack: %s", job.Name, where,
-					strings.Join(lacks, ", "))
+				return fmt.Errorf("nothing was run: %s needs on %s what your credentials lack: %s", job.Name, on, strings.Join(lacks, ", "))
 			}
 		}
 	}

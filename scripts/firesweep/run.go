@@ -76,14 +76,11 @@ func (r ran) well() bool {
 }
 
 func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	inFile, err := a.approve(&f, names)
 	if err != nil {
 		return err
 	}
-	jobs, err := a.toPlan(inFile)
+	jobs, err := a.toPlan(f.limitFlags, inFile, manifest.Entry.Uses)
 	if err != nil {
 		return err
 	}
@@ -91,9 +88,6 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		if job.Worker != "" {
 			return wrongUse("%s: %w: leave it out, and start it there: gcloud scheduler jobs run %s --location=REGION",
 				job.Name, engine.ErrNeedsTasks, job.Name)
-		}
-		if _, err := a.settings(job, job.Uses()...); err != nil {
-			return err
 		}
 	}
 	if lifts := f.force || len(f.lift) > 0; lifts && len(jobs) > 1 {

@@ -71,9 +71,6 @@ account, what lies below it, and whatever belongs to it: a document of which a
 field held the text, or that has it in its path. It reads every entry of the
 undo logs, which bills a read for each.
 
-A deployed job is started by Google:
-  gcloud scheduler jobs run JOB --project=PROJECT --location=REGION
-
 It needs the role roles/datastore.viewer.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports

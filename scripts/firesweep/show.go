@@ -110,11 +110,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		p.report(run.Report)
 	} else {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
-		why := "There is no report of it: it is a worker's, or it is older than 90 days."
-		if none.record.Holder != "" {
-			why = none.why
-		}
-		p.Say(screen.Yellow, 2, 2, "%s", why)
+		p.Say(screen.Yellow, 2, 2, "%s", capital(none.why))
 	}
 	switch {
 	case run.Did != nil:
@@ -130,11 +126,8 @@ func didSomething(r *report.Report) bool {
 	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
 }
 
-// A noReportError says that a run has saved no report, or that it has expired.
-type noReportError struct {
-	runID, why string
-	record     record // of its job, where the run is under way; else zero
-}
+// A noReportError says why a run has no report: it is under way, or saved none, or that has expired.
+type noReportError struct{ runID, why string }
 
 func (e *noReportError) Error() string { return e.why }
 
@@ -151,7 +144,7 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 		}
 		rep, err := a.reportOf(ctx, job, name)
 		if err == nil && rep == nil {
-			err = &noReportError{runID: name, why: "there is no report of " + name + ": reports are kept for 90 days, and plans have none"}
+			err = &noReportError{name, "there is no report of " + name + ": it is a worker's, or older than 90 days"}
 		}
 		return rep, err
 	}

@@ -379,7 +379,7 @@ func TestShowOfHalfARun(t *testing.T) {
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
 	o.Delete(t, "cleanupRuns/"+report.RunID)
-	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a",
+	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of "+report.RunID, "reports/a",
 		"firesweep undo "+report.RunID)
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
 	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
