@@ -1,6 +1,7 @@
 package documents_test
 
 import (
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"context"
 	"testing"
 
@@ -62,7 +63,7 @@ func TestReadOnly(t *testing.T) {
 					return map[string]any{"lease": nil}, nil, nil
 				})
 			for name, err := range map[string]error{
-				"delete":      w.Delete(tt.ctx, []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
+				"batch":       w.BatchWrite(tt.ctx, []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name(found[0].Path)}}})[0],
 				"exchange":    exchanged,
 				"transaction": transact(tt.ctx, w, func(*documents.Transaction) error { return nil }),
 			} {

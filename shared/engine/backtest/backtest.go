@@ -101,7 +101,7 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	refs := slices.SortedFunc(maps.Keys(due), func(a, b documents.Ref) int { return cmp.Compare(a.Path(), b.Path()) })
 	for _, rule := range b.Today.Job.Rules {
 		its := slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return due[ref].Rule != rule.Named() })
-		for some := range slices.Chunk(its, rule.Together()) {
+		for some := range slices.Chunk(its, min(rule.Together(), itemsTogether)) {
 			if b.Spent() {
 				return ErrMaxReads
 			}
@@ -120,6 +120,9 @@ func (b *Backtest) Compare(ctx context.Context, r *report.Report) (err error) {
 	}
 	return nil
 }
+
+// itemsTogether is how many items are judged at once, at most.
+const itemsTogether = 25
 
 // together is how many accounts are judged at once: one call looks up that many.
 const together = 100

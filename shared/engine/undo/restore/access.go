@@ -15,7 +15,7 @@ var AccessPermissions = []string{"storage.objects.getIamPolicy", "storage.object
 func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	const private = "files come back with the bucket's default access, so that those that were public by a list of their own are private"
 	name := u.Bucket.BucketName()
-	attrs, err := u.attrs()
+	attrs, err := u.Bucket.Attrs(ctx)
 	switch {
 	case objects.Denied(err):
 		u.warn(fmt.Sprintf("whether files of %s have access lists cannot be read, which needs storage.buckets.get: if they do, %s", name, private))

@@ -16,10 +16,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -164,57 +162,13 @@ func TestAccessLists(t *testing.T) {
 	}
 }
 
-// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that, nor does an empty folder of one that keeps
-// what is deleted.
+// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that.
 func TestUniformAccessWarnsOfNothing(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "users/u9", map[string]any{})
 	w.Set(t, "friends/u9", map[string]any{})
 	report := w.run(t)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { t.Error(text) }})
-}
-
-// TestVersionsThatTheBucketDeletes: of a folder of which a bucket with versioning keeps nothing, a warning says that it may have held
-// something, if a rule of the bucket's can have deleted that.
-func TestVersionsThatTheBucketDeletes(t *testing.T) {
-	for _, tt := range []struct {
-		lifecycle string
-		soft      time.Duration
-		warns     bool
-	}{
-		{"[]", 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 0}}]`, 0, true},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, 0, true},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, time.Hour, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 7}}]`, 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"numNewerVersions": 3}}]`, 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": true}}]`, 0, false},
-		{`[{"action": {"type": "SetStorageClass", "storageClass": "COLDLINE"}, "condition": {"age": 0}}]`, 0, false},
-	} {
-		w := newWorld(t)
-		w.SetSoftDelete(t, tt.soft)
-		w.SetVersioning(t)
-		w.Set(t, "users/u9", map[string]any{})
-		w.Set(t, "friends/u9", map[string]any{})
-		report := w.run(t)
-		hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				answer, err := base.RoundTrip(r)
-				if err != nil || !strings.HasSuffix(r.URL.Path, "/b/"+w.Bucket) {
-					return answer, err
-				}
-				body, err := io.ReadAll(answer.Body)
-				answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(`{"lifecycle": {"rule": `+tt.lifecycle+`}, `+string(body[1:]))), -1
-				return answer, err
-			})
-		}}
-		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
-		var warned []string
-		w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { warned = append(warned, text) }})
-		if tt.warns != (len(warned) == 1 && strings.Contains(warned[0], "/users/u9/, and of other folders, are lost if there were any")) {
-			t.Errorf("%s, soft delete %s: it warns %q", tt.lifecycle, tt.soft, warned)
-		}
-	}
 }
 
 // TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does not come
@@ -234,41 +188,12 @@ func TestGoneBeforeTheRun(t *testing.T) {
 		steps, _ := w.undo(t, report.RunID, only)
 		enginetest.Want(t, after.String(), map[undo.Step][]string{want: {"gs://bucket/orphan"}}, steps)
 		file := "gs://" + w.Bucket + "/users/u1/b.png"
-		if steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{file}}); want == undo.Nothing {
-			enginetest.Want(t, "of a folder, "+after.String(), map[undo.Step][]string{}, steps)
-		} else {
-			enginetest.Want(t, fmt.Sprint("of a folder, ", after, why), map[undo.Step][]string{want: {"gs://bucket/users/u1/b.png"}}, steps)
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{file}})
+		enginetest.Want(t, fmt.Sprint("of a folder, ", after, why), map[undo.Step][]string{want: {"gs://bucket/users/u1/b.png"}}, steps)
+		if want == undo.Recreate {
 			enginetest.Want(t, "content", "newer", w.attrs(t, "users/u1/b.png").Metadata["content"])
 		}
 	}
-}
-
-// TestKeptForItsOwner: what a run kept because another owner or none is named, and somebody deleted later, an undo leaves.
-func TestKeptForItsOwner(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	var records []undo.Record
-	for name, owner := range map[string]string{"ours": "u9", "theirs": "u8", "nobodys": ""} {
-		metadata := map[string]string{}
-		if owner != "" {
-			metadata["owner"] = owner
-		}
-		w.Put(t, "users/u9/"+name, metadata, []byte("x"))
-		records = append(records, undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/u9/" + name, OwnerKey: "owner", Owner: "u9", Marked: true}}})
-	}
-	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00",
-		map[string]any{"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp})
-	for _, name := range w.Objects(t) {
-		if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.undo(t, report.RunID, restore.Options{Apply: true})
-	enginetest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png", "users/u9/ours"}, w.Objects(t))
 }
 
 // loggedLater lets whoever queries see each entry of the undo log as written later than it was.
