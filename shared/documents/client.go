@@ -1,5 +1,5 @@
-// Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, preconditioned batch
-// deletes, transactions, the write rate, and a meter of what Google bills.
+// Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, transactions, writes
+// in batches, the write rate, and a meter of what Google bills.
 //
 // Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
 package documents
@@ -38,7 +38,7 @@ type Database struct {
 type Client struct {
 	firestore *firestore.Client
 	// batch sends BatchWrite requests. [firestore.BulkWriter] does so too, but sends 20 writes a request and ignores how long
-	// they take. Deleting is what this project is for, so it sends its own requests.
+	// they take.
 	batch *apiv1.Client
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
