@@ -79,7 +79,7 @@ func TestForget(t *testing.T) {
 
 	o.in = "hana\n"
 	out, _ = o.ends(t, exitFine, "forget", "--apply", "hana")
-	wantParts(t, oneLine(out), "Receipt: the user hana in "+o.ID+", on the emulator "+o.env["FIRESTORE_EMULATOR_HOST"], "run --here by ", "Everything due is done", "users/hana/prefs/p", "delete account", "delete objects below",
+	wantParts(t, oneLine(out), "Receipt: the user hana in "+o.ID+", on the emulator "+o.env["FIRESTORE_EMULATOR_HOST"], "run --here by ", "Everything due is done", "users/hana/prefs/p", "delete account", "delete object",
 		"posts: postHolds/{id} exists", "Undo brings the user back, until its log is gone")
 	if strings.Contains(out, secret) || strings.Contains(out, "hana@example.com") {
 		t.Errorf("the receipt holds contents:\n%s", out)

@@ -81,8 +81,9 @@ func applied(r rule.Rule, n, foreseen int64, u usage.Usage) usage.Usage {
 	case u.StorageDeletes > 0 && u.FirestoreWrites+u.FirestoreDeletes == 0: // files, of thirty owners at once
 		together = 30
 		u.FirestoreReads += n / 30
-	case r.Plain(): // what has been read is not read again
-		together = 500
+	case r.Plain(): // each is read once more as it goes, many in a commit while they are small
+		together = 60
+		u.FirestoreReads += n
 	default:
 		u.FirestoreReads += (u.FirestoreWrites + u.FirestoreDeletes + n*looks(r)) * max(0, n-foreseen) / max(1, n)
 	}

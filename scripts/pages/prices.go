@@ -79,14 +79,13 @@ const keepingHead = `
 
 const keeping = `
 An undo reads its log three times, and looks twice at each file; its preview costs the same without writes and class A.
-A file that went with a document is listed twice instead (class A), in the preview too. A file of a colder class that
-goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with Autoclass it comes back as
-Standard.
+A file of a colder class that goes before its 30, 90 or 365 days is billed until then, unless Autoclass moved it; with
+Autoclass it comes back as Standard.
 
-The log costs a write for each commit (up to 25 items with all that belongs to them), 500 documents that go alone, 30 to
-100 files or 100 accounts, and later a delete each. Documents that go alone cost one more read each beyond 34 MiB of them
-in a run with 256 MiB of ` + "`memory`" + `, or 64 MiB with 512 MiB. What is pinned stays indexed, for storage alone: an
-exemption would be for every collection ` + "`pinned`" + `, also one of yours.
+A document that is deleted costs two reads: one finds it, the other is of the transaction that judges it again. The log
+costs a write for each commit (up to 25 items with all that belongs to them, or 200 documents that are deleted alone),
+30 to 100 files or 100 accounts, and later a delete each. What is pinned stays indexed, for storage alone: an exemption
+would be for every collection ` + "`pinned`" + `, also one of yours.
 `
 
 const actions = 100_000
