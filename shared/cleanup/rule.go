@@ -182,7 +182,7 @@ type Loaded interface {
 	Change(i int, d Decision, run Run) (Change, error)
 }
 
-// How many items share a commit, at most, of a rule that does not say: of one that deletes nothing but them many do, while they are small.
+// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them.
 const (
 	maxGroup     = 25
 	maxDeletions = 200

@@ -27,8 +27,8 @@ func (e *TooMuchError) Is(target error) bool { return target == ErrTooMuch }
 
 type atMost struct{}
 
-// AtMost returns a context in which a transaction gets a [TooMuchError] in place of documents that have more bytes together. It never
-// holds more of them than that.
+// AtMost returns a context in which a transaction gets a [TooMuchError] in place of documents that have more bytes together. It
+// never holds more of them than that.
 func AtMost(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, atMost{}, bytes)
 }

@@ -121,7 +121,7 @@ func (r Reader) documentOf(ctx context.Context, s *firestore.DocumentSnapshot) (
 }
 
 // withUnknown returns the fields of a document of which the client library does not know all values. It reads the document once
-// more, in the form of Firestore's API. The error is one after which a transaction is tried again if the document has changed meanwhile.
+// more, in the form of Firestore's API. If that has changed meanwhile, the error is one after which a transaction is tried again.
 func (r Reader) withUnknown(ctx context.Context, s *firestore.DocumentSnapshot, path string) (map[string]any, error) {
 	for o, err := range r.Originals(ctx, []string{path}) {
 		if err != nil {

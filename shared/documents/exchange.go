@@ -82,8 +82,9 @@ func (w Writer) exchange(
 	return at, refusedByCondition(err), err
 }
 
-// Put sets, updates and deletes documents: all of them or none, in one request, where a transaction takes two. These may be repeated,
-// so it sends them again when an answer was lost. It is for records of the program's own, which [Writer.Written] is not told.
+// Put sets, updates and deletes documents: all of them or none, in one request, where a transaction takes two. These may be
+// repeated, so it sends them again when an answer was lost. It is for records of the program's own, which [Writer.Written] is
+// not told.
 func (w Writer) Put(ctx context.Context, writes []Write) error {
 	if len(writes) == 0 {
 		return nil

@@ -1,11 +1,11 @@
 package documents_test
 
 import (
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 

@@ -86,7 +86,7 @@ const maxAccounts = 100
 type person struct {
 	uid  string
 	item undo.Record
-	seen *accounts.Account // at the first look; nil: there was none, or nobody looked
+	seen *accounts.Account // when somebody last looked; nil: there was none, or nobody looked
 	err  error             // what became of it: nil when it is gone
 }
 
@@ -131,6 +131,9 @@ func (a *Applier) deletePeople(
 		}
 	}
 	a.stay(ctx, entry, slices.Sorted(maps.Values(places))) // last: nothing is to pass between the look and the deletion
+	if err != nil && !left.Empty() {
+		a.Log.Over(todo) // nothing was sent, so nothing follows
+	}
 	return sent, todo, err
 }
 

@@ -226,8 +226,11 @@ func (a *Applier) objectsOf(ctx context.Context, f *ongoing) iter.Seq2[[]objects
 		return a.Objects.Pages(ctx, f.Object.Name, objects.Names{})
 	}
 	return func(yield func([]objects.Object, error) bool) {
-		if o, there, err := a.Objects.Get(ctx, f.Object.Name); there || err != nil {
-			yield([]objects.Object{o}, err)
+		switch o, there, err := a.Objects.Get(ctx, f.Object.Name); {
+		case err != nil:
+			yield(nil, err)
+		case there:
+			yield([]objects.Object{o}, nil)
 		}
 	}
 }
