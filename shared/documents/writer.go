@@ -42,10 +42,10 @@ func (c *Client) Writer(p Pace) Writer {
 // Name returns the full name of a document, as requests in the form of Firestore's API have it.
 func (r Reader) Name(path string) string { return r.c.root + "/documents/" + path }
 
-// BatchWrite makes writes in the form of Firestore's API, each independently of the others and on its own condition,
-// few in the first request and more in the next if they take little time. It returns one error per write: nil if it took effect,
-// [ErrChanged] if its condition does not hold. After a [Transient] error it may have taken effect. What to do then depends on what
-// is there now, so BatchWrite sends nothing twice: callers look again, within [Retry].
+// BatchWrite makes writes in the form of Firestore's API, each independently of the others and on its own condition, few in the
+// first request and more in the next if they take little time. It returns one error per write: nil if it took effect,
+// [ErrChanged] if its condition does not hold. After a [Transient] error it may have taken effect. What to do then depends on
+// what is there now, so BatchWrite sends nothing twice: callers look again, within [Retry].
 func (w Writer) BatchWrite(ctx context.Context, writes []*firestorepb.Write) []error {
 	results := make([]error, 0, len(writes))
 	for len(results) < len(writes) {

@@ -103,7 +103,8 @@ type thing struct {
 // made returns what was done, as much as is wanted.
 func (r *reader) made() Log {
 	l := Log{
-		Items: append([]Item{}, r.items...), ItemsTotal: len(r.items), Writes: append([]Write{}, r.writes...), WritesTotal: len(r.writes),
+		Items: append([]Item{}, r.items...), ItemsTotal: len(r.items),
+		Writes: append([]Write{}, r.writes...), WritesTotal: len(r.writes),
 		Things: []Thing{}, ThingsTotal: len(r.things),
 	}
 	for _, t := range r.things {

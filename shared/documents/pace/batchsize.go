@@ -6,8 +6,8 @@ import (
 )
 
 // How many writes of a BatchWrite go into one request. Firestore takes up to 500. How long they take depends on their indexes and
-// on the database's other work. If the answer to a long request is lost, all of it is repeated, and it may still be under way when a
-// run must end. So the size follows the time.
+// on the database's other work. If the answer to a long request is lost, all of it is repeated, and it may still be under way
+// when a run must end. So the size follows the time.
 const (
 	// MaxBatch is how many writes one request carries at most.
 	MaxBatch = 200

@@ -49,7 +49,8 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 // orElse says what to do about an entry that tells nothing, or else no undo of its run goes on.
 const orElse = "delete what of it somebody else wrote, or all of it, to take back the rest"
 
-// Records returns what was done, without what stayed. The error names the documents of an entry that this program did not write so.
+// Records returns what was done, without what stayed. The error names the documents of an entry that this program did not write
+// so.
 func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, error) {
 	found, err := db.GetAll(ctx, d.parts)
 	if err != nil {

@@ -6,8 +6,8 @@
 //     expires.
 //
 // A commit writes both itself, so they exist exactly if it took effect; if its answer was lost, they name the attempt that did
-// ([Entry.Took]). An object or an account is deleted after a commit that holds nothing but the entry; if it then stays, that is added
-// to the entry ([Entry.Stay]).
+// ([Entry.Took]). An object or an account is deleted after a commit that holds nothing but the entry; if it then stays, that is
+// added to the entry ([Entry.Stay]).
 package runlog
 
 import (

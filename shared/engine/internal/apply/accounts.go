@@ -93,9 +93,9 @@ type person struct {
 // look returns which of some accounts may be deleted. What it finds of them is in their seen.
 type look func(ctx context.Context, all []*person) ([]*person, error)
 
-// deletePeople deletes accounts. It saves for undo what it sees at a first look, with what follows, before a last look, so that nothing
-// comes between that look and the deletion: Authentication has no conditions for deletions. It returns those whose deletion was sent, and
-// what is left to do. What became of each of them is in its err. An error says why none was sent.
+// deletePeople deletes accounts. It saves for undo what it sees at a first look, with what follows, before a last look, so that
+// nothing comes between that look and the deletion: Authentication has no conditions for deletions. It returns those whose
+// deletion was sent, and what is left to do. What became of each of them is in its err. An error says why none was sent.
 func (a *Applier) deletePeople(
 	ctx context.Context, all []*person, first, last look, follows func([]*person) runlog.Todo,
 ) (sent []*person, todo documents.Ref, err error) {
@@ -163,11 +163,13 @@ func (a *Applier) find(ctx context.Context, all []*person) error {
 
 // deleteDueAccounts deletes accounts that are due by a rule.
 func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) []error {
-	d := dueAccounts{Applier: a, rule: batch[0].Effect.(decide.DeleteAccount).Rule, version: map[string]string{}, families: map[string]family{}}
+	rule := batch[0].Effect.(decide.DeleteAccount).Rule
+	d := dueAccounts{Applier: a, rule: rule, version: map[string]string{}, families: map[string]family{}}
 	all := make([]*person, len(batch))
 	for i, b := range batch {
-		all[i] = &person{uid: b.Effect.(decide.DeleteAccount).UID, item: itemOf(b), err: documents.ErrChanged} // unless it is there and due
-		d.version[all[i].uid] = b.Version
+		uid := b.Effect.(decide.DeleteAccount).UID
+		all[i] = &person{uid: uid, item: itemOf(b), err: documents.ErrChanged} // unless it is there and due
+		d.version[uid] = b.Version
 	}
 	sent, todo, err := a.deletePeople(ctx, all, d.dueByItself, d.stillDue, d.follows)
 	if err != nil {
@@ -178,7 +180,8 @@ func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) 
 	for i, p := range all {
 		results[i] = p.err
 	}
-	if failed := slices.ContainsFunc(sent, func(p *person) bool { return p.err != nil }); todo != (documents.Ref{}) && whole && !failed {
+	failed := slices.ContainsFunc(sent, func(p *person) bool { return p.err != nil })
+	if todo != (documents.Ref{}) && whole && !failed {
 		a.Log.Over(todo)
 	}
 	return results
@@ -278,8 +281,8 @@ func (d dueAccounts) settleFamilies(ctx context.Context, gone []*person) (whole 
 	return whole
 }
 
-// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost. Of one
-// that nobody has seen, that would tell nothing.
+// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
+// Of one that nobody has seen, that would tell nothing.
 func (a *Applier) settleAccounts(ctx context.Context, sent []*person) {
 	doubtful := slices.DeleteFunc(slices.Clone(sent), func(p *person) bool {
 		return p.err == nil || p.seen == nil || errors.Is(p.err, cleanup.ErrOutOfTime)

@@ -114,7 +114,8 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 	if len(accounts) > 0 {
 		begin(accounts, func() error { return a.deleteAccounts(ctx, accounts, at) })
 	}
-	for _, some := range slices.Concat(slices.Collect(slices.Chunk(named, MaxObjects)), slices.Collect(slices.Chunk(folders, maxFolders))) {
+	objects := slices.AppendSeq(slices.Collect(slices.Chunk(named, MaxObjects)), slices.Chunk(folders, maxFolders))
+	for _, some := range objects {
 		begin(some, func() error { a.deleteFollowing(ctx, some, at); return nil })
 	}
 	_ = underWay.Wait() // each error is in its follow-up

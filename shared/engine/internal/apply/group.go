@@ -89,15 +89,15 @@ func (a *Applier) commitSafely(ctx context.Context, group []*work) (c committed,
 // firstGroup is how many items share the first commit of a rule at most.
 const firstGroup = 25
 
-// How many bytes of documents, as they were before it, a commit of several items keeps. Firestore takes 10 MiB, emulators 4; several
-// commits are under way, and all that they keep is in memory.
+// How many bytes of documents, as they were before it, a commit of several items keeps. Firestore takes 10 MiB, emulators 4;
+// several commits are under way, and all that they keep is in memory.
 const (
 	maxTogether = 3 << 20 // or it is not sent, and the next ones are of fewer items
 	muchBefore  = 1 << 20 // from which on they are not of more
 )
 
-// groupSize is how many items of a rule share a commit: fewer if they are large or much belongs to each, more while they are small. No
-// other commit begins until the first has shown that.
+// groupSize is how many items of a rule share a commit: fewer if they are large or much belongs to each, more while they are
+// small. No other commit begins until the first has shown that.
 type groupSize struct {
 	first sync.Mutex // held by the first commit
 	mu    sync.Mutex
@@ -152,8 +152,8 @@ func finish(group []*work, err error) {
 	}
 }
 
-// divisible reports whether a commit of fewer items of a rule may succeed: what Firestore refuses or denies may concern one item only,
-// and fewer items mean less contention. Who may not delete some documents of a collection may delete none.
+// divisible reports whether a commit of fewer items of a rule may succeed: what Firestore refuses or denies may concern one item
+// only, and fewer items mean less contention. Who may not delete some documents of a collection may delete none.
 func divisible(rule cleanup.AnyRule, err error) bool {
 	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) && !rule.DeletesAlone() ||
 		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, decide.ErrGroup)

@@ -173,8 +173,8 @@ const (
 	maxChunks  = 4
 )
 
-// deleteFollowing deletes the objects that follow-ups name, and those of the folders that they name, page by page. Those of several
-// follow-ups share entries. What became of them is in the err of each; a failure of one object does not stop the others.
+// deleteFollowing deletes the objects that follow-ups name, and those of the folders that they name, page by page. Those of
+// several follow-ups share entries. What became of them is in the err of each; a failure of one object does not stop the others.
 func (a *Applier) deleteFollowing(ctx context.Context, all []*ongoing, at time.Time) {
 	next := make([]func() ([]objects.Object, error, bool), len(all))
 	for i, f := range all {
@@ -287,8 +287,8 @@ func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error 
 	return nil
 }
 
-// changed returns an object that was not deleted as it is now; none if it is gone, as another follow-up may have deleted it, or kept
-// because its document is back.
+// changed returns an object that was not deleted as it is now; none if it is gone, as another follow-up may have deleted it, or
+// kept because its document is back.
 func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 	latest, found, err := a.Objects.Get(ctx, o.Name)
 	switch {

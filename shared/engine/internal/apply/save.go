@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -27,7 +28,9 @@ type recorded struct {
 
 // recordsOf returns what is saved for undo of a commit: of each item its record, then the documents that its writes delete or change,
 // as they were. It reads the documents that nobody has read yet. bytes is the size of all of these.
-func (a *Applier) recordsOf(ctx context.Context, src cleanup.Source, items []recorded) (records []undo.Record, bytes int, err error) {
+func (a *Applier) recordsOf(
+	ctx context.Context, src cleanup.Source, items []recorded,
+) (records []undo.Record, bytes int, err error) {
 	if !a.Saves {
 		return nil, 0, nil
 	}
@@ -68,8 +71,8 @@ func (a *Applier) recordsOf(ctx context.Context, src cleanup.Source, items []rec
 	return records, bytes, nil
 }
 
-// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one if
-// there is nothing to write. The commit can be sent again: it is the same every time.
+// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
+// if there is nothing to write. The commit can be sent again: it is the same every time.
 func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
 	if !a.Saves {
 		records = nil
@@ -94,22 +97,27 @@ func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.T
 	return e, nil
 }
 
-// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an undo.
+// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an
+// undo.
 func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
 	if !a.Saves || len(places) == 0 {
 		return
 	}
 	if err := a.Own.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
-		a.Logger.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d objects or accounts stayed: %s", a.Job.Name, len(places), err))
+		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
+		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
 	}
 }
 
-// stays reports whether what was to be deleted outside of Firestore is certainly not deleted, given what came of it. Without an answer
-// it may be.
+// stays reports whether what was to be deleted outside of Firestore is certainly not deleted, given what came of it. Without an
+// answer it may be.
 func stays(err error) bool {
 	var held *objects.HeldError
-	return errors.Is(err, documents.ErrChanged) || errors.As(err, &held) || errors.Is(err, cleanup.ErrOutOfTime) || errors.Is(err, errUnsent) ||
-		objects.Denied(err) || accounts.Refused(err)
+	isOneOf := func(some ...error) bool {
+		return slices.ContainsFunc(some, func(one error) bool { return errors.Is(err, one) })
+	}
+	return isOneOf(documents.ErrChanged, cleanup.ErrOutOfTime, errUnsent) || errors.As(err, &held) || objects.Denied(err) ||
+		accounts.Refused(err)
 }
 
 // itemOf returns the record of an action's item.
