@@ -35,7 +35,7 @@ type Write struct {
 	Op         string   `json:"op"`
 	Path       string   `json:"path"`
 	Fields     []string `json:"fields,omitempty"`     // names, of an update
-	Generation string   `json:"generation,omitempty"` // of an object, if it is known
+	Generation string   `json:"generation,omitempty"` // of an object
 	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
 }
 
@@ -60,8 +60,8 @@ type Wanted struct {
 
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
-	r := reader{Wanted: w, reasons: map[string]string{}, told: map[string][]int{}, byTarget: map[string]*thing{}}
-	err := p.Contents(ctx, runID, func(done, total int, call string, records []undo.Record) error {
+	r := reader{Wanted: w, reasons: map[string]string{}, byTarget: map[string]*thing{}}
+	err := p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
 		if w.Progress != nil {
 			w.Progress(done, total)
 		}
@@ -73,15 +73,10 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 				}
 			}
 		}
-		for i, record := range records {
-			r.stayed.Read(call, record)
+		for _, record := range records {
 			if w.Only == nil || w.Only(record) {
 				r.add(record)
 			}
-			if item := undo.ItemOf(records, i); item != "" {
-				r.told[item] = append(r.told[item], r.read)
-			}
-			r.read++
 		}
 		return nil
 	})
@@ -91,73 +86,42 @@ func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, er
 // reader reads a log.
 type reader struct {
 	Wanted
-	read     int // records
-	stayed   undo.Stayed
 	reasons  map[string]string // of items
 	items    []Item
-	told     map[string][]int // the records that belong to each item
-	writes   []wrote
+	writes   []Write
 	things   []*thing
 	byTarget map[string]*thing
-}
-
-// wrote is a write, as a record tells of it.
-type wrote struct {
-	Write
-	told int
 }
 
 // thing is a thing, as records tell of it.
 type thing struct {
 	Thing
-	told   []int
-	writes []undo.Write // of a document, for each of told; none if it is not listed
+	writes []undo.Write // of a document; none if it is not listed
 	listed bool
 }
 
-// made returns what was done: without deletions that stayed, and as much as is wanted.
+// made returns what was done, as much as is wanted.
 func (r *reader) made() Log {
-	l := Log{Items: []Item{}, Writes: []Write{}, Things: []Thing{}}
-	for _, item := range r.items {
-		if !r.stay(r.told[item.Target]) {
-			l.Items = append(l.Items, item)
-		}
-	}
-	for _, w := range r.writes {
-		if !r.stayed.Has(w.told) {
-			l.Writes = append(l.Writes, w.Write)
-		}
+	l := Log{
+		Items: append([]Item{}, r.items...), ItemsTotal: len(r.items),
+		Writes: append([]Write{}, r.writes...), WritesTotal: len(r.writes),
+		Things: []Thing{}, ThingsTotal: len(r.things),
 	}
 	for _, t := range r.things {
-		if r.stay(t.told) {
-			continue
-		}
-		if l.ThingsTotal++; t.listed {
+		if t.listed {
 			l.Things = append(l.Things, r.come(*t))
 		}
 	}
-	l.ItemsTotal, l.WritesTotal = len(l.Items), len(l.Writes)
 	if r.Most > 0 {
 		l.Items, l.Writes = l.Items[:min(r.Most, l.ItemsTotal)], l.Writes[:min(r.Most, l.WritesTotal)]
 	}
 	return l
 }
 
-// stay reports whether records tell of nothing but deletions that stayed.
-func (r *reader) stay(told []int) bool {
-	return len(told) > 0 && !slices.ContainsFunc(told, func(i int) bool { return !r.stayed.Has(i) })
-}
-
 // come returns what a thing has come to.
 func (r *reader) come(t thing) Thing {
-	var made []undo.Write
-	for i, w := range t.writes {
-		if !r.stayed.Has(t.told[i]) {
-			made = append(made, w)
-		}
-	}
-	if len(made) > 0 {
-		c := undo.Net(made)[0]
+	if len(t.writes) > 0 {
+		c := undo.Net(t.writes)[0]
 		t.What, t.Sent, t.Fields = c.What(), c.Sent, c.Fields()
 	}
 	t.Reason = r.reasons[t.Target]
@@ -177,12 +141,9 @@ func (r *reader) add(record undo.Record) {
 			t.writes = append(t.writes, *record.Write)
 		}
 	case record.Object != nil:
-		w := Write{Op: "delete object", Path: "gs://" + r.Bucket + "/" + record.Object.Name}
-		if record.Object.Folder {
-			w.Op = "delete objects below"
-		}
-		if record.Object.Generation != 0 {
-			w.Generation = strconv.FormatInt(record.Object.Generation, 10)
+		w := Write{
+			Op: "delete object", Path: "gs://" + r.Bucket + "/" + record.Object.Name,
+			Generation: strconv.FormatInt(record.Object.Generation, 10),
 		}
 		r.write(w)
 		r.thing(Thing{Target: w.Path, What: "deleted"})
@@ -194,7 +155,7 @@ func (r *reader) add(record undo.Record) {
 
 func (r *reader) write(w Write) {
 	if _, isItem := r.reasons[w.Path]; !isItem || !strings.HasPrefix(w.Op, string(documents.Delete)) {
-		r.writes = append(r.writes, wrote{w, r.read})
+		r.writes = append(r.writes, w)
 	}
 }
 
@@ -208,6 +169,5 @@ func (r *reader) thing(as Thing) *thing {
 		t = &thing{Thing: as, listed: r.Most == 0 || len(r.things) < r.Most}
 		r.byTarget[as.Target], r.things = t, append(r.things, t)
 	}
-	t.told = append(t.told, r.read)
 	return t
 }
