@@ -304,7 +304,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"rules":[]}`: "has no rule and enables no job", `{"rules": [`: "line 1, column 16",
+		`{"rules":[]}`: "has no rule and enables no job", `{"rules": [`: "line 1, column 12",
 		`{"rules":[` + strings.Replace(rule, "field", "fild", 1) + `]}`: `is it "field"`,
 	} {
 		if _, err := names(text); err == nil || !strings.Contains(err.Error(), want) {

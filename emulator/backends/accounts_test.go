@@ -38,7 +38,7 @@ func createUser(t *testing.T, client *auth.Client, user *auth.UserToCreate) *aut
 // TestDeletionThatFails: an account fails to be deleted, alone or with others, until that ends; another project's does not.
 func TestDeletionThatFails(t *testing.T) {
 	ctx := t.Context()
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	client := authClient(t, "demo-a")
 	for _, uid := range []string{"u1", "u2", "u3"} {
 		createUser(t, client, new(auth.UserToCreate).UID(uid))
@@ -62,7 +62,7 @@ func TestDeletionThatFails(t *testing.T) {
 
 // TestWhatOnlyGoogleSets of an account, and of a project.
 func TestWhatOnlyGoogleSets(t *testing.T) {
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	client := authClient(t, "demo-a")
 	createUser(t, client, new(auth.UserToCreate).UID("u"))
 	refreshed := func() int64 {
@@ -82,7 +82,8 @@ func TestWhatOnlyGoogleSets(t *testing.T) {
 	}
 	b.Auth().AllowTenants("demo-a")
 	for project, want := range map[string]string{"demo-a": `"allowTenants":true`, "demo-b": `"multiTenant":{}`} {
-		_, text := call(t, http.MethodGet, "http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v2/projects/"+project+"/config", "")
+		url := "http://" + b.Environment()[AuthHost] + "/identitytoolkit.googleapis.com/v2/projects/" + project + "/config"
+		_, text := call(t, http.MethodGet, url, "")
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: %s", project, text)
 		}
@@ -91,7 +92,7 @@ func TestWhatOnlyGoogleSets(t *testing.T) {
 
 // TestInvalidPagesOfUsers: a page has from 1 to 1000 users, and there is no token but one that a page came with.
 func TestInvalidPagesOfUsers(t *testing.T) {
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	for query, want := range map[string]int{
 		"maxResults=1": 200, "maxResults=1000": 200, "nextPageToken=page:u10": 200,
 		"maxResults=0": 400, "maxResults=1001": 400, "maxResults=x": 400, "maxResults=-1": 400,

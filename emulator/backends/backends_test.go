@@ -184,12 +184,11 @@ func TestMissingUsesWhatIsThere(t *testing.T) {
 }
 
 // withoutFirestore starts the backends that start at once and stops them at the test's end.
-func withoutFirestore(t *testing.T, o Options) *Backends {
+func withoutFirestore(t *testing.T) *Backends {
 	t.Helper()
 	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1")
-	o.Missing = true
-	b, err := Start(context.Background(), o)
+	b, err := Start(context.Background(), Options{Missing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +204,7 @@ func withoutFirestore(t *testing.T, o Options) *Backends {
 }
 
 func TestUnknownRoutesSaySo(t *testing.T) {
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	for _, url := range []string{
 		b.Environment()[StorageHost] + "/storage/v1/b/bucket/iam",
 		b.Environment()[StorageHost] + "/v0/b/bucket/o",

@@ -8,7 +8,7 @@ import (
 // TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name
 // no origin.
 func TestOtherOriginsAreRefused(t *testing.T) {
-	environment := withoutFirestore(t, Options{}).Environment()
+	environment := withoutFirestore(t).Environment()
 	for what, tt := range map[string]struct {
 		change func(*http.Request)
 		want   int

@@ -12,7 +12,7 @@ import (
 
 // TestPathsOfNodesClient: the client of Node leaves /storage/v1 out where it asks an emulator.
 func TestPathsOfNodesClient(t *testing.T) {
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	if err := b.Storage().Put("demo", "a/b.txt", map[string]string{"k": "v"}); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestPathsOfNodesClient(t *testing.T) {
 }
 
 func TestInvalidStorageRequests(t *testing.T) {
-	b := withoutFirestore(t, Options{})
+	b := withoutFirestore(t)
 	base := b.Environment()[StorageHost]
 	long := strings.Repeat("x", 1025)
 	for _, test := range []struct {

@@ -88,7 +88,8 @@ func (s *StorageServer) begin(r *storageRequest) (any, *apiError) {
 	id := rand.Text()
 	s.uploads[id] = u
 	return func(w http.ResponseWriter) {
-		w.Header().Set("Location", r.base()+"/upload/storage/v1/b/"+url.PathEscape(r.bucket.name)+"/o?uploadType=resumable&upload_id="+id)
+		to := r.base() + "/upload/storage/v1/b/" + url.PathEscape(r.bucket.name) + "/o?uploadType=resumable&upload_id=" + id
+		w.Header().Set("Location", to)
 		w.WriteHeader(http.StatusOK)
 	}, nil
 }

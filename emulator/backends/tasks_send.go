@@ -38,7 +38,9 @@ func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) error {
 
 // ownHeaders is how headers begin that a task cannot set. Google calls its list of headers that Cloud Tasks ignores or replaces
 // partial, so this one includes headers of Google's other services.
-var ownHeaders = []string{"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler"}
+var ownHeaders = []string{
+	"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler",
+}
 
 func ownHeader(key string) bool {
 	name := http.CanonicalHeaderKey(key)

@@ -17,7 +17,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// What clients of Cloud Tasks see is tested in backendstest. This is what a clock of our own shows, and delivery without being told.
+// What clients of Cloud Tasks see is tested in backendstest. This is what a clock of our own shows, and delivery that nobody asks
+// for.
 
 const queue = "projects/demo-a/locations/asia-northeast1/queues/q"
 

@@ -44,8 +44,8 @@ func TestUndo(t *testing.T) {
 	if want := (report.Counts{Planned: n, Done: n}); deleted.Status != report.Completed || deleted.Actions["delete report"] != want {
 		t.Fatalf("%s: %+v", deleted.Status, deleted.Actions)
 	}
-	if writes := deleted.Usage.FirestoreWrites - 4; writes*100 > int64(n) {
-		t.Errorf("%d writes keep %d documents, want at most one for 100", writes, n)
+	if writes := deleted.Usage.FirestoreWrites - 4; writes*40 > int64(n) {
+		t.Errorf("%d writes keep %d documents, want at most one for 40", writes, n)
 	}
 	if left := w.names(t, "reports"); len(left) != 0 {
 		t.Fatalf("%d reports are left", len(left))

@@ -74,15 +74,11 @@ type thing struct {
 // did answers with what a run did.
 func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
 	var read []undo.Record
-	var stayed undo.Stayed
 	bucket := ""
 	err := o.on(ctx, q.Run, func(p restore.Project) error {
 		bucket = p.Config.Bucket
-		return p.Contents(ctx, q.Run, func(_, _ int, call string, records []undo.Record) error {
-			for _, r := range records {
-				stayed.Read(call, r)
-				read = append(read, r)
-			}
+		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
+			read = append(read, records...)
 			return nil
 		})
 	})
@@ -92,11 +88,10 @@ func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
 	reasons := map[string]string{}
 	var writes []undo.Write
 	var others []thing
-	for i, r := range read {
+	for _, r := range read {
 		switch {
 		case r.Item != "":
 			reasons[r.Item] = r.Reason
-		case stayed.Has(i):
 		case r.Write != nil:
 			writes = append(writes, *r.Write)
 		case r.Object != nil:

@@ -22,6 +22,8 @@ const logIn = "Log in: gcloud auth application-default login."
 var remedies = map[string]string{
 	codes.PermissionDenied.String(): "A right is missing. Of your own credentials, firesweep run --help and plan --help name the roles; of a " +
 		"deployed function's account, terraform plan shows which.",
+	codes.FailedPrecondition.String(): "Is an index missing? Make it, and wait until it is built: firesweep check --indexes lists all " +
+		"for firestore.indexes.json.",
 	codes.Unauthenticated.String(): logIn,
 	codes.Unavailable.String():     "Google's service cannot be reached: is this machine connected to the internet?",
 }

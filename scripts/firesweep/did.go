@@ -33,7 +33,7 @@ type didWrite struct {
 	Op         string   `json:"op"`
 	Path       string   `json:"path"`
 	Fields     []string `json:"fields,omitempty"`     // names, of an update
-	Generation string   `json:"generation,omitempty"` // of an object, if it is known
+	Generation string   `json:"generation,omitempty"` // of an object
 	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
 }
 
@@ -51,7 +51,7 @@ type thing struct {
 type logged struct {
 	undo.Record
 	of     string   // the item that it belongs to; empty: none
-	target string   // as [thing.Target]; empty: it tells of nothing that was done
+	target string   // as [thing.Target]
 	fields []string // that an update wrote
 }
 
@@ -74,37 +74,26 @@ func targetOf(r undo.Record, bucket string) string {
 	return r.Item
 }
 
-// readLog returns the records of what a run did: without deletions that stayed, and without items of which all stayed. Each is handed
-// to cut as it is read, which may make it smaller. The error is [restore.ErrNoLog] if the run has none.
+// readLog returns the records of what a run did, and each item once, though it may have taken several commits. Each is handed to cut as
+// it is read, which may make it smaller. The error is [restore.ErrNoLog] if the run has none.
 func readLog(ctx context.Context, p restore.Project, runID, bucket string, at *far, cut func(*logged)) (log []logged, err error) {
-	var all []logged
-	var stayed undo.Stayed
-	err = p.Contents(ctx, runID, func(done, total int, call string, records []undo.Record) error {
+	items := map[string]bool{}
+	err = p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
 		at.set("reading what "+runID+" did", done, total)
 		for i, r := range records {
-			stayed.Read(call, r)
 			l := logged{Record: r, of: undo.ItemOf(records, i), target: targetOf(r, bucket)}
 			if r.Write != nil && r.Write.Op == documents.Update {
 				l.fields = r.Write.Wrote()
 			}
-			cut(&l)
-			all = append(all, l)
+			if cut(&l); !items[l.Item] && l.target != "" {
+				log = append(log, l)
+			}
+			if l.Item != "" {
+				items[l.Item] = true
+			}
 		}
 		return nil
 	})
-	done := map[string]bool{} // by item of which anything was tried
-	for i, l := range all {
-		done[l.of] = done[l.of] || !stayed.Has(i)
-	}
-	seen := map[string]bool{} // items: one that takes several commits is in several entries
-	for i, l := range all {
-		did, tried := done[l.Item]
-		if l.target == "" || stayed.Has(i) || l.Item != "" && (seen[l.Item] || tried && !did) {
-			continue
-		}
-		seen[l.Item] = true
-		log = append(log, l)
-	}
 	return log, err
 }
 
@@ -129,7 +118,7 @@ func didOf(log []logged, most int) *did {
 		switch {
 		case l.Item != "":
 			d.Items = append(d.Items, didItem{l.Item, l.Action, l.Reason})
-		case l.of != l.target || !l.Deletes():
+		case l.of != l.target || l.Write != nil && l.Write.Op != documents.Delete: // and not the deletion of an item itself
 			d.Writes = append(d.Writes, l.write())
 		}
 	}
@@ -145,14 +134,7 @@ func (l logged) write() didWrite {
 	case l.Account != nil:
 		return didWrite{Op: "delete account", Path: l.Account.UID}
 	}
-	w := didWrite{Op: "delete object", Path: l.target}
-	if l.Object.Folder {
-		w.Op = "delete objects below"
-	}
-	if l.Object.Generation != 0 {
-		w.Generation = strconv.FormatInt(l.Object.Generation, 10)
-	}
-	return w
+	return didWrite{Op: "delete object", Path: l.target, Generation: strconv.FormatInt(l.Object.Generation, 10)}
 }
 
 // thingsOf returns what records come to for each document, object and account.

@@ -78,7 +78,7 @@ func (a *app) find(ctx context.Context, p restore.Project, runID, what string, a
 func concerns(r undo.Record, what string) bool {
 	if name, isObject := strings.CutPrefix(what, "gs://"); isObject {
 		_, name, _ = strings.Cut(name, "/")
-		return r.Object != nil && (under(r.Object.Name, name) || r.Object.Folder && strings.HasPrefix(name, r.Object.Name))
+		return r.Object != nil && under(r.Object.Name, name)
 	}
 	switch {
 	case r.Write != nil:

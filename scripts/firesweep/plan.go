@@ -216,9 +216,6 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 			p.planned(one, all, a.remedy(ctx, one.err))
 		}
 	}
-	if p != nil {
-		p.indexes(plans)
-	}
 	return plans, nil
 }
 
@@ -246,20 +243,6 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 
 // indexAddress finds in a message of Firestore, for people to follow, the address that makes an index.
 var indexAddress = regexp.MustCompile(`https://console\.\S+`)
-
-// indexes says of all plans together which lack an index, and what makes these.
-func (p *printer) indexes(all []planned) {
-	lack := slices.DeleteFunc(slices.Clone(all), func(p planned) bool { return p.Index == "" })
-	if len(lack) == 0 {
-		return
-	}
-	p.Say(screen.Red, 0, 2, "%s failed for want of an index. Make it, and wait until it is built; %s lists all indexes for "+
-		"firestore.indexes.json:", plural(len(lack), "plan"), "firesweep check"+p.given.Rules+" --indexes")
-	for _, one := range lack {
-		p.Line("    " + screen.Plain(one.Job+": "+one.Index))
-	}
-	p.Line("")
-}
 
 // fewWarnings is how many warnings of a plan are shown without --all.
 const fewWarnings = 3

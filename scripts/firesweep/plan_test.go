@@ -192,7 +192,7 @@ func TestPlanExitCode(t *testing.T) {
 	o.ends(t, exitFailed, "plan", "--exit-code", "cleanupReports")
 }
 
-// TestPlanWithoutIndexes: what Firestore says of them is shown once, for all, with what makes them, and the others are planned.
+// TestPlanWithoutIndexes: what Firestore says of each is shown once, with what makes them, and the others are planned.
 func TestPlanWithoutIndexes(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
@@ -211,9 +211,9 @@ func TestPlanWithoutIndexes(t *testing.T) {
 		`{ "enabled": ["cleanupReports", "cleanupResolvedInquiries"],`, 1)})
 	o.screen.width = 200
 	out, _ := o.ends(t, exitFailed, "plan", "--project", o.ID, "--rules", "firesweep.json")
-	wantParts(t, out, "cleanupReports: 2 due", "2 plans failed for want of an index. Make it, and wait until it is built; firesweep check "+
-		"--rules firesweep.json --indexes lists", "\n    cleanupDrafts: "+address+"\n",
-		"\n    cleanupResolvedInquiries: ", "requires a COLLECTION_GROUP_ASC index")
+	wantParts(t, oneLine(out), "cleanupReports: 2 due", " -> Is an index missing? Make it, and wait until it is built: firesweep check --indexes lists",
+		says["drafts"], says["inquiries"])
+	want(t, "the address", 1, strings.Count(out, address))
 	wantNone(t, out, "nothing is due")
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
 	out, _ = o.ends(t, exitFailed, "plan", "--json")

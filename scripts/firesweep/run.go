@@ -231,12 +231,7 @@ func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map
 	}
 	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}}
 	for _, t := range thingsOf(log) {
-		if !strings.HasPrefix(t.Target, "gs://") { // a folder, of which nobody knows how many files it had
-			all[t.What].add(t.Target)
-		}
-	}
-	if r.Usage.StorageDeletes > 0 {
-		all["deleted"]["file"] = int(r.Usage.StorageDeletes)
+		all[t.What].add(t.Target)
 	}
 	return all
 }

@@ -114,7 +114,12 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	}
 	switch {
 	case run.Did != nil:
-		p.did(run.Did, runID)
+		p.did(run.Did)
+		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
+			p.Line("")
+			p.Say("", 2, 2, "See what would come back, and bring it back:")
+			p.Command("%s", p.cmd("undo", runID))
+		}
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS).")
@@ -194,7 +199,7 @@ func (a *app) soughtShort(ctx context.Context, short string) (found *report.Repo
 func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string, most int) error {
 	first := map[string]bool{} // things whose contents are kept
 	log, err := a.logOf(ctx, job, runID, bucket, func(l *logged) {
-		if l.Item == "" && l.target != "" && len(first) < most && (len(targets) == 0 || slices.Contains(targets, l.target)) {
+		if l.Item == "" && len(first) < most && (len(targets) == 0 || slices.Contains(targets, l.target)) {
 			first[l.target] = true
 		}
 		if !first[l.target] {
@@ -248,7 +253,7 @@ func (p *printer) thing(t thing) {
 }
 
 // did prints what a run did.
-func (p *printer) did(d *did, runID string) {
+func (p *printer) did(d *did) {
 	var items, writes []screen.Row
 	for _, item := range d.Items {
 		items = append(items, screen.Row{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
@@ -270,7 +275,4 @@ func (p *printer) did(d *did, runID string) {
 		p.Table(writes, "WRITE", "TARGET")
 		p.more(d.WritesTotal-len(writes), "write")
 	}
-	p.Line("")
-	p.Say("", 2, 2, "See what would come back, and bring it back:")
-	p.Command("%s", p.cmd("undo", runID))
 }

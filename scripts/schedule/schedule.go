@@ -57,17 +57,6 @@ func Longest(e manifest.Entry) (longest time.Duration) {
 	return longest
 }
 
-// Monthly returns how often a job runs in a month of thirty days.
-func Monthly(e manifest.Entry) (n int) {
-	for at := range Times(e, begin.Add(-time.Second)) {
-		if !at.Before(begin.AddDate(0, 0, 30)) {
-			break
-		}
-		n++
-	}
-	return n
-}
-
 // untilSunday matches a day of the week 7, and a range that ends with it.
 var untilSunday = regexp.MustCompile(`^(?:(0?[0-7])-)?0?7(?:/(0?[1-7]))?$`)
 

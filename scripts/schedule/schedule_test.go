@@ -29,17 +29,6 @@ func of(text string) manifest.Entry {
 	return manifest.Entry{Name: "cleanupThings", Schedule: text[:at], TimeZone: text[at+1:]}
 }
 
-func TestMonthly(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{
-		"0 0 * * * UTC": 30, "0 0 * * * Asia/Tokyo": 30, "*/10 * * * * UTC": 30 * 144, "0 3 1 * * UTC": 1, "0 3 31 * * UTC": 0,
-	} {
-		if got := Monthly(of(text)); got != want {
-			t.Errorf("%s: %d times, want %d", text, got, want)
-		}
-	}
-}
-
 func TestNoSchedule(t *testing.T) {
 	t.Parallel()
 	defer func() {

@@ -55,11 +55,6 @@ type Plan interface {
 	ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error
 	// ProposeObject proposes to delete an object. kind is what the report calls that.
 	ProposeObject(ctx context.Context, kind, reason string, object DeleteObject) error
-	// FirstToJudge returns the first documents that a query matches from a cursor on, at most n, for a rule to judge, and whether
-	// there may be more. If the run keeps what it deletes and the rule deletes nothing else, they are read whole, as long as there
-	// is memory to keep them for the undo log: the precondition of the deletion proves that they are what is deleted.
-	FirstToJudge(ctx context.Context, rule AnyRule, q documents.Query, from documents.Cursor, n int) (
-		found []documents.Document, more bool, err error)
 	// First returns the first n documents of a query that are not kept because they or what is below them is pinned, and the kept
 	// ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
 	First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error)

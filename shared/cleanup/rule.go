@@ -22,8 +22,8 @@ type Rule[S any] struct {
 	Name string
 	// Reach says what Change can ask for at most.
 	Reach Reach
-	// Group is how many items share a commit, at most; 0 stands for 25. With 1, items are so large that each has a commit of
-	// its own, and that few are under way at once.
+	// Group is how many items share a commit, at most; 0 stands for 25, or 200 of a rule that only deletes them. With 1, items are
+	// so large that each has a commit of its own, and that few are under way at once.
 	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
@@ -34,8 +34,7 @@ type Rule[S any] struct {
 	Judge func(state S, run Run) Decision
 	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
 	Gather func(ctx context.Context, src Source, due []*S) error
-	// Change says what is written for an item that is due; nil deletes the document, and nothing else. Those deletions
-	// take no transaction: each is done if the document is still the version that was judged.
+	// Change says what is written for an item that is due; nil deletes the document, and nothing else.
 	Change func(state S, d Decision, run Run) Change
 }
 
@@ -170,7 +169,7 @@ type ObjectDeletion struct {
 type AnyRule interface {
 	Named() string
 	Reaches() Reach
-	DeletesAlone() bool // nothing but the document, without a transaction
+	DeletesAlone() bool // nothing but the document
 	Together() int      // items that share a commit, at most
 	ReadsWith(item documents.Ref) []documents.Ref
 	LoadAll(ctx context.Context, src Source, subjects []Subject) (Loaded, error)
@@ -183,8 +182,11 @@ type Loaded interface {
 	Change(i int, d Decision, run Run) (Change, error)
 }
 
-// maxGroup is how many items share a commit, at most, of a rule that does not say.
-const maxGroup = 25
+// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them.
+const (
+	maxGroup     = 25
+	maxDeletions = 200
+)
 
 // Named implements [AnyRule].
 func (r Rule[S]) Named() string { return r.Name }
@@ -210,7 +212,12 @@ func (r Rule[S]) ReadsWith(item documents.Ref) []documents.Ref {
 }
 
 // Together implements [AnyRule].
-func (r Rule[S]) Together() int { return cmp.Or(r.Group, maxGroup) }
+func (r Rule[S]) Together() int {
+	if r.DeletesAlone() {
+		return cmp.Or(r.Group, maxDeletions)
+	}
+	return cmp.Or(r.Group, maxGroup)
+}
 
 // LoadAll implements [AnyRule].
 func (r Rule[S]) LoadAll(ctx context.Context, src Source, subjects []Subject) (_ Loaded, err error) {

@@ -60,15 +60,6 @@ func MaxActionsWithin(memoryLimit int64) int {
 	return int(max(1, min(LimitMaxActions, memoryLimit/BytesPerAction)))
 }
 
-// maxOriginals is how many bytes of documents a plan keeps at most, so that they are not read again for the undo log.
-const maxOriginals = 64 << 20
-
-// originalsWithin returns how many bytes of documents a plan may keep beside so many actions: a quarter of the memory that these
-// leave. The garbage collector lets as much pile up again, and the limit does not include what is not the heap's.
-func originalsWithin(memoryLimit int64, actions int) int {
-	return int(max(0, min(maxOriginals, (memoryLimit-int64(actions)*BytesPerAction)/4)))
-}
-
 // Config is a function's validated configuration.
 type Config struct {
 	Project  string // GOOGLE_CLOUD_PROJECT
@@ -83,8 +74,7 @@ type Config struct {
 	MaxPerOwner       int // MAX_PER_OWNER: items due because of one and the same missing id
 	MinLookups        int // MIN_LOOKUPS: ids or items from which on a percentage counts
 
-	UndoDays  int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
-	Originals int // bytes of documents that a plan keeps for that, at most
+	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
 	ContinueFor   time.Duration // CONTINUE_FOR: how long a job continues by itself with what it had no time for; 0: not at all
 	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
@@ -189,7 +179,6 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 			"a service account's e-mail address", used[Tasks] || continues),
 		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),
 	}
-	c.Originals = originalsWithin(debug.SetMemoryLimit(-1), c.MaxActions) // a negative limit changes nothing
 	c.Emulators = Emulators{
 		Firestore: l.host("FIRESTORE_EMULATOR_HOST"),
 		Storage:   l.host("STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"),

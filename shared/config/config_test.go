@@ -28,7 +28,7 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "en",
-		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Originals: 64 << 20, Shards: 1,
+		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Shards: 1,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -68,7 +68,7 @@ func TestLoadEverything(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "ja",
-		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1, Originals: 64 << 20,
+		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1,
 		ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3,
 		own:           own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
@@ -223,21 +223,6 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 	} {
 		if got := int64(MaxActionsWithin(tt.memory)); got < tt.least || got > tt.most {
 			t.Errorf("%d bytes allow %d actions, want %d to %d", tt.memory, got, tt.least, tt.most)
-		}
-	}
-	for _, tt := range []struct {
-		memory        int64
-		actions, want int
-	}{
-		{217 * mib, DefaultMaxActions, (217*mib - DefaultMaxActions*BytesPerAction) / 4}, // 34 MiB
-		{435 * mib, DefaultMaxActions, 64 * mib},
-		{217 * mib, 200_000, (217*mib - 200_000*BytesPerAction) / 4},
-		{217 * mib, 217 * mib / BytesPerAction, 217 * mib % BytesPerAction / 4}, // as many as fit
-		{mib, DefaultMaxActions, 0},
-		{math.MaxInt64, 1, 64 * mib},
-	} {
-		if got := originalsWithin(tt.memory, tt.actions); got != tt.want {
-			t.Errorf("%d bytes and %d actions allow %d bytes of documents, want %d", tt.memory, tt.actions, got, tt.want)
 		}
 	}
 	load := func(maxActions string) (Config, error) {

@@ -2,6 +2,7 @@ package declared_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,17 +80,20 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"by creation, old": {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{
 			UID: "u", Created: at(cutoff.Add(-tick)), LastLogin: at(now), LastRefresh: accounts.Unreadable,
 		}, due},
-		"by creation, as old":     {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
-		"by creation, none":       {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", LastLogin: 1}, "the time when it was created is unknown"},
-		"never signed in":         {nil, accounts.Account{UID: "u", Created: 1}, "not anonymous"},
-		"custom token":            {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, CustomAuth: true}, "not anonymous"},
-		"with an address":         {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, "not anonymous"},
-		"all, never signed in":    {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1}, due},
-		"all, with an address":    {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, due},
-		"disabled":                {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1, Disabled: true}, due},
-		"not disabled":            {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1}, "not disabled"},
-		"unverified":              {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true}, due},
-		"verified":                {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true, EmailVerified: true}, "not unverified"},
+		"by creation, as old":  {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
+		"by creation, none":    {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", LastLogin: 1}, "the time when it was created is unknown"},
+		"never signed in":      {nil, accounts.Account{UID: "u", Created: 1}, "not anonymous"},
+		"custom token":         {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, CustomAuth: true}, "not anonymous"},
+		"with an address":      {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, "not anonymous"},
+		"all, never signed in": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1}, due},
+		"all, with an address": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, due},
+		"disabled":             {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1, Disabled: true}, due},
+		"not disabled":         {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1}, "not disabled"},
+		"unverified":           {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true}, due},
+		"verified":             {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true, EmailVerified: true}, "not unverified"},
+		"a claim keeps": {fields{"accounts": "disabled", "unless": array{fields{"field": "claims.admin", "==": true}}}, accounts.Account{
+			UID: "u", Created: 1, Disabled: true, Claims: map[string]json.RawMessage{"admin": json.RawMessage("true")},
+		}, "claims.admin is true"},
 		"a uid that is too long":  {nil, accounts.Account{UID: strings.Repeat("花", 43), Created: 1, LastLogin: 1}, "its uid is longer than 128 bytes, so only the Firebase console can delete it"},
 		"a uid of 128 bytes":      {nil, accounts.Account{UID: strings.Repeat("u", 128), Created: 1, LastLogin: 1}, due},
 		"a uid that is no id":     {keptByUser, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, "its uid makes users/{uid} an invalid path"},

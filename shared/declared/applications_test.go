@@ -300,6 +300,20 @@ func TestApplications(t *testing.T) {
 	}
 }
 
+// TestReferencesToIDsThatRepeat: of documents of one id that are deleted together, each takes along what refers to it.
+func TestReferencesToIDsThatRepeat(t *testing.T) {
+	f := start(t, fields{"collection": "users/{uid}/notes", "age": fields{"field": "at", "days": 30}, "maxDuePercent": 100,
+		"with": array{fields{"collection": "likes", "field": "of"}}})
+	for user, at := range map[string]time.Time{"a": old, "b": old, "c": now} {
+		note := f.Firestore(t).Doc("users/" + user + "/notes/n")
+		f.Set(t, "users/"+user+"/notes/n", fields{"at": at})
+		f.Set(t, "likes/"+user, fields{"of": note})
+		f.Set(t, "likes/path-"+user, fields{"of": "users/" + user + "/notes/n"})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 2))
+	enginetest.Want(t, "likes", []string{"c", "path-a", "path-b", "path-c"}, f.IDs(t, "likes"))
+}
+
 // TestIDsThatRepeat: what names an id goes along only where no other document can have it; elsewhere only references count, and of an
 // id that programs write by mistake neither does.
 func TestIDsThatRepeat(t *testing.T) {

@@ -72,7 +72,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		if g.Limit > 0 {
 			n = min(n, g.Limit-g.Planned())
 		}
-		found, more, err := g.FirstToJudge(ctx, g.rule, g.query, from, n)
+		found, err := g.Documents.First(ctx, g.query, from, n)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		if err := g.SaveCheckpoint(checkpoint); err != nil {
 			return err
 		}
-		if !more {
+		if len(found) < n {
 			break
 		}
 		if g.Limit > 0 && g.Planned() == g.Limit || g.seen >= g.Judges() {

@@ -28,9 +28,6 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	}
 	_, mine := c.ItemOf(d)
 	mark, marked, ok := d.Instant(c.Warn.Field)
-	if mark.After(run.Promise) && !mark.After(run.Started) {
-		marked = false // the run looks back to a time before it
-	}
 	of := "; warned " + retention.Stamp(mark)
 	switch {
 	case due.Kind == "" && (!mine || !marked):

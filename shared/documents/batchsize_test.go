@@ -21,12 +21,12 @@ type atOnce struct{}
 
 func (atOnce) Wait(context.Context, int) error { return nil }
 
-// TestDeleteInBatchesByTheTimeTheyTake has a database answer in the time that a test gives each request.
-func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
+// TestBatchesByTheTimeTheyTake has a database answer in the time that a test gives each request.
+func TestBatchesByTheTimeTheyTake(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var mu sync.Mutex
 	var sizes []int
-	each := 4 * time.Millisecond // a deletion
+	each := 4 * time.Millisecond // a write
 	failing := 0                 // requests
 	answer := wire.Around(func(_ context.Context, _ string, req, reply any, _ func() error) error {
 		mu.Lock()
@@ -53,31 +53,33 @@ func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
 	}()
 	c.clock = func() time.Time { return clock }
 	w := c.Writer(atOnce{})
-	deleteSome := func(n int, want ...int) {
+	writeSome := func(n int, want ...int) {
 		t.Helper()
 		sizes = nil
-		for i, err := range w.Delete(t.Context(), slices.Repeat([]Deletion{{Path: "things/a"}}, n)) {
-			if err != nil {
-				t.Fatalf("deletion %d: %v", i, err)
+		fails := failing > 0
+		for i, err := range w.BatchWrite(t.Context(), slices.Repeat([]*firestorepb.Write{{}}, n)) {
+			if (err != nil) != fails {
+				t.Fatalf("write %d: %v", i, err)
 			}
 		}
 		if diff := cmp.Diff(want, sizes); diff != "" {
-			t.Errorf("%d deletions at %s each (-want +got):\n%s", n, each, diff)
+			t.Errorf("%d writes at %s each (-want +got):\n%s", n, each, diff)
 		}
 	}
-	deleteSome(750, 50, 100, 200, 200, 200) // 800 ms for 200
+	writeSome(750, 50, 100, 200, 200, 200) // 800 ms for 200
 	each = 20 * time.Millisecond
-	deleteSome(300, 200, 50, 50) // 4 s for 200, a second for 50
-	if got := w.BatchSize(); got != 50 {
-		t.Errorf("BatchSize = %d", got)
+	writeSome(300, 200, 50, 50) // 4 s for 200, a second for 50
+	if got := w.batch.Get(); got != 50 {
+		t.Errorf("the next request has %d", got)
 	}
 	each, failing = time.Millisecond, 1
-	deleteSome(50, 50, 25, 25) // what failed is sent again in smaller ones
-	deleteSome(7, 7)
-	if got := w.BatchSize(); got != 50 {
-		t.Errorf("BatchSize = %d", got)
+	writeSome(50, 50)
+	writeSome(50, 25, 25) // after a failure, requests are smaller
+	writeSome(7, 7)
+	if got := w.batch.Get(); got != 50 {
+		t.Errorf("the next request has %d", got)
 	}
-	if again := c.Writer(nil).BatchSize(); again != 50 {
+	if again := c.Writer(nil).batch.Get(); again != 50 {
 		t.Errorf("the next run begins with %d", again)
 	}
 }

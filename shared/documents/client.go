@@ -1,5 +1,5 @@
-// Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, preconditioned batch
-// deletes, transactions, the write rate, and a meter of what Google bills.
+// Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, transactions, writes
+// in batches, the write rate, and a meter of what Google bills.
 //
 // Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
 package documents
@@ -38,7 +38,7 @@ type Database struct {
 type Client struct {
 	firestore *firestore.Client
 	// batch sends BatchWrite requests. [firestore.BulkWriter] does so too, but sends 20 writes a request and ignores how long
-	// they take. Deleting is what this project is for, so it sends its own requests.
+	// they take.
 	batch *apiv1.Client
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
@@ -50,7 +50,7 @@ type Client struct {
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	dial = slices.Concat(wire.Before(askEverywhere), retry.DialOptions(), meter.DialOptions(), dial)
+	dial = slices.Concat(bound(), wire.Before(askEverywhere), retry.DialOptions(), meter.DialOptions(), dial)
 	asOwner := []grpc.DialOption{grpc.WithPerRPCCredentials(emulatorOwner{})}
 	options, err := wire.ClientOptions(db.EmulatorHost, dial, append(asOwner, EmulatorDial...)...)
 	if err != nil {

@@ -1,22 +1,26 @@
 package documents
 
 import (
+	"context"
 	"math"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // Document is a document as it was read.
 type Document struct {
 	Path       string         // relative to the database, e.g. "reports/abc"
 	Database   string         // projects/{project}/databases/{database}; references to another one name nothing
-	Data       map[string]any // the fields asked for
+	Data       map[string]any // the fields asked for; a value that the client library does not know is a [*firestorepb.Value]
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
 	ReadTime   time.Time      // when that was, by Firestore's clock; also of a document that was not found
-	Original   []byte         // the whole document, for [encode.Unpack], if [Reader.FirstWhole] kept it
 }
 
 // ID returns the last part of the document's path.
@@ -105,8 +109,34 @@ func relative(ref *firestore.DocumentRef) string {
 	return path
 }
 
-func documentOf(s *firestore.DocumentSnapshot) Document {
+// documentOf returns the document of a snapshot.
+func (r Reader) documentOf(ctx context.Context, s *firestore.DocumentSnapshot) (Document, error) {
 	database, path, _ := strings.Cut(s.Ref.Path, "/documents/")
-	return Document{Path: path, Database: database, Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime,
-		ReadTime: s.ReadTime}
+	d := Document{Path: path, Database: database, UpdateTime: s.UpdateTime, CreateTime: s.CreateTime, ReadTime: s.ReadTime}
+	err := guard.Call(func() error { d.Data = s.Data(); return nil })
+	if err != nil { // the library panics at a value that it does not know
+		d.Data, err = r.withUnknown(ctx, s, path)
+	}
+	return d, err
+}
+
+// withUnknown returns the fields of a document of which the client library does not know all values. It reads the document once
+// more, in the form of Firestore's API. If that has changed meanwhile, the error is one after which a transaction is tried again.
+func (r Reader) withUnknown(ctx context.Context, s *firestore.DocumentSnapshot, path string) (map[string]any, error) {
+	for o, err := range r.Originals(ctx, []string{path}) {
+		if err != nil {
+			return nil, err
+		}
+		if !o.UpdateTime.Equal(s.UpdateTime) {
+			break
+		}
+		data := make(map[string]any, len(o.Fields))
+		for name, raw := range o.Fields {
+			if data[name], err = s.DataAtPath(firestore.FieldPath{name}); err != nil {
+				data[name] = raw
+			}
+		}
+		return data, nil
+	}
+	return nil, status.Errorf(codes.Aborted, "%s changed while it was read", path)
 }

@@ -175,12 +175,8 @@ func TestRefusedCursors(t *testing.T) {
 	ctx, c, _ := open(t, backendstest.Start(t), wire.Before(func(context.Context, string, any) error { return refused })...)
 	for cursor, want := range map[documents.Cursor]bool{`[{"text":"a"}]`: true, "": false} {
 		q := documents.Query{Collection: "things"}
-		_, first := c.Reader().First(ctx, q, cursor, 1)
-		_, whole := c.Reader().FirstWhole(ctx, q, cursor, 1, 1)
-		for _, err := range []error{first, whole} {
-			if err == nil || errors.Is(err, documents.ErrCursor) != want {
-				t.Errorf("from %q: %v; an ErrCursor: %t", cursor, err, want)
-			}
+		if _, err := c.Reader().First(ctx, q, cursor, 1); err == nil || errors.Is(err, documents.ErrCursor) != want {
+			t.Errorf("from %q: %v; an ErrCursor: %t", cursor, err, want)
 		}
 	}
 }
@@ -374,72 +370,6 @@ type free struct{}
 
 func (free) Wait(ctx context.Context, _ int) error { return ctx.Err() }
 
-func TestDelete(t *testing.T) {
-	p := backendstest.Start(t)
-	for _, id := range []string{"same", "changed", "gone", "neighbour"} {
-		p.Set(t, "things/"+id, map[string]any{"n": 1})
-	}
-	ctx, c, m := open(t, p)
-	var deletions []documents.Deletion
-	for _, id := range []string{"same", "changed", "gone"} {
-		d, _, err := c.Reader().Get(ctx, "things/"+id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deletions = append(deletions, documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime})
-	}
-	p.Set(t, "things/changed", map[string]any{"n": 2})
-	if _, err := p.Firestore(t).Doc("things/gone").Delete(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	results := c.Writer(free{}).Delete(ctx, deletions)
-	if results[0] != nil {
-		t.Error(results[0])
-	}
-	for _, err := range results[1:] {
-		if !errors.Is(err, documents.ErrChanged) {
-			t.Errorf("result %v, want changed", err)
-		}
-	}
-	want := map[string]map[string]any{"changed": {"n": int64(2)}, "neighbour": {"n": int64(1)}}
-	if diff := cmp.Diff(want, p.Documents(t, "things")); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
-	if m.Usage().FirestoreDeletes != 1 {
-		t.Errorf("%d deletes, want 1", m.Usage().FirestoreDeletes)
-	}
-}
-
-// TestDeleteWhoseAnswerIsLost has every first BatchWrite take effect and then fail, with each code after which it is sent
-// again: nothing that this call deleted may count as changed by somebody else.
-func TestDeleteWhoseAnswerIsLost(t *testing.T) {
-	t.Parallel()
-	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded,
-		codes.Internal} {
-		t.Run(code.String(), func(t *testing.T) {
-			t.Parallel()
-			p := backendstest.Start(t)
-			p.Set(t, "things/a", map[string]any{"n": 1})
-			sent := 0
-			ctx, c, _ := open(t, p, wire.Around(func(_ context.Context, _ string, _, _ any, send func() error) error {
-				err := send()
-				if sent++; err == nil && sent == 1 {
-					return status.Error(code, "the answer is lost")
-				}
-				return err
-			}))
-			d, _, err := c.Reader().Get(ctx, "things/a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			results := c.Writer(free{}).Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})
-			if results[0] != nil || sent != 2 {
-				t.Errorf("%v after %d requests, want done after two", results[0], sent)
-			}
-		})
-	}
-}
-
 // transact runs f in a transaction.
 func transact(ctx context.Context, w documents.Writer, f func(tx *documents.Transaction) error) error {
 	_, err := w.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error { return f(tx) })
@@ -452,7 +382,7 @@ func write(op documents.Op, path string, data map[string]any) documents.Write {
 
 // get reads one document in a transaction.
 func get(tx *documents.Transaction, path string) (d documents.Document, there bool, err error) {
-	found, err := tx.GetAll([]string{path})
+	found, err := tx.GetAll(context.Background(), []string{path})
 	d, there = found[path]
 	return d, there, err
 }
@@ -597,8 +527,8 @@ func TestOtherDatabase(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if results := w.Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
-		t.Error(results[0])
+	if err := transact(t.Context(), w, func(tx *documents.Transaction) error { return tx.Apply(write(documents.Delete, d.Path, nil)) }); err != nil {
+		t.Error(err)
 	}
 	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"new"}) {
 		t.Errorf("after the delete: %v", got)

@@ -82,8 +82,8 @@ func (w Writer) exchange(
 	return at, refusedByCondition(err), err
 }
 
-// Put sets and deletes documents, whatever is there: all of them or none, in one request, where a transaction takes two. Both may
-// be repeated, so it sends them again when an answer was lost. It is for records of the program's own, which [Writer.Written] is
+// Put sets, updates and deletes documents: all of them or none, in one request, where a transaction takes two. These may be
+// repeated, so it sends them again when an answer was lost. It is for records of the program's own, which [Writer.Written] is
 // not told.
 func (w Writer) Put(ctx context.Context, writes []Write) error {
 	if len(writes) == 0 {
@@ -113,18 +113,21 @@ func (w Writer) newBatch() batch {
 	return batch{c: w.c, WriteBatch: w.c.firestore.Batch()} //nolint:staticcheck // see [batch]
 }
 
-// add adds a write that may be repeated. data is what [Set] writes.
+// add adds a write that may be repeated. data is what [Set] writes, or the fields of an [Update].
 func (b batch) add(op Op, path string, data any) error {
 	ref, err := b.c.doc(path)
+	fields, _ := data.(map[string]any)
 	switch {
 	case err != nil:
 		return err
 	case op == Set:
 		b.Set(ref, data)
+	case op == Update:
+		b.Update(ref, updates(fields))
 	case op == Delete:
 		b.Delete(ref)
 	default:
-		return fmt.Errorf("%s %s: only %s and %s may be repeated: this is a bug", op, path, Set, Delete)
+		return fmt.Errorf("%s %s: only a %s, an %s and a %s may be repeated: this is a bug", op, path, Set, Update, Delete)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (r Reader) countNames(ctx context.Context, in *firestore.CollectionRef, ids
 
 // missingNames reads the names of the documents that exist, and returns the other ids.
 func (r Reader) missingNames(ctx context.Context, in *firestore.CollectionRef, ids []string) ([]string, error) {
-	found, err := all(ctx, named(in, ids).Select())
+	found, err := r.all(ctx, named(in, ids).Select())
 	exist := map[string]bool{}
 	for _, d := range found {
 		exist[d.ID()] = true

@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// TestPut sets and deletes documents together, in one request, and again if that fails for a while or its answer is lost.
+// TestPut sets, updates and deletes documents together, in one request, and again if that fails for a while or its answer is lost.
 func TestPut(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
@@ -36,7 +36,11 @@ func TestPut(t *testing.T) {
 		"nothing":         {nil, nil, 0, "", before},
 		"one is too large": {append([]documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "things", ID: "large"}, Data: data{"x": strings.Repeat("x", 1<<20)}}}, both...),
 			nil, 1, "InvalidArgument", before},
-		"an update":   {append(both, documents.Write{Op: documents.Update, Ref: set, Data: data{"n": 3}}), nil, 0, "may be repeated", before},
+		"an update": {append(both, documents.Write{Op: documents.Update, Ref: set, Data: data{"other": "y"}}), nil, 1, "",
+			map[string]data{"set": {"n": int64(2), "other": "y"}}},
+		"an update whose answer is lost": {[]documents.Write{{Op: documents.Update, Ref: set, Data: data{"other": "y"}}},
+			func(send func() error) error { _ = send(); return lost }, 2, "",
+			map[string]data{"set": {"n": int64(1), "other": "y"}, "gone": {"n": int64(1)}}},
 		"a creation":  {append(both, documents.Write{Op: documents.Create, Ref: gone, Data: data{"n": 3}}), nil, 0, "may be repeated", before},
 		"not a place": {append(both, documents.Write{Op: documents.Delete, Ref: documents.Ref{Collection: "a/b", ID: "c"}}), nil, 0, "not a document's path", before},
 	} {

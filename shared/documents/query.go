@@ -116,7 +116,7 @@ func (r Reader) first(ctx context.Context, q Query, from Cursor, n int) ([]Docum
 	if err != nil {
 		return nil, err
 	}
-	found, err := all(ctx, fq.Limit(n))
+	found, err := r.all(ctx, fq.Limit(n))
 	return found, from.blamed(err)
 }
 
@@ -129,12 +129,14 @@ func (c Cursor) blamed(err error) error {
 }
 
 // all returns the documents that a query matches.
-func all(ctx context.Context, q firestore.Query) (found []Document, err error) {
+func (r Reader) all(ctx context.Context, q firestore.Query) (found []Document, err error) {
 	err = retry.Do(ctx, func(ctx context.Context) error {
 		snapshots, err := q.Documents(ctx).GetAll()
 		found = make([]Document, len(snapshots))
 		for i, s := range snapshots {
-			found[i] = documentOf(s)
+			if err == nil {
+				found[i], err = r.documentOf(ctx, s)
+			}
 		}
 		return err
 	})
@@ -226,7 +228,8 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 	ref, err := r.c.doc(path)
 	if err == nil {
 		err = retry.Do(ctx, func(ctx context.Context) error {
-			d, found, err = got(ref.Get(ctx))
+			s, err := ref.Get(ctx)
+			d, found, err = r.got(ctx, s, err)
 			return err
 		})
 	}
@@ -238,14 +241,15 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 
 // got returns the document of a snapshot. The client library makes the same error of a document that does not exist and of a
 // database that does not exist, but only of the former it has a snapshot.
-func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ error) {
+func (r Reader) got(ctx context.Context, s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ error) {
 	switch {
 	case s != nil && !s.Exists():
 		return Document{ReadTime: s.ReadTime}, false, nil
 	case err != nil:
 		return Document{}, false, err
 	}
-	return documentOf(s), true, nil
+	d, err = r.documentOf(ctx, s)
+	return d, true, err
 }
 
 // maxGet is how many names a request for documents has: with 5 kB each, it is smaller than the 10 MiB that Firestore allows.
@@ -254,7 +258,7 @@ const maxGet = 2000
 
 // GetAll reads documents, up to 2,000 in one request, and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
-	return r.c.getAll(paths, func(refs []*firestore.DocumentRef) (all []*firestore.DocumentSnapshot, err error) {
+	return r.getAll(ctx, paths, func(refs []*firestore.DocumentRef) (all []*firestore.DocumentSnapshot, err error) {
 		for some := range slices.Chunk(refs, maxGet) {
 			var found []*firestore.DocumentSnapshot
 			if err = retry.Do(ctx, func(ctx context.Context) (err error) {
@@ -270,8 +274,8 @@ func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document
 }
 
 // getAll returns those documents that exist, by path, of those that read returns snapshots of.
-func (c *Client) getAll(
-	paths []string, read func([]*firestore.DocumentRef) ([]*firestore.DocumentSnapshot, error),
+func (r Reader) getAll(
+	ctx context.Context, paths []string, read func([]*firestore.DocumentRef) ([]*firestore.DocumentSnapshot, error),
 ) (map[string]Document, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -279,7 +283,7 @@ func (c *Client) getAll(
 	refs := make([]*firestore.DocumentRef, len(paths))
 	for i, path := range paths {
 		var err error
-		if refs[i], err = c.doc(path); err != nil {
+		if refs[i], err = r.c.doc(path); err != nil {
 			return nil, err
 		}
 	}
@@ -290,7 +294,10 @@ func (c *Client) getAll(
 	found := make(map[string]Document, len(snapshots))
 	for _, s := range snapshots {
 		if s.Exists() {
-			d := documentOf(s)
+			d, err := r.documentOf(ctx, s)
+			if err != nil {
+				return nil, err
+			}
 			found[d.Path] = d
 		}
 	}

@@ -137,8 +137,8 @@ func TestMissingOfTheLongestIDs(t *testing.T) {
 	if err != nil || !found {
 		t.Fatalf("Get = %v, %v", found, err)
 	}
-	if errs := c.Writer(free{}).Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); errs[0] != nil {
-		t.Error(errs[0])
+	if err := transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error { return tx.Apply(write(documents.Delete, d.Path, nil)) }); err != nil {
+		t.Error(err)
 	}
 	q := documents.Query{Collection: "things", PageSize: 10, Select: documents.NameOnly}
 	if left := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); len(left) != 60-len(want)-1 {

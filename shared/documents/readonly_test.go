@@ -3,6 +3,7 @@ package documents_test
 import (
 	"testing"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -40,7 +41,7 @@ func TestReadOnly(t *testing.T) {
 			return map[string]any{"lease": nil}, nil, nil
 		})
 	for name, err := range map[string]error{
-		"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
+		"batch":       w.BatchWrite(t.Context(), []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name(found[0].Path)}}})[0],
 		"exchange":    exchanged,
 		"transaction": transact(t.Context(), w, func(*documents.Transaction) error { return nil }),
 	} {

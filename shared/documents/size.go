@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
 )
 
 // MaxDocument is how large a document can be, in bytes as [Size] counts them.
@@ -22,6 +24,8 @@ func ValueSize(value any) int {
 	switch v := value.(type) {
 	case nil, bool:
 		return 1
+	case *firestorepb.Value: // of a type that the client library does not know
+		return proto.Size(v)
 	case int64, float64, time.Time:
 		return 8
 	case interface{ GetLatitude() float64 }: // a geographical point

@@ -16,7 +16,7 @@ import (
 // Stream returns the first documents that a query matches from a cursor on: at most limit, or all if limit is 0. It holds one
 // at a time, however large they are. A caller that stops early is still billed for the rest up to the limit. The commit fails
 // if another writer changes these documents, or adds one between them, before.
-func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document, error] {
+func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit int) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fq, err := q.firestore(t.w.c.firestore, from)
 		if err != nil {
@@ -41,7 +41,9 @@ func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document
 			}
 			// Canceling a stream of large documents would break the emulator's connection, with all other requests on it. So
 			// the rest is received and dropped.
-			wanted = wanted && yield(documentOf(s), nil)
+			if wanted {
+				wanted = yield(t.w.documentOf(ctx, s))
+			}
 		}
 	}
 }
@@ -61,6 +63,3 @@ func (w Writer) Wait(ctx context.Context, n int) error {
 // entries, or the commit is too large. The size of a commit includes the deleted documents and all index entries. A smaller
 // commit may succeed.
 func Refused(err error) bool { return retry.Code(err) == codes.InvalidArgument }
-
-// ErrTooMuch says that some documents have more bytes than should be read at once.
-var ErrTooMuch = errors.New("too many bytes to read at once")

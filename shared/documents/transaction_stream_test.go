@@ -25,7 +25,7 @@ func TestStream(t *testing.T) {
 		var got []string
 		err := transact(ctx, w, func(tx *documents.Transaction) error {
 			got = nil
-			for d, err := range tx.Stream(all, cursor, 25) {
+			for d, err := range tx.Stream(ctx, all, cursor, 25) {
 				if err != nil {
 					return err
 				}
@@ -76,7 +76,7 @@ func TestStreamErrors(t *testing.T) {
 					return err
 				}
 			}
-			for _, err := range tx.Stream(q, from, 0) {
+			for _, err := range tx.Stream(ctx, q, from, 0) {
 				if err != nil {
 					return err
 				}
@@ -142,7 +142,7 @@ func TestWait(t *testing.T) {
 
 // streamed returns the first documents that a query matches in a transaction, at most limit.
 func streamed(tx *documents.Transaction, q documents.Query, limit int) (found []documents.Document, err error) {
-	for d, err := range tx.Stream(q, "", limit) {
+	for d, err := range tx.Stream(context.Background(), q, "", limit) {
 		if err != nil {
 			return found, err
 		}

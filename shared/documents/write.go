@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -73,8 +74,13 @@ type Write struct {
 // String returns the write as previews and the log show it, e.g. "delete comments/c1".
 func (w Write) String() string { return string(w.Op) + " " + w.Ref.Path() }
 
-// Apply adds writes to the transaction.
+// Apply adds writes to the transaction, which are sent right after that. The error is that of [Writer.InTime] if it is too late.
 func (t *Transaction) Apply(writes ...Write) error {
+	if t.w.InTime != nil { // the machine may have slept since somebody looked
+		if err := t.w.InTime(); err != nil {
+			return err
+		}
+	}
 	for _, w := range writes {
 		ref, err := t.w.c.doc(w.Ref.Path())
 		if err == nil {
@@ -103,8 +109,8 @@ func (w Write) add(tx *firestore.Transaction, ref *firestore.DocumentRef) error 
 }
 
 // GetAll is [Reader.GetAll] in the transaction. All reads must come before the first write.
-func (t *Transaction) GetAll(paths []string) (map[string]Document, error) {
-	return t.w.c.getAll(paths, t.tx.GetAll)
+func (t *Transaction) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
+	return t.w.getAll(ctx, paths, t.tx.GetAll)
 }
 
 // Contended reports whether a commit failed because others wrote to documents that it had read.

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc/codes"
 
@@ -34,11 +33,15 @@ func lost(err error) bool {
 	}
 }
 
+// TookEffect says that an earlier attempt, whose answer was lost, took effect.
+func (t *Transaction) TookEffect() { t.o.took = true }
+
 // outcome collects the writes of a transaction's attempts.
 type outcome struct {
 	attempt []Written // of the attempt under way
 	ready   bool      // the attempt reached its commit
 	unsure  []Written // of an earlier attempt that reached its commit and whose answer was lost
+	took    bool      // that one took effect
 }
 
 // begin forgets the writes of an attempt that had no effect.
@@ -64,23 +67,9 @@ func (o *outcome) writes() []Written {
 	all := o.attempt
 	for _, w := range o.unsure {
 		if !certain[w.Path] {
-			w.Unsure = true
+			w.Unsure = !o.took
 			all = append(all, w)
 		}
 	}
 	return all
-}
-
-// tellDeleted calls [Writer.Written] with the deletions that took effect, and with those whose answer was lost.
-func (w Writer) tellDeleted(ctx context.Context, deletions []Deletion, results []error, unsure map[int]bool) {
-	var writes []Written
-	for i, err := range results {
-		switch {
-		case err == nil:
-			writes = append(writes, Written{Op: "delete", Path: deletions[i].Path})
-		case unsure[i] && !errors.Is(err, ErrChanged):
-			writes = append(writes, Written{Op: "delete", Path: deletions[i].Path, Unsure: true})
-		}
-	}
-	w.tell(ctx, writes)
 }

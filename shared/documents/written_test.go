@@ -41,10 +41,11 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 	for name, tt := range map[string]struct {
 		disturb func(n int, send func() error) error
 		again   bool // the transaction writes once more when it finds that an earlier attempt took effect
+		sure    bool // it says that it found that
 		fails   bool
 		want    []documents.Written
 	}{
-		"undisturbed": {undisturbed, false, false,
+		"undisturbed": {undisturbed, false, false, false,
 			[]documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
 				{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"failed before it was sent": {func(n int, send func() error) error {
@@ -52,33 +53,40 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 				return lost
 			}
 			return send()
-		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
+		}, false, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
 			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"lost against another writer": {func(n int, send func() error) error {
 			if n == 1 {
 				return status.Error(codes.Aborted, "contention")
 			}
 			return send()
-		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
+		}, false, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
 			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"its answer was lost": {func(n int, send func() error) error {
 			if err := send(); err != nil || n > 1 {
 				return err
 			}
 			return lost
-		}, false, false, []documents.Written{
+		}, false, false, false, []documents.Written{
 			{Op: "create", Path: "things/new", Unsure: true}, {Op: "set", Path: "things/set", Unsure: true},
 			{Op: "update", Path: "things/old", Unsure: true}, {Op: "delete", Path: "things/gone", Unsure: true}}},
+		"its answer was lost, and it finds what it wrote": {func(n int, send func() error) error {
+			if err := send(); err != nil || n > 1 {
+				return err
+			}
+			return lost
+		}, false, true, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
+			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"its answer was lost and it wrote once more": {func(n int, send func() error) error {
 			if err := send(); err != nil || n > 1 {
 				return err
 			}
 			return lost
-		}, true, false, []documents.Written{
+		}, true, false, false, []documents.Written{
 			{Op: "set", Path: "things/set"},
 			{Op: "create", Path: "things/new", Unsure: true},
 			{Op: "update", Path: "things/old", Unsure: true}, {Op: "delete", Path: "things/gone", Unsure: true}}},
-		"refused": {func(int, func() error) error { return status.Error(codes.PermissionDenied, "no") }, false, true, nil},
+		"refused": {func(int, func() error) error { return status.Error(codes.PermissionDenied, "no") }, false, false, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,6 +100,9 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 					return err
 				}
 				if found {
+					if tt.sure {
+						tx.TookEffect()
+					}
 					if tt.again {
 						return tx.Apply(write(documents.Set, "things/set", map[string]any{"n": 2}))
 					}
@@ -121,50 +132,5 @@ func TestTransactionThatChangesItsMindTellsNothing(t *testing.T) {
 	})
 	if !errors.Is(err, changed) || len(*told) != 0 {
 		t.Errorf("%v; told %v", err, *told)
-	}
-}
-
-func TestDeletionsAreTold(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		disturb func(cancel func(), n int, send func() error) error
-		want    []documents.Written
-	}{
-		"undisturbed": {func(_ func(), _ int, send func() error) error { return send() }, []documents.Written{{Op: "delete", Path: "things/a"}}},
-		"the answer was lost": {func(_ func(), n int, send func() error) error {
-			if err := send(); err != nil || n > 1 {
-				return err
-			}
-			return status.Error(codes.Unavailable, "the connection broke")
-		}, []documents.Written{{Op: "delete", Path: "things/a"}}},
-		"the answer was lost at the end": {func(cancel func(), _ int, send func() error) error {
-			if err := send(); err != nil {
-				return err
-			}
-			cancel()
-			return status.Error(codes.Unavailable, "the connection broke")
-		}, []documents.Written{{Op: "delete", Path: "things/a", Unsure: true}, {Op: "delete", Path: "things/b", Unsure: true}}},
-		"refused": {func(func(), int, func() error) error { return status.Error(codes.PermissionDenied, "no") }, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := backendstest.Start(t)
-			p.Set(t, "things/a", map[string]any{"n": 1})
-			p.Set(t, "things/b", map[string]any{"n": 1})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			w, told := telling(t, p, "BatchWrite", func(n int, send func() error) error { return tt.disturb(cancel, n, send) })
-			a, _, err := w.Get(ctx, "things/a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			changed := documents.Deletion{Path: "things/b", LastUpdateTime: a.UpdateTime.AddDate(-1, 0, 0)}
-			w.Delete(ctx, []documents.Deletion{{Path: a.Path, LastUpdateTime: a.UpdateTime}, changed})
-			var got []documents.Written
-			got = append(got, *told...)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
-			}
-		})
 	}
 }

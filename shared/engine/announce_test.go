@@ -49,7 +49,7 @@ func TestAnnouncedLines(t *testing.T) {
 		"completed": {nil, done},
 		"dry run":   {func(*enginetest.Function) (context.Context, string) { return t.Context(), `{"dryRun":true}` }, []string{}},
 		"failed": {func(f *enginetest.Function) (context.Context, string) {
-			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
+			f.Hooks.Dial = append(f.Hooks.Dial, denyAll(deletions))
 			return t.Context(), ""
 		}, done},
 		"aborted": {func(f *enginetest.Function) (context.Context, string) {

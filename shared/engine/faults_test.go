@@ -25,8 +25,8 @@ import (
 // unary disturbs the unary requests of one method; n counts them from 1.
 func unary(method string, f func(n int, send func() error) error) grpc.DialOption {
 	var n atomic.Int32
-	return wire.Around(func(_ context.Context, full string, _, _ any, send func() error) error {
-		if path.Base(full) != method {
+	return wire.Around(func(_ context.Context, full string, sent, _ any, send func() error) error {
+		if path.Base(full) != method && (method != deletions || len(thingsIn(sent)) == 0) {
 			return send()
 		}
 		return f(int(n.Add(1)), send)
@@ -44,6 +44,20 @@ func streamed(method string, f func(n int) error) grpc.DialOption {
 		}
 		return stream(ctx, desc, cc, full, opts...)
 	})
+}
+
+// deletions stands for the commits that delete things.
+const deletions = "deletions"
+
+// thingsIn returns the things that a request deletes.
+func thingsIn(request any) (names []string) {
+	commit, _ := request.(*firestorepb.CommitRequest)
+	for _, w := range commit.GetWrites() {
+		if _, path, _ := strings.Cut(w.GetDelete(), "/documents/"); strings.HasPrefix(path, "things/") {
+			names = append(names, path)
+		}
+	}
+	return names
 }
 
 // failFirst makes the first request of a method fail before it is sent.

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
@@ -75,6 +76,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			for _, name := range []string{"p1/relabelled", "p1/touched", "p1/replaced", "p1/restless", "p12/other"} {
 				f.Put(t, name, nil, []byte("x"))
 			}
+			f.Env["UNDO_DAYS"] = "7"
 			f.Set(t, "albums/p1", map[string]any{"objects": objects})
 			seen, calm := map[string]int{}, false
 			beforeDeletes(f, func(name string) {
@@ -92,6 +94,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 				}
 			})
 			got := f.Run(t, "")
+			first := got.RunID
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete album": {Planned: 1, Failed: 1}})
 			enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file that was uploaded again since": 1}, got.Kept)
 			enginetest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p1/restless", "p12/other"}, f.Objects(t))
@@ -99,6 +102,17 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			calm = true
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 			enginetest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p12/other"}, f.Objects(t))
+
+			// What stayed, and its owner deletes later, no undo brings back.
+			for _, name := range []string{"p1/relabelled", "p1/replaced"} {
+				if err := f.Storage(t).Bucket(f.Bucket).Object(name).Delete(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.Restorer(t, f.Clock).Undo(t.Context(), first, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			enginetest.Want(t, "objects after an undo", []string{"p1/touched", "p12/other"}, f.Objects(t))
 		})
 	}
 }

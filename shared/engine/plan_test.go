@@ -65,7 +65,9 @@ func TestPlanRefusesWrites(t *testing.T) {
 		if err := errors.Join(err, err2); err != nil || !found {
 			return fmt.Errorf("found %t: %w", found, err)
 		}
-		document = documentWriter.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
+		_, document = documentWriter.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error {
+			return tx.Apply(documents.Write{Op: documents.Delete, Ref: d.Ref()})
+		})
 		object = objectWriter.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 		return nil
 	}})

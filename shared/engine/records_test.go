@@ -48,7 +48,7 @@ func TestRecordsSayWhichItemTheyBelongTo(t *testing.T) {
 	run := f.Run(t, "")
 	got := map[string]string{}
 	commits := 0
-	err := f.Restorer(t, f.Clock).Contents(t.Context(), run.RunID, func(_, _ int, _ string, records []undo.Record) error {
+	err := f.Restorer(t, f.Clock).Contents(t.Context(), run.RunID, func(_, _ int, records []undo.Record) error {
 		commits++
 		for i, r := range records {
 			switch item := undo.ItemOf(records, i); {
@@ -69,5 +69,5 @@ func TestRecordsSayWhichItemTheyBelongTo(t *testing.T) {
 		"notes/3": "notes/3", "likes/7": "notes/3", "files/7": "notes/3", "account 3": "notes/3",
 		"notes/7": "notes/7", "likes/3": "notes/7", "files/3": "notes/7", "account 7": "notes/7",
 	}, got)
-	enginetest.Want(t, "entries: the commit of both, and their accounts", 2, commits)
+	enginetest.Want(t, "entries: the commit of both, their files, and their accounts", 3, commits)
 }

@@ -450,7 +450,7 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 2)
-	f.Hooks.Dial = append(f.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+	f.Hooks.Dial = append(f.Hooks.Dial, unary(deletions, func(n int, send func() error) error {
 		if n == 1 {
 			panic("poisoned")
 		}

@@ -639,7 +639,7 @@ func TestSplitContinuesFromACheckpoint(t *testing.T) {
 func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
-	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+	s.Hooks.Dial = append(s.Hooks.Dial, unary(deletions, func(n int, send func() error) error {
 		if n == 1 {
 			return status.Error(codes.PermissionDenied, "no")
 		}

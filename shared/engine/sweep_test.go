@@ -20,7 +20,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -41,7 +40,7 @@ var things = cleanup.Rule[cleanup.Subject]{
 
 // thingsJob deletes every document of things, page by page, as the engine's tests need it.
 func thingsJob(pageSize int) cleanup.Job {
-	return cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: "things", PageSize: pageSize}, documents.Cursor(p.Checkpoint), things)
 	}}
 }
@@ -86,8 +85,12 @@ func many(first, n int) func(context.Context, *cleanup.Planner) error {
 	}
 }
 
+// newFunction returns a function of a job, whose rule is that for things unless it says.
 func newFunction(t *testing.T, job cleanup.Job) *enginetest.Function {
 	t.Helper()
+	if job.Rules == nil {
+		job.Rules = []cleanup.AnyRule{things}
+	}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore}))
 	f.Clock = func() time.Time { return start }
 	return f
@@ -108,8 +111,7 @@ func job(t *testing.T, f *enginetest.Function) map[string]any {
 	return f.Documents(t, "cleanupJobs")["testJob"]
 }
 
-// TestADocumentThatIsListedTwice: its time moved on while pages were read. Firestore refuses a whole batch that deletes one document
-// twice, and an undo would believe that it stayed. The next run looks at it again.
+// TestADocumentThatIsListedTwice: its time moved on while pages were read. It is proposed once, and judged as it is when it goes.
 func TestADocumentThatIsListedTwice(t *testing.T) {
 	job := thingsJob(10)
 	sweep, moved := job.Plan, false
@@ -125,9 +127,10 @@ func TestADocumentThatIsListedTwice(t *testing.T) {
 	}
 	f = newFunction(t, job)
 	seed(t, f, 3)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete thing": {Planned: 3, Done: 2, Changed: 1}})
-	enginetest.Want(t, "left", []string{"t001"}, left(t, f))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
+	enginetest.Want(t, "deletes", int64(3), got.Usage.FirestoreDeletes)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestReportIsSavedAndLogged(t *testing.T) {
@@ -613,7 +616,7 @@ func TestMissingLimit(t *testing.T) {
 			t.Errorf("plan %v", got.Plan)
 		}
 	}
-	if len(left(t, f)) != 2 || f.Request.Count("BatchWrite") != 0 {
+	if len(left(t, f)) != 2 || f.Request.Count("BeginTransaction") != 0 {
 		t.Error("an aborted run did something")
 	}
 	if enginetest.Holder(job(t, f)) != "" || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
@@ -670,7 +673,7 @@ func TestForcedRunGoesWindowByWindow(t *testing.T) {
 func TestRetriesOfTransientFailures(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, failFirst("BatchWrite"), failFirst("RunQuery"), failFirst("Commit"))
+	f.Hooks.Dial = append(f.Hooks.Dial, failFirst(deletions), failFirst("RunQuery"), failFirst("Commit"))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
 	if got.Usage.FirestoreDeletes != 3 {
@@ -681,7 +684,7 @@ func TestRetriesOfTransientFailures(t *testing.T) {
 func TestLostAnswerIsNoRace(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("BatchWrite"))
+	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer(deletions))
 	got := f.Run(t, "")
 	enginetest.Want(t, "counts", map[string]report.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions)
 	enginetest.Want(t, "left", 0, len(left(t, f)))
@@ -698,13 +701,13 @@ func TestLostAnswersOfTheLease(t *testing.T) {
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll(deletions))
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "delete thing failed", 3, got.Actions["delete thing"].Failed)
 	enginetest.Want(t, "failures", 3, len(got.Failures))
-	if n := f.Request.Count("BatchWrite"); n != 1 {
-		t.Errorf("%d attempts, want 1: it will not be allowed a second later", n)
+	if n := f.Request.Count("BeginTransaction"); n != 1 {
+		t.Errorf("%d attempts, want 1: it will not be allowed a second later, nor for fewer", n)
 	}
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 }
@@ -769,18 +772,17 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"files/b"}, f.Objects(t))
 }
 
-// TestBatchesGrowWhileTheyAreQuick: the engine asks how many documents are best deleted together, and never sends one by one
-// or all at once.
-func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
+// TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.
+func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
 	const n = 1000
 	f := newFunction(t, thingsJob(n))
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
 	var mu sync.Mutex
 	var sizes []int
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, req any) error {
-		if batch, ok := req.(*firestorepb.BatchWriteRequest); ok {
+		if n := len(thingsIn(req)); n > 0 {
 			mu.Lock()
-			sizes = append(sizes, len(batch.GetWrites()))
+			sizes = append(sizes, n)
 			mu.Unlock()
 		}
 		return nil
@@ -792,18 +794,51 @@ func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
 	sum := 0
 	for _, size := range sizes {
 		sum += size
-		if size > pace.MaxBatch {
-			t.Errorf("a batch of %d", size)
+		if size > 200 {
+			t.Errorf("a commit of %d", size)
 		}
 	}
 	enginetest.Want(t, "sum", n, sum)
-	if len(sizes) < n/pace.MaxBatch {
-		t.Errorf("sizes: %v", len(sizes))
+	if len(sizes) > n/40 || sizes[0] != 25 || slices.Max(sizes) < 100 {
+		t.Errorf("sizes: %v", sizes)
 	}
-	if len(sizes) > n/10+1 {
-		t.Errorf("sizes: %v", len(sizes))
+}
+
+// TestLargeDocuments: a commit of several keeps at most 3 MiB of them, whatever comes after small ones, and is not sent to be refused.
+func TestLargeDocuments(t *testing.T) {
+	const small, large = 60, 12
+	f := newFunction(t, thingsJob(100))
+	f.Env["UNDO_DAYS"] = "7"
+	f.SetMany(t, small, func(i int) (string, map[string]any) { return fmt.Sprintf("things/a%03d", i), map[string]any{"n": i} })
+	for i := range large {
+		f.Set(t, fmt.Sprintf("things/b%03d", i), map[string]any{"text": strings.Repeat("x", 700<<10)})
 	}
-	if sizes[0] > 50 {
-		t.Errorf("first size: %v", sizes[0])
+	var mu sync.Mutex
+	most := 0
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(method string, _ any, err error) error {
+		if strings.HasSuffix(method, "/Commit") && err != nil {
+			t.Errorf("refused: %v", err)
+		}
+		return err
+	})...)
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, req any) error {
+		mu.Lock()
+		defer mu.Unlock()
+		n := 0
+		for _, name := range thingsIn(req) {
+			if strings.HasPrefix(name, "things/b") {
+				n++
+			}
+		}
+		most = max(most, n)
+		return nil
+	})...)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", small+large))
+	if most == 0 || most > 4 {
+		t.Errorf("a commit deletes %d large documents", most)
+	}
+	if got.Usage.FirestoreReads > 4*(small+large) {
+		t.Errorf("%d reads of %d documents", got.Usage.FirestoreReads, small+large)
 	}
 }

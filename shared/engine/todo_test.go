@@ -78,7 +78,7 @@ func TestACommitThatNothingFollows(t *testing.T) {
 					}
 				}
 				enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-				err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, string, []undo.Record) error { return nil })
+				err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
 				if wantErr := map[string]error{"0": restore.ErrNoLog}[days]; !errors.Is(err, wantErr) {
 					t.Errorf("contents: %v, want %v", err, wantErr)
 				}

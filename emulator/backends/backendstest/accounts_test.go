@@ -107,8 +107,8 @@ func (owner) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestManyAccounts: pages have 20 accounts unless something else is asked for, each once and in the order of ids; a batch is deleted,
-// and keeps whoever is enabled unless it is forced.
+// TestManyAccounts: pages have 20 accounts unless something else is asked for, each once and in the order of ids; the deletion of
+// a batch keeps whoever is enabled unless it is forced.
 func TestManyAccounts(t *testing.T) {
 	ctx := t.Context()
 	p := backendstest.Start(t)
@@ -193,8 +193,8 @@ func TestDeleteAllAccounts(t *testing.T) {
 	same(t, "left in each", [][]string{{}, {"u1"}}, [][]string{p.Accounts(t), other.Accounts(t)})
 }
 
-// TestImport: what the API's reference says of sanityCheck and allowOverwrite. The suite compares addresses as they are written, and
-// refuses who is there, or has what another has, whatever is asked for.
+// TestImport: what the API's reference says of sanityCheck and allowOverwrite. The suite compares addresses as they are written,
+// and refuses who is there, or has what another has, whatever is asked for.
 func TestImport(t *testing.T) {
 	type (
 		account   = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo

@@ -91,8 +91,8 @@ func httpStatus(err error) int {
 	return 0
 }
 
-// TestOddObjectNames: every name that Google takes is one object's. The suite takes an empty first folder out of it, and has a/./b and
-// a//b for the same.
+// TestOddObjectNames: every name that Google takes is one object's. The suite takes an empty first folder out of it, and takes
+// a/./b for a//b.
 func TestOddObjectNames(t *testing.T) {
 	_, bucket, ours := storageOf(t)
 	odd := []string{
@@ -202,8 +202,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestGenerations: each upload makes a generation, each patch a metageneration. The suite patches nothing, and answers with what is
-// there whatever generation is asked for.
+// TestGenerations: each upload makes a generation, each patch a metageneration. The suite patches nothing, and answers with what
+// is there whatever generation is asked for.
 func TestGenerations(t *testing.T) {
 	ctx := t.Context()
 	_, bucket, ours := storageOf(t)
@@ -229,7 +229,8 @@ func TestGenerations(t *testing.T) {
 	}
 	newer := func(a, b int64) bool { return a > b || !ours && a == b } // the suite's generations are milliseconds
 	overwritten := upload(t, o, "2")
-	if !newer(overwritten.Generation, created.Generation) || overwritten.Created.Before(created.Created) || overwritten.Metageneration != 1 {
+	if !newer(overwritten.Generation, created.Generation) || overwritten.Created.Before(created.Created) ||
+		overwritten.Metageneration != 1 {
 		t.Errorf("overwritten: %+v\nafter: %+v", overwritten, created)
 	}
 	_, err = o.Generation(created.Generation).Attrs(ctx)
@@ -307,7 +308,8 @@ func TestPreconditions(t *testing.T) {
 			if request.needs {
 				want = http.StatusNotFound
 			}
-			same(t, name+" a missing object if "+condition, as(ours, want, request.other), httpStatus(request.send(missing.If(test.of(before)))))
+			got = httpStatus(request.send(missing.If(test.of(before))))
+			same(t, name+" a missing object if "+condition, as(ours, want, request.other), got)
 		}
 	}
 }
@@ -509,8 +511,8 @@ func TestSoftDelete(t *testing.T) {
 	same(t, "a generation that never was", http.StatusNotFound, status)
 }
 
-// TestSoftDeletePolicy: what was deleted while nothing was kept, and what was kept long enough, is gone. The suite tells nothing of a
-// bucket.
+// TestSoftDeletePolicy: what was deleted while nothing was kept, and what was kept long enough, is gone. The suite tells nothing
+// of a bucket.
 func TestSoftDeletePolicy(t *testing.T) {
 	ctx := t.Context()
 	p, bucket, ours := storageOf(t)
@@ -538,7 +540,8 @@ func TestSoftDeletePolicy(t *testing.T) {
 	}
 }
 
-// TestVersioning: what is deleted or overwritten is noncurrent, and can be copied. The suite has live objects only, and copies none.
+// TestVersioning: what is deleted or overwritten is noncurrent, and can be copied. The suite has live objects only, and copies
+// none.
 func TestVersioning(t *testing.T) {
 	ctx := t.Context()
 	p, bucket, ours := storageOf(t)
@@ -557,7 +560,8 @@ func TestVersioning(t *testing.T) {
 	if err := a.Delete(ctx); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "versions", as(ours, []string{"f/a:1", "f/a:2", "f/ü#1/rewriteTo:3 live"}, []string{"f/ü#1/rewriteTo:3 live"}), versions("f/"))
+	there := []string{"f/a:1", "f/a:2", "f/ü#1/rewriteTo:3 live"}
+	same(t, "versions", as(ours, there, there[2:]), versions("f/"))
 	copied := func(to, from *storage.ObjectHandle) int {
 		_, err := to.CopierFrom(from).Run(ctx)
 		return httpStatus(err)

@@ -10,7 +10,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/genproto/googleapis/type/latlng"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -30,33 +29,13 @@ func Fields(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	return encoded, nil
 }
 
-// Pack returns fields as bytes for [Unpack], nil if they hold what cannot be kept.
-func Pack(data map[string]any) []byte {
-	fields, err := Fields(data)
-	if err != nil {
-		return nil // whoever needs the document reads it once more, in a form that keeps everything
-	}
-	packed, err := proto.Marshal(&firestorepb.MapValue{Fields: fields})
-	if err != nil {
-		return nil
-	}
-	return packed
-}
-
-// Unpack returns the fields that [Pack] got.
-func Unpack(packed []byte) (map[string]*firestorepb.Value, error) {
-	var m firestorepb.MapValue
-	if err := proto.Unmarshal(packed, &m); err != nil {
-		return nil, fmt.Errorf("read a document that was kept: %w", err)
-	}
-	return m.GetFields(), nil
-}
-
 func encodeValue(v any) (*firestorepb.Value, error) {
 	if v == firestore.Delete || v == firestore.ServerTimestamp {
 		return nil, errors.New("a value that Firestore replaces cannot be kept")
 	}
 	switch v := v.(type) {
+	case *firestorepb.Value: // of a type that the client library does not know
+		return v, nil
 	case nil:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}, nil
 	case []byte:

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// How many deletions go into one request. Firestore takes up to 500. How long they take depends on their indexes and on the
-// database's other work. If the answer to a long request is lost, all of it is repeated, and it may still be under way when a
-// run must end. So the size follows the time.
+// How many writes of a BatchWrite go into one request. Firestore takes up to 500. How long they take depends on their indexes and
+// on the database's other work. If the answer to a long request is lost, all of it is repeated, and it may still be under way
+// when a run must end. So the size follows the time.
 const (
-	// MaxBatch is how many deletions one request carries at most.
+	// MaxBatch is how many writes one request carries at most.
 	MaxBatch = 200
 
 	firstBatch = 50
@@ -17,7 +17,7 @@ const (
 	batchTime  = time.Second // what a request may take
 )
 
-// BatchSize is the number of deletions that Firestore completes in [batchTime]. It is safe for concurrent use.
+// BatchSize is the number of writes that Firestore completes in [batchTime]. It is safe for concurrent use.
 type BatchSize struct {
 	mu   sync.Mutex
 	size int
@@ -26,14 +26,14 @@ type BatchSize struct {
 // NewBatchSize returns the size of a run's first request.
 func NewBatchSize() *BatchSize { return &BatchSize{size: firstBatch} }
 
-// Get returns how many deletions the next request should carry.
+// Get returns how many writes the next request should carry.
 func (b *BatchSize) Get() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
 }
 
-// Answered records that a request with n deletions took so long. A small request that was quick says nothing about larger
+// Answered records that a request with n writes took so long. A small request that was quick says nothing about larger
 // ones.
 func (b *BatchSize) Answered(n int, took time.Duration) {
 	b.mu.Lock()

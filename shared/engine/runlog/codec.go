@@ -10,7 +10,6 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -112,10 +111,9 @@ func UnpackFields(parts [][]byte) ([]undo.Fields, error) {
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
 	copyOfKey                                                          = "copyOf"
-	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
+	objectKey, generationKey                                           = "object", "generation"
 	accountKey, dataKey                                                = "account", "data"
-	itemKey, actionKey, reasonKey, stayedKey                           = "item", "action", "reason", "stayed"
-	untilKey, ofKey                                                    = "until", "of"
+	itemKey, actionKey, reasonKey, ofKey                               = "item", "action", "reason", "of"
 )
 
 func fieldsOf(r undo.Record) undo.Fields {
@@ -128,15 +126,9 @@ func fieldsOf(r undo.Record) undo.Fields {
 			ofKey: number(int64(r.Of)),
 		}
 	case r.Object != nil:
-		o := r.Object
-		return undo.Fields{
-			objectKey: text(o.Name), folderKey: truth(o.Folder), ownerKeyKey: text(o.OwnerKey), ownerKey: text(o.Owner), markedKey: truth(o.Marked),
-			generationKey: number(o.Generation), untilKey: number(o.Until), ofKey: number(int64(r.Of)),
-		}
+		return undo.Fields{objectKey: text(r.Object.Name), generationKey: number(r.Object.Generation), ofKey: number(int64(r.Of))}
 	case r.Account != nil:
 		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data), ofKey: number(int64(r.Of))}
-	case r.Stayed != "":
-		return undo.Fields{stayedKey: text(r.Stayed), generationKey: number(r.Generation)}
 	}
 	return undo.Fields{itemKey: text(r.Item), actionKey: text(r.Action), reasonKey: text(r.Reason)}
 }
@@ -161,18 +153,11 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
 		return undo.Record{Write: &w, Of: of}, err == nil && known
 	case f[objectKey] != nil:
-		o := undo.Object{Generation: f[generationKey].GetIntegerValue(), Until: f[untilKey].GetIntegerValue()}
-		o.ObjectDeletion = cleanup.ObjectDeletion{
-			Name: f[objectKey].GetStringValue(), Folder: f[folderKey].GetBooleanValue(),
-			OwnerKey: f[ownerKeyKey].GetStringValue(), Owner: f[ownerKey].GetStringValue(), Marked: f[markedKey].GetBooleanValue(),
-		}
-		return undo.Record{Object: &o, Of: of}, o.Name != ""
+		o := undo.Object{Name: f[objectKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue()}
+		return undo.Record{Object: &o, Of: of}, o.Name != "" && o.Generation > 0
 	case f[accountKey] != nil:
 		a := undo.Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
 		return undo.Record{Account: &a, Of: of}, a.UID != ""
-	case f[stayedKey] != nil:
-		stayed := undo.Record{Stayed: f[stayedKey].GetStringValue(), Generation: f[generationKey].GetIntegerValue()}
-		return stayed, stayed.Stayed != ""
 	}
 	item := undo.Record{Item: f[itemKey].GetStringValue(), Action: f[actionKey].GetStringValue(), Reason: f[reasonKey].GetStringValue()}
 	return item, item.Item != ""

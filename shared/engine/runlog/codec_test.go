@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -41,8 +40,7 @@ func someRecords(t testing.TB) []undo.Record {
 	}
 	all[1].Of = len(all) + 1
 	return append(all, undo.Record{Item: "things/a"},
-		undo.Record{Of: len(all) + 1, Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "posts/ü"}, Generation: 1 << 60}},
-		undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p", Marked: true}}},
+		undo.Record{Of: len(all) + 1, Object: &undo.Object{Name: "posts/ü", Generation: 1 << 60}},
 		undo.Record{Of: len(all) + 1, Account: &undo.Account{UID: "u", Data: `{"uid":"u"}`}})
 }
 

@@ -12,10 +12,9 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// Done is what one commit did, or what was to be deleted without one.
+// Done is what one commit did, and what was deleted after it.
 type Done struct {
 	At    time.Time // when it was written
-	By    string    // tells the call of the run that wrote it from the others
 	parts []string  // the paths of its documents
 }
 
@@ -34,7 +33,7 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 			}
 			name := d.Path[:strings.LastIndexByte(d.Path, '-')+1] // without the number of the part
 			if byName[name] == nil {
-				byName[name] = &Done{At: timeOf(d), By: d.Path[:strings.LastIndexByte(d.Path, '.')+1]}
+				byName[name] = &Done{At: timeOf(d)}
 			}
 			byName[name].parts = append(byName[name].parts, d.Path)
 		}
@@ -47,27 +46,55 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 	return all, nil
 }
 
-// without says what to do about an entry that tells nothing, or else no undo of its run goes on.
-const without = "delete what of it somebody else wrote, or all of it, to take back the rest"
+// orElse says what to do about an entry that tells nothing, or else no undo of its run goes on.
+const orElse = "delete what of it somebody else wrote, or all of it, to take back the rest"
 
-// Records returns what the commit did. The error names the documents of an entry that this program did not write so.
+// Records returns what was done, without what stayed. The error names the documents of an entry that this program did not write
+// so.
 func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, error) {
 	found, err := db.GetAll(ctx, d.parts)
 	if err != nil {
 		return nil, fmt.Errorf("read the undo log: %w", err)
 	}
 	var packed [][]byte
+	stayed := map[int]bool{}
 	for _, path := range d.parts {
 		part := found[path]
 		data, _ := part.Data["data"].([]byte)
 		packed = append(packed, data)
+		places, _ := part.Data[stayedField].([]any)
+		for _, place := range places {
+			n, _ := place.(int64)
+			stayed[int(n)] = true
+		}
 		if n, _ := part.Data["parts"].(int64); n != int64(len(found)) {
-			return nil, fmt.Errorf("%s: %d documents of %d parts: %s", strings.Join(d.parts, ", "), len(found), n, without)
+			return nil, fmt.Errorf("%s: %d documents of %d parts: %s", strings.Join(d.parts, ", "), len(found), n, orElse)
 		}
 	}
 	records, err := Unpack(packed)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; if no later version did: %s", strings.Join(d.parts, ", "), err, without)
+		return nil, fmt.Errorf("%s: %w; if no later version did: %s", strings.Join(d.parts, ", "), err, orElse)
 	}
-	return records, nil
+	return without(records, stayed), nil
+}
+
+// without returns the records of an entry but for those in some places, and the items to which no others belong.
+func without(records []undo.Record, stayed map[int]bool) (left []undo.Record) {
+	if len(stayed) == 0 {
+		return records
+	}
+	some := map[int]bool{} // places of items to which some belong
+	for i, r := range records {
+		some[r.Of] = some[r.Of] || !stayed[i+1]
+	}
+	place := map[int]int{0: 0} // among those that are left
+	for i, r := range records {
+		if of, has := some[i+1]; stayed[i+1] || r.Item != "" && has && !of {
+			continue
+		}
+		r.Of = place[r.Of]
+		left = append(left, r)
+		place[i+1] = len(left)
+	}
+	return left
 }

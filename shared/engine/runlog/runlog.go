@@ -6,8 +6,8 @@
 //     expires.
 //
 // A commit writes both itself, so they exist exactly if it took effect; if its answer was lost, they name the attempt that did
-// ([Entry.Took]). What is deleted without a commit is in a Done from before that ([Log.Ahead]), which may tell of what is still
-// there.
+// ([Entry.Took]). An object or an account is deleted after a commit that holds nothing but the entry; if it then stays, that is
+// added to the entry ([Entry.Stay]).
 package runlog
 
 import (
@@ -106,22 +106,22 @@ func (e Entry) Writes(attempt int, records []undo.Record, todo Todo) (writes []d
 	return writes, nil
 }
 
-// Ahead returns the writes that save records for undo before what they say is done; none for none.
-func (l *Log) Ahead(records []undo.Record) ([]documents.Write, error) {
-	if len(records) == 0 {
-		return nil, nil
-	}
-	return l.Next().Writes(0, records, Todo{})
+// Stay returns the write after which records of the entry, by their places from 1, are none: what they say was not done.
+func (e Entry) Stay(places []int) documents.Write {
+	return documents.Write{Op: documents.Update, Ref: e.done(0), Data: map[string]any{stayedField: places}}
 }
+
+// stayedField is the field of an entry's first document that names the records of what stayed.
+const stayedField = "stayed"
 
 // errAttempt says that an entry is not of this commit.
 var errAttempt = errors.New("it tells of an attempt that was not made: somebody else wrote it")
 
 // Took returns which of the attempts so far took effect, and when; 0 if none did. It is for an attempt after which the answer
 // to an earlier one may have been lost.
-func (e Entry) Took(tx *documents.Transaction, attempts int) (attempt int, at time.Time, err error) {
+func (e Entry) Took(ctx context.Context, tx *documents.Transaction, attempts int) (attempt int, at time.Time, err error) {
 	for _, ref := range []documents.Ref{e.done(0), e.Todo()} {
-		found, err := tx.GetAll([]string{ref.Path()})
+		found, err := tx.GetAll(ctx, []string{ref.Path()})
 		if err != nil {
 			return 0, at, err
 		}

@@ -113,7 +113,10 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 }
 
 // The names of what a Todo holds.
-const ruleKey, absentKey, objectsKey, markedKey, fromKey = "rule", "absent", "objects", "marked", "from"
+const (
+	ruleKey, absentKey, objectsKey, fromKey = "rule", "absent", "objects", "from"
+	folderKey, ownerKeyKey, markedKey       = "folder", "ownerKey", "marked"
+)
 
 func (s Step) fields() undo.Fields {
 	return undo.Fields{

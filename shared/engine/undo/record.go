@@ -11,7 +11,6 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
@@ -19,20 +18,15 @@ import (
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
-// Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object, Account and
-// Stayed.
+// Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
 type Record struct {
 	Item           string // as the job's plan names its target; if what was done to it is taken back, it is pinned
 	Action, Reason string // of the item: what the run did to it, and why
-	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, of a note, and of what belongs to none.
+	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, and of what belongs to none.
 	Of      int
 	Write   *Write
 	Object  *Object
 	Account *Account
-	// Stayed is a document's path, an object's name, or "account" and a uid: one deletion of it that an earlier record of the same
-	// call tells of was not made, for it had changed or time was up.
-	Stayed     string
-	Generation int64 // of an object that stayed; never 0
 }
 
 // ItemOf returns the item that a record of an entry belongs to, by the record's index; empty if to none.
@@ -43,22 +37,9 @@ func ItemOf(entry []Record, index int) string {
 	return ""
 }
 
-// Deletes reports whether a record tells of a deletion, of which [Record.Stayed] may say that it was not made.
+// Deletes reports whether a record tells of a deletion.
 func (r Record) Deletes() bool {
 	return r.Object != nil || r.Account != nil || r.Write != nil && r.Write.Op == documents.Delete && r.Write.Found
-}
-
-// target returns what a record is of, as [Record.Stayed] names it.
-func (r Record) target() string {
-	switch {
-	case r.Write != nil:
-		return r.Write.Path
-	case r.Object != nil:
-		return r.Object.Name
-	case r.Account != nil:
-		return accountPrefix + r.Account.UID
-	}
-	return r.Stayed
 }
 
 // ClocksApart is more than the clocks of Firestore, Cloud Storage and Authentication differ by.
@@ -77,14 +58,13 @@ type Write struct {
 	CopyOf string // the path of the document that it copied; empty: none
 }
 
-// Object is an object that was deleted, or was to be after a commit.
+// Object is an object that was deleted.
 type Object struct {
-	cleanup.ObjectDeletion
-	Generation int64 // 0 if it was not known when the record was made: then the one that was live at that moment
-	Until      int64 // what was made after it was kept, in microseconds; 0: after the commit
+	Name       string
+	Generation int64
 }
 
-// Account is an account that was deleted, or was to be.
+// Account is an account that was deleted.
 type Account struct {
 	UID  string
 	Data string // what Authentication told of it, as accounts.Account.JSON has it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
 )
@@ -80,264 +82,296 @@ func (g *gathered) work(ctx context.Context, call func(context.Context, []string
 // maxAccounts is the size of a batch: one call looks up that many accounts.
 const maxAccounts = 100
 
-// deleteDueAccounts looks at accounts again and deletes those that are still due. It writes them to the undo log before the
-// last look, so that as little time as possible passes between that look and the deletion: Authentication has no conditions for
-// deletions.
-func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) []error {
-	results := slices.Repeat([]error{documents.ErrChanged}, len(batch)) // unless it is there and due
-	all := func(err error) []error { return slices.Repeat([]error{err}, len(batch)) }
-	rule := batch[0].Effect.(decide.DeleteAccount).Rule
-	byUID := make(map[string]int, len(batch))
-	uids := make([]string, len(batch))
-	for i, a := range batch {
-		uids[i] = a.Effect.(decide.DeleteAccount).UID
-		byUID[uids[i]] = i
+// person is an account that is to be deleted, and the item that it is deleted for.
+type person struct {
+	uid  string
+	item undo.Record
+	seen *accounts.Account // when somebody last looked; nil: there was none, or nobody looked
+	err  error             // what became of it: nil when it is gone
+}
+
+// look returns which of some accounts may be deleted. What it finds of them is in their seen.
+type look func(ctx context.Context, all []*person) ([]*person, error)
+
+// deletePeople deletes accounts. It saves for undo what it sees at a first look, with what follows, before a last look, so that
+// nothing comes between that look and the deletion: Authentication has no conditions for deletions. It returns those whose
+// deletion was sent, and what is left to do. What became of each of them is in its err. An error says why none was sent.
+func (a *Applier) deletePeople(
+	ctx context.Context, all []*person, first, last look, follows func([]*person) runlog.Todo,
+) (sent []*person, todo documents.Ref, err error) {
+	if all, err = first(ctx, all); err != nil || len(all) == 0 {
+		return nil, todo, err
 	}
-	action := func(uid string) decide.Action { return batch[byUID[uid]] }
-	result := func(uid string) *error { return &results[byUID[uid]] }
-	saved, err := a.saveDue(ctx, rule, uids, action)
+	var records []undo.Record
+	places := map[string]int{} // of accounts: one that several items lead to belongs to the first
+	for _, p := range all {
+		if p.seen != nil && places[p.uid] == 0 {
+			account := undo.Account{UID: p.uid, Data: p.seen.JSON()}
+			records = append(records, p.item, undo.Record{Of: len(records) + 1, Account: &account})
+			places[p.uid] = len(records)
+		}
+	}
+	left := follows(all)
+	entry, err := a.open(ctx, records, left)
 	if err != nil {
-		return all(err)
+		return nil, todo, err
 	}
-	due, err := a.stillDue(ctx, rule, uids, saved, action, result)
-	var todo documents.Ref
-	var families []family
-	if len(due) > 0 {
-		if todo, families, err = a.remember(ctx, rule, due); err != nil {
-			due, err = nil, fmt.Errorf("remember what goes with the accounts: %w", err)
+	if !left.Empty() {
+		todo = entry.Todo()
+	}
+	if sent, err = last(ctx, all); len(sent) > 0 {
+		for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uidsOf(sent)) {
+			sent[i].err = err
+		}
+		a.settleAccounts(ctx, sent)
+	}
+	for _, p := range sent {
+		if !stays(p.err) {
+			delete(places, p.uid)
 		}
 	}
-	if len(due) > 0 {
-		for n, err := range a.gathered.delete(ctx, a.Accounts.Delete, due) {
-			*result(due[n]) = err
-		}
+	a.stay(ctx, entry, slices.Sorted(maps.Values(places))) // last: nothing is to pass between the look and the deletion
+	if err != nil && !left.Empty() {
+		a.Log.Over(todo) // nothing was sent, so nothing follows
 	}
-	var stayed []undo.Record // noted last: nothing is to pass between the look and the deletion
-	for _, uid := range uids {
-		if saved[uid] && (!slices.Contains(due, uid) || errors.Is(*result(uid), cleanup.ErrOutOfTime)) {
-			stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(uid)})
-		}
+	return sent, todo, err
+}
+
+func uidsOf(all []*person) []string {
+	uids := make([]string, len(all))
+	for i, p := range all {
+		uids[i] = p.uid
 	}
-	a.saveStayed(ctx, stayed)
-	switch {
-	case err != nil:
-		return all(err)
-	case len(due) == 0:
-		return results
+	return uids
+}
+
+// find looks up accounts, and notes what it sees of each.
+func (a *Applier) find(ctx context.Context, all []*person) error {
+	found, err := a.Accounts.Get(ctx, uidsOf(all))
+	if err != nil {
+		return err
 	}
-	a.saveStayed(ctx, a.settleAccounts(ctx, due, result))
-	a.settleFamilies(ctx, families)
-	stays := false
-	for n, f := range families {
-		_, err := a.resultOf(ctx, f)
-		var kept *decide.KeptError
-		if errors.As(err, &kept) { // which the planner could not see yet: the account is gone all the same
-			a.Skip(ctx, "what goes with "+decide.AccountTarget(due[n]), kept.Reason)
-			stays, err = true, nil
-		}
-		if errors.Is(err, cleanup.ErrOutOfTime) {
-			err = errBegun
-		}
-		*result(due[n]) = cmp.Or(*result(due[n]), err)
+	byUID := map[string]*accounts.Account{}
+	for i := range found {
+		byUID[found[i].UID] = &found[i]
 	}
-	if todo != (documents.Ref{}) && !stays && !slices.ContainsFunc(due, func(uid string) bool { return *result(uid) != nil }) {
+	for _, p := range all {
+		p.seen = byUID[p.uid]
+	}
+	return nil
+}
+
+// deleteDueAccounts deletes accounts that are due by a rule.
+func (a *Applier) deleteDueAccounts(ctx context.Context, batch []decide.Action) []error {
+	rule := batch[0].Effect.(decide.DeleteAccount).Rule
+	d := dueAccounts{Applier: a, rule: rule, version: map[string]string{}, families: map[string]family{}}
+	all := make([]*person, len(batch))
+	for i, b := range batch {
+		uid := b.Effect.(decide.DeleteAccount).UID
+		all[i] = &person{uid: uid, item: itemOf(b), err: documents.ErrChanged} // unless it is there and due
+		d.version[uid] = b.Version
+	}
+	sent, todo, err := a.deletePeople(ctx, all, d.dueByItself, d.stillDue, d.follows)
+	if err != nil {
+		return slices.Repeat([]error{err}, len(batch))
+	}
+	whole := d.settleFamilies(ctx, sent)
+	results := make([]error, len(all))
+	for i, p := range all {
+		results[i] = p.err
+	}
+	failed := slices.ContainsFunc(sent, func(p *person) bool { return p.err != nil })
+	if todo != (documents.Ref{}) && whole && !failed {
 		a.Log.Over(todo)
 	}
 	return results
 }
 
-// saveDue saves accounts for undo that are due by their attributes, and returns which.
-func (a *Applier) saveDue(
-	ctx context.Context, rule *cleanup.AccountRule, uids []string, action func(uid string) decide.Action,
-) (saved map[string]bool, err error) {
-	if !a.Saves {
-		return nil, nil
-	}
-	found, err := a.Accounts.Get(ctx, uids)
-	if err != nil {
-		return nil, fmt.Errorf("save accounts to the undo log: %w", err)
-	}
-	found = slices.DeleteFunc(found, func(found accounts.Account) bool { return rule.Judge(found, a.Run).Kind == "" })
-	saved = map[string]bool{}
-	var records []undo.Record
-	for _, one := range found {
-		records = append(records, itemOf(action(one.UID)), accountOf(one, len(records)+1))
-		saved[one.UID] = true
-	}
-	return saved, a.saveForUndo(ctx, records)
+// dueAccounts are accounts that are deleted by a rule.
+type dueAccounts struct {
+	*Applier
+	rule     *cleanup.AccountRule
+	version  map[string]string // as the plan says, by uid
+	families map[string]family // what goes with them, by uid
 }
 
-// stillDue looks at accounts once more and returns those to delete. Why others are kept that are due, it puts into their results.
-func (a *Applier) stillDue(
-	ctx context.Context, rule *cleanup.AccountRule, uids []string, saved map[string]bool,
-	action func(uid string) decide.Action, result func(uid string) *error,
-) (due []string, err error) {
-	found, err := a.Accounts.Get(ctx, uids)
+// dueByItself is the first look: which are due by their attributes. Without an undo log, nobody needs it.
+func (d dueAccounts) dueByItself(ctx context.Context, all []*person) ([]*person, error) {
+	if !d.Saves {
+		return all, nil
+	}
+	if err := d.find(ctx, all); err != nil {
+		return nil, fmt.Errorf("save accounts to the undo log: %w", err)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p *person) bool {
+		return p.seen == nil || d.rule.Judge(*p.seen, d.Run).Kind == ""
+	}), nil
+}
+
+// stillDue is the last look. Why others are kept that are due, it puts into their err.
+func (d dueAccounts) stillDue(ctx context.Context, all []*person) (due []*person, err error) {
+	if err := d.find(ctx, all); err != nil {
+		return nil, err
+	}
+	var found []accounts.Account
+	var there []*person
+	for _, p := range all {
+		if p.seen != nil {
+			found, there = append(found, *p.seen), append(there, p)
+		}
+	}
+	decisions, _, err := d.Decider.Accounts(ctx, d.rule, found)
 	if err != nil {
 		return nil, err
 	}
-	decisions, _, err := a.Decider.Accounts(ctx, rule, found)
-	if err != nil {
-		return nil, err
-	}
-	for i, d := range decisions {
-		uid := found[i].UID
-		same := a.Approved == nil || decide.AccountVersion(found[i]) == action(uid).Version
-		if d.Kind == "" || !same || a.Saves && !saved[uid] { // one that became due since is the next run's
+	for i, p := range there {
+		if decisions[i].Kind == "" || d.Approved != nil && decide.AccountVersion(found[i]) != d.version[p.uid] {
 			continue
 		}
-		if a.Approved != nil && rule.Next != nil {
-			newer, err := a.Newer(ctx, a.Source(), &decide.Asked{}, cleanup.Change{Next: rule.Next(uid)})
+		if d.Approved != nil && d.rule.Next != nil {
+			newer, err := d.Newer(ctx, d.Source(), &decide.Asked{}, cleanup.Change{Next: d.rule.Next(p.uid)})
 			if err != nil {
 				return nil, err
 			} else if newer != nil {
-				*result(uid) = newer
+				p.err = newer
 				continue
 			}
 		}
-		due = append(due, uid)
+		due = append(due, p)
 	}
 	return due, nil
 }
 
-// remember commits what is to be judged once accounts are gone, so that a later run does it if this one cannot. It returns the
-// Todo, and the items of each account.
-func (a *Applier) remember(ctx context.Context, rule *cleanup.AccountRule, uids []string) (todo documents.Ref, of []family, err error) {
-	if rule.Next == nil {
-		return todo, nil, nil
+// follows returns what is to be judged once accounts are gone, so that a later run does it if this one cannot.
+func (d dueAccounts) follows(all []*person) runlog.Todo {
+	if d.rule.Next == nil {
+		return runlog.Todo{}
 	}
-	next := make([]cleanup.Change, len(uids))
-	for i, uid := range uids {
-		next[i].Next = rule.Next(uid)
-		of = append(of, family{of: workOf(next[i].Next[0]), all: works(next[i].Next)})
+	next := make([]cleanup.Change, len(all))
+	for i, p := range all {
+		next[i].Next = d.rule.Next(p.uid)
+		d.families[p.uid] = family{of: workOf(next[i].Next[0]), all: works(next[i].Next)}
 	}
-	l, err := a.commitLogged(ctx, false, func(context.Context, *documents.Transaction) (attempt, error) {
-		return attempt{todo: a.todoOf(next[0].Next[0].Rule, next)}, nil
-	})
-	if err == nil {
-		err = a.Documents.Wait(ctx, l.writes)
-	}
-	return l.todo, of, err
+	return d.todoOf(next[0].Next[0].Rule, next)
 }
 
-// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost. It
-// returns those that Authentication refused to delete.
-func (a *Applier) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) (stayed []undo.Record) {
-	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool {
-		return *result(uid) == nil || errors.Is(*result(uid), cleanup.ErrOutOfTime)
+// settleFamilies does what follows accounts that are gone. It reports whether that is all there is to do.
+func (d dueAccounts) settleFamilies(ctx context.Context, gone []*person) (whole bool) {
+	var families []family
+	for _, p := range gone {
+		if f, follows := d.families[p.uid]; follows {
+			families = append(families, f)
+		}
+	}
+	d.Applier.settleFamilies(ctx, families)
+	whole = true
+	for i, f := range families {
+		p := gone[i] // all have one, or none
+		_, err := d.resultOf(ctx, f)
+		var kept *decide.KeptError
+		if errors.As(err, &kept) { // which the planner could not see yet: the account is gone all the same
+			d.Skip(ctx, "what goes with "+decide.AccountTarget(p.uid), kept.Reason)
+			whole, err = false, nil
+		}
+		if errors.Is(err, cleanup.ErrOutOfTime) {
+			err = errBegun
+		}
+		p.err = cmp.Or(p.err, err)
+	}
+	return whole
+}
+
+// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
+// Of one that nobody has seen, that would tell nothing.
+func (a *Applier) settleAccounts(ctx context.Context, sent []*person) {
+	doubtful := slices.DeleteFunc(slices.Clone(sent), func(p *person) bool {
+		return p.err == nil || p.seen == nil || errors.Is(p.err, cleanup.ErrOutOfTime)
 	})
 	if len(doubtful) == 0 {
-		return nil
+		return
 	}
+	found, err := a.Accounts.Get(ctx, uidsOf(doubtful))
 	there := map[string]bool{}
-	found, err := a.Accounts.Get(ctx, doubtful)
 	for _, a := range found {
 		there[a.UID] = true
 	}
 	told := a.Writes(ctx)
 	defer told.Log()
-	for _, uid := range doubtful {
-		if err == nil && there[uid] {
-			if accounts.Refused(*result(uid)) {
-				stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(uid)})
-			}
+	for _, p := range doubtful {
+		switch {
+		case err != nil:
+			p.err = errors.Join(p.err, err)
+		case there[p.uid]:
 			continue
+		default:
+			p.err = nil
 		}
-		told.Account(uid, true)
-		if failure := result(uid); err == nil {
-			*failure = nil
-		} else {
-			*failure = errors.Join(*failure, err)
-		}
+		told.Account(p.uid, true)
 	}
-	return stayed
 }
 
 // keptMadeAgain is why an account is kept that is another than the one that a document led to.
 const keptMadeAgain = "an account that was made again since"
 
 // deleteAccounts deletes the accounts of some follow-ups in as few calls as possible, but none that was made after at, when the
-// documents that led to them were deleted. An error concerns all.
+// documents that led to them were deleted, and none whose document is back. An error concerns all.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*ongoing, at time.Time) error {
 	if err := a.Time.CheckTime(); err != nil {
 		return err
 	}
-	uids := make([]string, len(all))
+	people, of := make([]*person, len(all)), map[*person]*ongoing{}
 	for i, f := range all {
-		uids[i] = f.Account
+		people[i] = &person{uid: f.Account, item: f.item()}
+		of[people[i]] = f
 	}
-	found, err := a.Accounts.Get(ctx, uids)
-	if err != nil {
-		return fmt.Errorf("look at accounts before their deletion: %w", err)
-	}
-	made := map[string]time.Time{}
-	for _, one := range found {
-		made[one.UID], _ = one.CreatedAt()
-	}
-	all = slices.DeleteFunc(slices.Clone(all), func(f *ongoing) bool {
-		since := at
-		if f.Recorded != nil && !f.Recorded.Since.IsZero() {
-			since = f.Recorded.Since
+	first := func(ctx context.Context, all []*person) ([]*person, error) {
+		if err := a.find(ctx, all); err != nil {
+			return nil, fmt.Errorf("look at accounts before their deletion: %w", err)
 		}
-		again := made[f.Account].After(since.Add(undo.ClocksApart))
-		if again {
-			a.Skip(ctx, decide.NameOf(f.FollowUp), keptMadeAgain)
-		}
-		return again
-	})
-	stays := func(one accounts.Account) bool {
-		return !slices.ContainsFunc(all, func(f *ongoing) bool { return f.Account == one.UID })
+		return slices.DeleteFunc(slices.Clone(all), func(p *person) bool { return a.madeAgain(ctx, of[p], p.seen, at) }), nil
 	}
-	found = slices.DeleteFunc(found, stays)
-	unsaved := map[string]accounts.Account{} // an account that several documents led to belongs to the first
-	for _, one := range found {
-		unsaved[one.UID] = one
-	}
-	var records []undo.Record
-	for _, f := range all {
-		records = append(records, f.item())
-		if one, there := unsaved[f.Account]; there {
-			records = append(records, accountOf(one, len(records)))
-			delete(unsaved, f.Account)
-		}
-	}
-	if err := a.saveForUndo(ctx, records); err != nil {
-		return fmt.Errorf("save accounts to the undo log: %w", err)
-	}
-	var stayed []undo.Record
-	if len(all) > 0 && all[0].fromTodo {
-		var then, still []cleanup.FollowUp
-		for _, f := range all {
-			then = append(then, f.FollowUp)
-		}
-		still, err = a.StillAbsent(ctx, then) // none with an error
-		all = slices.DeleteFunc(all, func(f *ongoing) bool { return !slices.Contains(still, f.FollowUp) })
-		for _, one := range found {
-			if stays(one) {
-				stayed = append(stayed, undo.Record{Stayed: decide.AccountTarget(one.UID)})
+	last := func(ctx context.Context, all []*person) ([]*person, error) {
+		var then []cleanup.FollowUp
+		for _, p := range all {
+			if of[p].Recorded == nil { // of others a document of the application tells, which the commit has judged
+				then = append(then, of[p].FollowUp)
 			}
 		}
+		still, err := a.StillAbsent(ctx, then) // none with an error
+		return slices.DeleteFunc(slices.Clone(all), func(p *person) bool {
+			return err != nil || of[p].Recorded == nil && !slices.Contains(still, of[p].FollowUp)
+		}), err
 	}
-	if len(all) > 0 {
-		uids = uids[:0]
-		for _, f := range all {
-			uids = append(uids, f.Account)
-		}
-		for i, err := range a.gathered.delete(ctx, a.Accounts.Delete, uids) {
-			all[i].err = err
-		}
-		a.nameMissing(ctx, all, found)
+	sent, _, err := a.deletePeople(ctx, people, first, last, func([]*person) runlog.Todo { return runlog.Todo{} })
+	for _, p := range sent {
+		of[p].err = p.err
 	}
-	a.saveStayed(ctx, stayed) // last: nothing is to pass between the look and the deletion
+	a.nameMissing(ctx, sent, of)
 	return err
 }
 
+// madeAgain reports, and says, whether the account of a follow-up is another than the one that its document led to.
+func (a *Applier) madeAgain(ctx context.Context, f *ongoing, seen *accounts.Account, at time.Time) bool {
+	if seen == nil {
+		return false
+	}
+	if f.Recorded != nil && !f.Recorded.Since.IsZero() {
+		at = f.Recorded.Since
+	}
+	made, _ := seen.CreatedAt()
+	again := made.After(at.Add(undo.ClocksApart))
+	if again {
+		a.Skip(ctx, decide.NameOf(f.FollowUp), keptMadeAgain)
+	}
+	return again
+}
+
 // nameMissing counts and names the uids that no account had, where one was expected.
-func (a *Applier) nameMissing(ctx context.Context, all []*ongoing, found []accounts.Account) {
+func (a *Applier) nameMissing(ctx context.Context, sent []*person, of map[*person]*ongoing) {
 	named := 0
-	for _, f := range all {
-		has := func(a accounts.Account) bool { return a.UID == f.Account }
-		if f.NoAccount == "" || f.err != nil || slices.ContainsFunc(found, has) {
+	for _, p := range sent {
+		f := of[p]
+		if f.NoAccount == "" || p.err != nil || p.seen != nil {
 			continue
 		}
 		a.Keep(f.NoAccount, 1)

@@ -24,13 +24,12 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// How much is under way at once: single actions, or batches, which weigh as much as several. Eight batches of document deletes
-// are under way. If Firestore takes a second for a small batch, they still reach its write rate, and no more than some three
-// seconds' worth of writes ever waits to be sent.
+// How much is under way at once: single actions, or batches, which weigh as much as several. Eight batches of deletions are under
+// way, of up to 200 documents each: if a commit takes a second, they still reach Firestore's write rate.
 const (
 	maxWeight    = 32
 	batchWeight  = 8
-	deleteWeight = 4 // of a batch of deletes of documents or objects
+	deleteWeight = 4 // of a batch of deletions of documents or objects
 	largeWeight  = 2 // of an item that is large, which its rule says
 )
 
@@ -78,7 +77,6 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		wg       sync.WaitGroup
 		mu       sync.Mutex // guards unfinished
 		underWay = semaphore.NewWeighted(maxWeight)
-		saved    ahead
 	)
 	unfinished = len(actions)
 	leave := func(i int) {
@@ -88,22 +86,16 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 	}
 	i := 0
 	for i < len(actions) {
-		n := batchLength(actions[i:], a.Documents.BatchSize())
+		n := batchLength(actions[i:])
 		weight := weightOf(actions[i].Effect, n)
 		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
 			leave(i)
 			break
 		}
-		if i >= saved.until {
-			saved = a.aheadFrom(ctx, actions, i)
-		}
-		if saved.until > i {
-			n = min(n, saved.until-i)
-		}
-		first, batch, save := i, actions[i:i+n], saved.save
+		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range a.applyGuarded(ctx, batch, save) {
+			for k, err := range a.applyGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
 					if errors.Is(err, errBegun) {
@@ -117,20 +109,19 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		i += n
 	}
 	wg.Wait()
-	if i < saved.until { // saved together with what was begun
-		paths, _ := saved.save()
-		a.noteStayed(ctx, actions[i:saved.until], slices.Repeat([]error{documents.ErrChanged}, saved.until-i), paths)
-	}
 	return unfinished
 }
 
 // weightOf returns what a batch of n actions weighs.
 func weightOf(first decide.Effect, n int) int64 {
 	switch effect := first.(type) {
-	case decide.DeleteDocument, cleanup.DeleteObject:
+	case cleanup.DeleteObject:
 		return deleteWeight
 	case decide.Ruled:
-		if effect.Rule.Together() == 1 {
+		switch {
+		case effect.Rule.DeletesAlone():
+			return deleteWeight
+		case effect.Rule.Together() == 1:
 			return largeWeight
 		}
 	}
@@ -140,12 +131,10 @@ func weightOf(first decide.Effect, n int) int64 {
 	return 1
 }
 
-// batchLength returns how many of the first actions are done together, of document deletes at most so many.
-func batchLength(actions []decide.Action, deletes int) int {
+// batchLength returns how many of the first actions are done together.
+func batchLength(actions []decide.Action) int {
 	most, fits := 1, func(decide.Effect) bool { return false }
 	switch first := actions[0].Effect.(type) {
-	case decide.DeleteDocument:
-		most, fits = deletes, isDeletion
 	case cleanup.DeleteObject:
 		absent := map[documents.Ref]bool{first.Absent: true}
 		most, fits = MaxObjects, func(e decide.Effect) bool {
@@ -173,15 +162,10 @@ func batchLength(actions []decide.Action, deletes int) int {
 	return n
 }
 
-func isDeletion(e decide.Effect) bool {
-	_, ok := e.(decide.DeleteDocument)
-	return ok
-}
-
 // applyGuarded is applyBatch; a panic is the failure of the whole batch.
-func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save func() (map[string]bool, error)) (results []error) {
+func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action) (results []error) {
 	err := guard.Call(func() error {
-		results = a.applyBatch(ctx, batch, save)
+		results = a.applyBatch(ctx, batch)
 		return nil
 	})
 	if err != nil {
@@ -190,32 +174,15 @@ func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action, save 
 	return results
 }
 
-// applyBatch carries out actions that go together and returns an error for each. save saves documents that are to be deleted for undo.
-func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action, save func() (map[string]bool, error)) []error {
+// applyBatch carries out actions that go together and returns an error for each.
+func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action) []error {
 	switch effect := batch[0].Effect.(type) {
-	case decide.DeleteDocument:
-		deletions := make([]documents.Deletion, len(batch))
-		for i, b := range batch {
-			deletions[i] = b.Effect.(decide.DeleteDocument).Deletion
-		}
-		saved, err := save()
-		if err != nil {
-			return slices.Repeat([]error{err}, len(batch))
-		}
-		results := a.Documents.Delete(ctx, deletions)
-		a.noteStayed(ctx, batch, results, saved)
-		return results
 	case cleanup.DeleteObject:
-		deletions := make([]cleanup.DeleteObject, len(batch))
+		all := make([]found, len(batch))
 		for i, b := range batch {
-			deletions[i] = b.Effect.(cleanup.DeleteObject)
+			all[i] = found{b.Effect.(cleanup.DeleteObject), itemOf(b)}
 		}
-		if err := a.saveObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
-			return slices.Repeat([]error{err}, len(batch))
-		}
-		results := a.deleteObjects(ctx, deletions, maxDeletes)
-		a.noteStayed(ctx, batch, results, nil)
-		return results
+		return a.deleteFound(ctx, all)
 	case decide.DeleteAccount:
 		return a.deleteDueAccounts(ctx, batch)
 	case decide.Ruled:

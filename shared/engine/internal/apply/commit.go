@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -34,6 +35,9 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 	for i, w := range group {
 		asked[i] = &w.Asked
 	}
+	if len(group) > 1 {
+		ctx = documents.AtMost(ctx, maxTogether)
+	}
 	var tried [][]decide.Outcome // by each attempt
 	l, err := a.commitLogged(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
 		if tried = append(tried, nil); len(tried) > 1 && a.Time.CheckTime() != nil { // who was quicker may hold the lease
@@ -55,7 +59,7 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 			}
 			changes = append(changes, remembering(o, w))
 			item := undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)}
-			items = append(items, recorded{item, o.Change.Writes, o.Change.Then})
+			items = append(items, recorded{item, o.Change.Writes})
 			if w.todo != (documents.Ref{}) {
 				t.over = append(t.over, w.todo)
 			}
@@ -67,11 +71,18 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 			t.writes = append(t.writes, c.Writes...)
 		}
 		t.todo = a.todoOf(group[0].Rule, changes)
-		t.records, err = a.recordsOf(ctx, src, items)
+		t.records, t.bytes, err = a.recordsOf(ctx, src, items)
+		if err == nil && len(group) > 1 && t.bytes > maxTogether {
+			err = &documents.TooMuchError{Bytes: t.bytes}
+		}
 		return t, err
 	})
 	if err != nil {
-		return committed{}, err
+		var c committed
+		if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
+			c.bytes = tooMuch.Bytes
+		}
+		return c, err
 	}
 	return committed{outcomes: tried[l.attempt-1], logged: l}, nil
 }
@@ -82,6 +93,7 @@ type attempt struct {
 	records []undo.Record
 	todo    runlog.Todo
 	over    []documents.Ref // what earlier commits left to do, which this one continues
+	bytes   int             // of the documents that records hold as they were
 }
 
 // logged is the result of [Applier.commitLogged].
@@ -89,6 +101,7 @@ type logged struct {
 	attempt int           // that counts: what it was to write is written; from 1
 	at      time.Time     // when
 	writes  int           // 0: there was nothing to write
+	bytes   int           // of the documents as they were that it keeps, or that were too much
 	todo    documents.Ref // what is left to do; zero: nothing
 }
 
@@ -101,11 +114,12 @@ func (a *Applier) commitLogged(
 	var tried []logged
 	at, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
-			took, at, err := entry.Took(tx, len(tried))
+			took, at, err := entry.Took(ctx, tx, len(tried))
 			if err != nil {
 				return err
 			}
 			if took > 0 {
+				tx.TookEffect()
 				l = tried[took-1]
 				l.at = at
 				return nil
@@ -113,6 +127,7 @@ func (a *Applier) commitLogged(
 		}
 		l = logged{attempt: len(tried) + 1}
 		t, err := try(ctx, tx)
+		l.bytes = t.bytes
 		if tried = append(tried, l); err != nil || len(t.writes) == 0 && t.todo.Empty() {
 			return err
 		}

@@ -71,11 +71,8 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 // ongoing is a follow-up that is being done.
 type ongoing struct {
 	cleanup.FollowUp
-	of *work // whose failure its failure is
-	// fromTodo says that a Todo of an earlier run led here. Right before, it is saved for undo, and asked whether the document that
-	// led to it is still absent. A run that commits knows both from its commit.
-	fromTodo bool
-	err      error
+	of  *work // whose failure its failure is
+	err error
 }
 
 // item returns the record of the item whose follow-up it is.
@@ -85,7 +82,7 @@ func (f *ongoing) item() undo.Record {
 
 // do does follow-ups side by side. What became of each is in its err. at is when the documents that led to them were deleted.
 func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
-	var accounts, named []*ongoing
+	var accounts, named, folders []*ongoing
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
 	begin := func(some []*ongoing, f func() error) {
@@ -109,7 +106,7 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 		case f.Task != nil:
 			begin([]*ongoing{f}, func() error { return a.enqueue(ctx, *f.Task) })
 		case f.Object.Folder:
-			begin([]*ongoing{f}, func() error { return a.deleteFolder(ctx, f, at) })
+			folders = append(folders, f)
 		default:
 			named = append(named, f)
 		}
@@ -117,8 +114,9 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 	if len(accounts) > 0 {
 		begin(accounts, func() error { return a.deleteAccounts(ctx, accounts, at) })
 	}
-	for some := range slices.Chunk(named, MaxObjects) {
-		begin(some, func() error { return a.deleteNamed(ctx, some, at) })
+	objects := slices.AppendSeq(slices.Collect(slices.Chunk(named, MaxObjects)), slices.Chunk(folders, maxFolders))
+	for _, some := range objects {
+		begin(some, func() error { a.deleteFollowing(ctx, some, at); return nil })
 	}
 	_ = underWay.Wait() // each error is in its follow-up
 }
@@ -167,7 +165,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	}
 	_, err := a.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
 		t.writes = writes
-		t.records, err = a.recordsOf(ctx, a.In(tx, 0), items)
+		t.records, t.bytes, err = a.recordsOf(ctx, a.In(tx, 0), items)
 		return t, err
 	})
 	for _, f := range all {

@@ -55,7 +55,7 @@ func (a *Applier) settle(ctx context.Context, group []*work) {
 		known(c)
 		if err != nil {
 			switch {
-			case len(group) > 1 && divisible(err):
+			case len(group) > 1 && divisible(group[0].Rule, err):
 				stack = append(stack, group[len(group)/2:], group[:len(group)/2])
 			case len(group) == 1 && group[0].shrink(err):
 				stack = append(stack, group)
@@ -86,8 +86,18 @@ func (a *Applier) commitSafely(ctx context.Context, group []*work) (c committed,
 	return a.commit(ctx, group)
 }
 
-// groupSize is how many items of a rule share a commit: fewer if much belongs to each. No other commit begins until the first
-// has shown how much.
+// firstGroup is how many items share the first commit of a rule at most.
+const firstGroup = 25
+
+// How many bytes of documents, as they were before it, a commit of several items keeps. Firestore takes 10 MiB, emulators 4;
+// several commits are under way, and all that they keep is in memory.
+const (
+	maxTogether = 3 << 20 // or it is not sent, and the next ones are of fewer items
+	muchBefore  = 1 << 20 // from which on they are not of more
+)
+
+// groupSize is how many items of a rule share a commit: fewer if they are large or much belongs to each, more while they are
+// small. No other commit begins until the first has shown that.
 type groupSize struct {
 	first sync.Mutex // held by the first commit
 	mu    sync.Mutex
@@ -100,7 +110,7 @@ func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sizes[rule.Named()] == nil {
-		a.sizes[rule.Named()] = &groupSize{most: rule.Together(), limit: rule.Together()}
+		a.sizes[rule.Named()] = &groupSize{most: min(firstGroup, rule.Together()), limit: rule.Together()}
 	}
 	return a.sizes[rule.Named()]
 }
@@ -122,10 +132,14 @@ func (s *groupSize) begin(n int) (size int, known func(committed)) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Apart })
-		switch {
+		switch whole := len(c.outcomes) == size && size == s.most; {
 		case cut && size > 1:
 			s.most = min(s.most, size/2)
-		case len(c.outcomes) == size && size == s.most && c.writes*(size+1)/size <= cleanup.MaxRoom: // there is room for one more like them
+		case c.bytes > maxTogether && size > 1:
+			s.most = max(1, min(s.most, size*muchBefore/c.bytes))
+		case whole && 2*c.writes <= cleanup.MaxRoom && 2*c.bytes <= muchBefore: // there is room for as many again
+			s.most = min(2*s.most, s.limit)
+		case whole && c.writes*(size+1)/size <= cleanup.MaxRoom && c.bytes*(size+1)/size <= muchBefore: // or for one more like them
 			s.most = min(s.most+1, s.limit)
 		}
 		s.known = s.known || !cut || size == 1
@@ -138,10 +152,10 @@ func finish(group []*work, err error) {
 	}
 }
 
-// divisible reports whether a commit of fewer items may succeed: what Firestore refuses or denies may concern one item only,
-// and fewer items mean less contention.
-func divisible(err error) bool {
-	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) ||
+// divisible reports whether a commit of fewer items of a rule may succeed: what Firestore refuses or denies may concern one item
+// only, and fewer items mean less contention. Who may not delete some documents of a collection may delete none.
+func divisible(rule cleanup.AnyRule, err error) bool {
+	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) && !rule.DeletesAlone() ||
 		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, decide.ErrGroup)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -52,9 +54,45 @@ func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(stri
 // errUnsent says that a deletion was not sent, for want of what it depends on.
 var errUnsent = errors.New("it was not deleted")
 
+// found is an object to delete, as it was found, and the item that it is deleted for.
+type found struct {
+	cleanup.DeleteObject
+	item undo.Record
+}
+
+// deleteFound deletes objects. It saves them for undo before it looks up again whose absence is the reason, so that
+// nothing comes between that look and the deletion.
+func (a *Applier) deleteFound(ctx context.Context, all []found) []error {
+	deletions, places := make([]cleanup.DeleteObject, len(all)), make([]int, len(all))
+	var records []undo.Record
+	items := map[string]int{} // their places
+	for i, f := range all {
+		if items[f.item.Item] == 0 {
+			records = append(records, f.item)
+			items[f.item.Item] = len(records)
+		}
+		o := undo.Object{Name: f.Name, Generation: f.Generation}
+		records = append(records, undo.Record{Of: items[f.item.Item], Object: &o})
+		deletions[i], places[i] = f.DeleteObject, len(records)
+	}
+	entry, err := a.open(ctx, records, runlog.Todo{})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(all))
+	}
+	results := a.deleteObjects(ctx, deletions)
+	var stayed []int
+	for i, err := range results {
+		if stays(err) {
+			stayed = append(stayed, places[i])
+		}
+	}
+	a.stay(ctx, entry, stayed)
+	return results
+}
+
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
-// absent, so many at once.
-func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject, atOnce int) []error {
+// absent.
+func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
 	objects, err := a.Objects.Ahead(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
@@ -104,7 +142,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 			due = append(due, i)
 		}
 	}
-	for n, err := range flow.Many(atOnce, len(due), func(n int) error {
+	for n, err := range flow.Many(maxDeletes, len(due), func(n int) error {
 		if ctx.Err() != nil { // nothing more is sent
 			return ctx.Err()
 		}
@@ -124,80 +162,104 @@ type led struct {
 	by *ongoing
 }
 
-func (o led) deletion() cleanup.DeleteObject {
-	d := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
-	if o.by.fromTodo {
-		d.Absent = o.by.Absent
-	}
-	return d
+func (o led) found() found {
+	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
+	return found{cleanup.DeleteObject{Deletion: d, Absent: o.by.Absent}, o.by.item()}
 }
 
-// deleteNamed deletes the objects that some follow-ups name.
-func (a *Applier) deleteNamed(ctx context.Context, all []*ongoing, at time.Time) error {
-	if err := a.Time.CheckTime(); err != nil {
-		return err
+// How many folders that follow one commit are read side by side, and how many entries of their objects are under way at once.
+const (
+	maxFolders = 25
+	maxChunks  = 4
+)
+
+// deleteFollowing deletes the objects that follow-ups name, and those of the folders that they name, page by page. Those of
+// several follow-ups share entries. What became of them is in the err of each; a failure of one object does not stop the others.
+func (a *Applier) deleteFollowing(ctx context.Context, all []*ongoing, at time.Time) {
+	next := make([]func() ([]objects.Object, error, bool), len(all))
+	for i, f := range all {
+		var stop func()
+		next[i], stop = iter.Pull2(a.objectsOf(ctx, f))
+		defer stop()
 	}
-	looked, there := make([]objects.Object, len(all)), make([]bool, len(all))
-	var found []led
-	for i, err := range flow.Many(maxFollowUps, len(all), func(i int) (err error) {
-		looked[i], there[i], err = a.Objects.Get(ctx, all[i].Object.Name)
-		return err
-	}) {
-		if all[i].err = err; there[i] {
-			found = append(found, led{looked[i], all[i]})
+	for len(all) > 0 {
+		if err := a.Time.CheckTime(); err != nil {
+			a.fail(all, err)
+			return
 		}
-	}
-	return a.deleteFound(ctx, found, at)
-}
-
-// deleteFolder deletes the objects of a folder. It goes on after a failure.
-func (a *Applier) deleteFolder(ctx context.Context, f *ongoing, at time.Time) error {
-	if err := a.Time.CheckTime(); err != nil {
-		return err
-	}
-	for page, err := range a.Objects.Pages(ctx, f.Object.Name, objects.Names{}) {
-		if err != nil {
+		pages, ended := make([][]led, len(all)), make([]bool, len(all))
+		for i, err := range flow.Many(maxFollowUps, len(all), func(i int) error {
+			page, err, more := next[i]()
+			for _, o := range page {
+				pages[i] = append(pages[i], led{o, all[i]})
+			}
+			ended[i] = !more || err != nil || !all[i].Object.Folder
 			return err
+		}) {
+			a.fail(all[i:i+1], err)
 		}
-		for some := range slices.Chunk(page, MaxObjects) {
-			found := make([]led, len(some))
-			for i, object := range some {
-				found[i] = led{object, f}
+		var open []*ongoing
+		var further []func() ([]objects.Object, error, bool)
+		for i, f := range all {
+			if !ended[i] {
+				open, further = append(open, f), append(further, next[i])
 			}
-			if err := a.deleteFound(ctx, found, at); err != nil {
-				return err
+		}
+		all, next = open, further
+		chunks := slices.Collect(slices.Chunk(slices.Concat(pages...), MaxObjects))
+		for i, err := range flow.Many(maxChunks, len(chunks), func(i int) error { return a.deleteLed(ctx, chunks[i], at) }) {
+			if err == nil {
+				continue
 			}
+			for _, o := range chunks[i] {
+				a.fail([]*ongoing{o.by}, err)
+			}
+			a.fail(all, err)
+			all = nil
 		}
 	}
-	return nil
+}
+
+// objectsOf reads the objects of a follow-up.
+func (a *Applier) objectsOf(ctx context.Context, f *ongoing) iter.Seq2[[]objects.Object, error] {
+	if f.Object.Folder {
+		return a.Objects.Pages(ctx, f.Object.Name, objects.Names{})
+	}
+	return func(yield func([]objects.Object, error) bool) {
+		switch o, there, err := a.Objects.Get(ctx, f.Object.Name); {
+		case err != nil:
+			yield(nil, err)
+		case there:
+			yield([]objects.Object{o}, nil)
+		}
+	}
+}
+
+// fail notes the failure of follow-ups, if it is one.
+func (a *Applier) fail(all []*ongoing, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range all {
+		f.err = worse(f.err, err)
+	}
 }
 
 // maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
 // again.
 const maxLooks = 3
 
-// deleteFound deletes objects whose attributes allow it and that are still as they were found. It looks again at what has changed.
+// deleteLed deletes objects whose attributes allow it and that are still as they were found. It looks again at what has changed.
 // What became of each is in the err of its follow-up. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
-func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) error {
-	saved := map[objects.Deletion]bool{}
+func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error {
 	for range maxLooks {
 		var due []led
-		var unsaved, tried []decide.Action
-		var became []error // of what was tried
-		var deletions []cleanup.DeleteObject
+		var those []found
 		for _, o := range all {
 			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
 				a.Skip(ctx, "object "+o.Name, reason)
 				continue
 			}
-			d := o.deletion()
-			due, deletions = append(due, o), append(deletions, d)
-			if same := (objects.Deletion{Name: o.Name, Generation: o.Generation}); o.by.fromTodo && !saved[same] {
-				saved[same] = true
-				unsaved = append(unsaved, decide.Action{
-					Kind: o.by.of.Kind, Target: a.ObjectTarget(o.Name), Reason: o.by.of.reason, Effect: d,
-				})
-			}
+			due, those = append(due, o), append(those, o.found())
 		}
 		if len(due) == 0 {
 			return nil
@@ -205,12 +267,8 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 		if err := a.Time.CheckTime(); err != nil {
 			return err
 		}
-		if err := a.saveObjects(ctx, unsaved); err != nil {
-			return err
-		}
 		all = nil
-		results := a.deleteObjects(ctx, deletions, maxFollowUps)
-		for i, err := range results {
+		for i, err := range a.deleteFound(ctx, those) {
 			o := due[i]
 			var held *objects.HeldError
 			if errors.As(err, &held) {
@@ -218,29 +276,26 @@ func (a *Applier) deleteFound(ctx context.Context, all []led, at time.Time) erro
 			} else if errors.Is(err, documents.ErrChanged) {
 				var again []led
 				again, err = a.changed(ctx, o)
-				all, results[i] = append(all, again...), nil // it may be gone because another follow-up deleted it
+				all = append(all, again...)
 			}
-			if o.by.err = worse(o.by.err, err); o.by.fromTodo {
-				tried, became = append(tried, decide.Action{Effect: deletions[i]}), append(became, results[i])
-			}
+			a.fail([]*ongoing{o.by}, err)
 		}
-		a.noteStayed(ctx, tried, became, nil)
 	}
 	for _, o := range all {
-		o.by.err = worse(o.by.err, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))
+		a.fail([]*ongoing{o.by}, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))
 	}
 	return nil
 }
 
-// changed returns an object that was not deleted as it is now; none if it is gone, or kept because its document is back.
+// changed returns an object that was not deleted as it is now; none if it is gone, as another follow-up may have deleted it, or
+// kept because its document is back.
 func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
 	latest, found, err := a.Objects.Get(ctx, o.Name)
 	switch {
 	case err != nil || !found:
 		return nil, err
-	case o.by.fromTodo && latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
+	case latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
 		a.KeepRestored(ctx, o.by.FollowUp)
-		a.saveStayed(ctx, []undo.Record{{Stayed: o.Name, Generation: o.Generation}})
 		return nil, nil
 	}
 	return []led{{latest, o.by}}, nil

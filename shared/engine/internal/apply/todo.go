@@ -74,7 +74,7 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also in
 	for i, f := range then {
 		of := workOf(cleanup.Item{Ref: f.Absent})
 		of.Kind, of.reason = decide.FinishKind, f.Absent.Path()+" is deleted"
-		all[i] = &ongoing{FollowUp: f, of: of, fromTodo: true}
+		all[i] = &ongoing{FollowUp: f, of: of}
 	}
 	a.do(ctx, todo.At, all)
 	for _, f := range all {

@@ -55,15 +55,8 @@ type Action struct {
 	Also int // how many actions more it counts as, for MAX_ACTIONS
 }
 
-// Effect is how an action is done: a [DeleteDocument], a [cleanup.DeleteObject], a [DeleteAccount], a [Ruled] or a [FinishTodo].
+// Effect is how an action is done: a [cleanup.DeleteObject], a [DeleteAccount], a [Ruled] or a [FinishTodo].
 type Effect any
-
-// DeleteDocument deletes a document if it is still as it was when it was read.
-type DeleteDocument struct {
-	documents.Deletion
-	Rule     cleanup.AnyRule
-	Original []byte // see [documents.Document]; nil: it is to be read for the undo log
-}
 
 // DeleteAccount deletes an account if it is still due at a second look.
 type DeleteAccount struct {
@@ -75,7 +68,7 @@ type DeleteAccount struct {
 type Ruled struct {
 	cleanup.Item
 	Nth int // see [cleanup.Subject]
-	// Version is the document's update time as it must still be, zero of one that does not exist; nil: it may have changed.
+	// Version is the document's update time as somebody approved it, zero of one that does not exist; nil: it may have changed.
 	Version *time.Time
 }
 
@@ -188,7 +181,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 	switch {
 	case err != nil:
 		o.Err = err
-	case w.Version != nil && !now.UpdateTime.Equal(*w.Version):
+	case w.Version != nil && !now.UpdateTime.Equal(*w.Version), w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())

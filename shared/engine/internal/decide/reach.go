@@ -176,14 +176,9 @@ func CanHaveDone(j cleanup.Job) func(undo.Record) bool {
 // heldOnce returns what reports whether an object can have been one of these, of any item.
 func heldOnce(f cleanup.Files) func(undo.Object) bool {
 	if f.Setting != nil {
-		return func(o undo.Object) bool { return !o.Folder }
+		return func(undo.Object) bool { return true }
 	}
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
-	folder, below := regexp.MustCompile("^"+pattern+"$"), regexp.MustCompile("^"+pattern+"(?s:.)")
-	return func(o undo.Object) bool {
-		if o.Folder {
-			return f.Whole && folder.MatchString(o.Name)
-		}
-		return below.MatchString(o.Name)
-	}
+	below := regexp.MustCompile("^" + pattern + "(?s:.)")
+	return func(o undo.Object) bool { return below.MatchString(o.Name) }
 }

@@ -38,11 +38,9 @@ func (d *Decider) Source() *Source {
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) *Source {
 	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
-	s.read = func(_ context.Context, paths []string) (map[string]documents.Document, error) {
-		return tx.GetAll(paths)
-	}
-	s.first = func(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-		return s.stream(tx, q, from, limit)
+	s.read = tx.GetAll
+	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+		return s.stream(ctx, tx, q, from, limit)
 	}
 	return s
 }
@@ -164,12 +162,14 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 
 // stream reads a query's documents in a transaction until they are so many, or hold so many bytes: whole where what is written is
 // saved for undo.
-func (s *Source) stream(tx *documents.Transaction, q documents.Query, from documents.Cursor, limit int) (all []documents.Document, err error) {
+func (s *Source) stream(
+	ctx context.Context, tx *documents.Transaction, q documents.Query, from documents.Cursor, limit int,
+) (all []documents.Document, err error) {
 	size, whole := 0, s.decider.Saves && !q.ReadOnly
 	if whole {
 		q.Select = nil // of the same price
 	}
-	for d, err := range tx.Stream(q, from, limit) {
+	for d, err := range tx.Stream(ctx, q, from, limit) {
 		if err != nil {
 			return nil, err
 		}

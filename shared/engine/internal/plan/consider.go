@@ -144,11 +144,6 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime),
 		}
 		p.proposed++
-		if rule.DeletesAlone() {
-			actions[i].Effect = decide.DeleteDocument{
-				Deletion: documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, Rule: rule, Original: d.Original,
-			}
-		}
 	}
 	if p.Report.DryRun {
 		if err := p.foresee(ctx, actions); err != nil {
@@ -171,22 +166,6 @@ func (p *Planner) readVersions(ctx context.Context, due []cleanup.Proposal) erro
 		due[i].UpdateTime = cmp.Or(d.UpdateTime, found[d.Ref()].UpdateTime)
 	}
 	return err
-}
-
-// wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
-const wholePage = 500
-
-// FirstToJudge implements [cleanup.Plan].
-func (p *Planner) FirstToJudge(ctx context.Context, rule cleanup.AnyRule, q documents.Query, from documents.Cursor, n int) (
-	found []documents.Document, more bool, err error,
-) {
-	if room := p.Config.Originals - p.originals; rule.DeletesAlone() && p.ask.Decider.Saves && room > 0 {
-		n = min(n, wholePage)
-		found, err = p.Documents.FirstWhole(ctx, q, from, n, room)
-	} else {
-		found, err = p.Documents.First(ctx, q, from, n)
-	}
-	return found, len(found) == n, err
 }
 
 // maxProposed is how many items a run remembers to have proposed.

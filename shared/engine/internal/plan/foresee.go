@@ -34,7 +34,7 @@ func (p *Planner) foresee(ctx context.Context, actions []decide.Action) error {
 	underWay.SetLimit(foreseenAtOnce)
 	for i := range actions {
 		effect, ok := actions[i].Effect.(decide.Ruled)
-		if !ok {
+		if !ok || effect.Rule.DeletesAlone() {
 			continue
 		}
 		underWay.Go(func() (err error) {

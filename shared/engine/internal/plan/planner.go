@@ -73,7 +73,6 @@ type Planner struct {
 	tripped     error
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
-	originals   int                    // bytes of documents that the window's actions hold for the undo log
 }
 
 func (a Ask) planner() *Planner {
@@ -220,9 +219,6 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 		return nil
 	}
 	p.Actions = append(p.Actions, a)
-	if d, ok := a.Effect.(decide.DeleteDocument); ok {
-		p.originals += len(d.Original)
-	}
 	if p.ask.Limits.Lifted && len(p.Actions) == window {
 		return p.applyWindow(ctx)
 	}
@@ -265,7 +261,7 @@ func (p *Planner) applyWindow(ctx context.Context) error {
 	}
 	clear(p.Actions) // they hold documents
 	p.begin, p.Actions, p.checkpoints = p.CheckpointBefore(window), p.Actions[:0], p.checkpoints[:0]
-	p.section.first, p.originals = 0, 0
+	p.section.first = 0
 	return nil
 }
 
@@ -285,12 +281,15 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
-	shown := a.Planned()
-	switch a.Effect.(type) {
-	case decide.DeleteDocument, cleanup.DeleteObject, decide.DeleteAccount:
-		if shown.Writes == nil { // it is the target, and nothing goes with it
-			shown.Writes = []string{"delete " + a.Target}
-		}
+	shown, deletes := a.Planned(), true
+	switch effect := a.Effect.(type) {
+	case decide.Ruled:
+		deletes = effect.Rule.DeletesAlone()
+	case decide.FinishTodo:
+		deletes = false
+	}
+	if deletes && shown.Writes == nil { // the target, and nothing else
+		shown.Writes = []string{"delete " + a.Target}
 	}
 	if !p.ask.Versions {
 		shown.Version = ""

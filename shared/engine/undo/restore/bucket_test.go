@@ -16,10 +16,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -212,41 +210,12 @@ func TestGoneBeforeTheRun(t *testing.T) {
 		steps, _ := w.undo(t, report.RunID, only)
 		enginetest.Want(t, after.String(), map[undo.Step][]string{want: {"gs://bucket/orphan"}}, steps)
 		file := "gs://" + w.Bucket + "/users/u1/b.png"
-		if steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{file}}); want == undo.Nothing {
-			enginetest.Want(t, "of a folder, "+after.String(), map[undo.Step][]string{}, steps)
-		} else {
-			enginetest.Want(t, fmt.Sprint("of a folder, ", after, why), map[undo.Step][]string{want: {"gs://bucket/users/u1/b.png"}}, steps)
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{file}})
+		enginetest.Want(t, fmt.Sprint("of a folder, ", after, why), map[undo.Step][]string{want: {"gs://bucket/users/u1/b.png"}}, steps)
+		if want == undo.Recreate {
 			enginetest.Want(t, "content", "newer", w.attrs(t, "users/u1/b.png").Metadata["content"])
 		}
 	}
-}
-
-// TestKeptForItsOwner: what a run kept because another owner or none is named, and somebody deleted later, an undo leaves.
-func TestKeptForItsOwner(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	var records []undo.Record
-	for name, owner := range map[string]string{"ours": "u9", "theirs": "u8", "nobodys": ""} {
-		metadata := map[string]string{}
-		if owner != "" {
-			metadata["owner"] = owner
-		}
-		w.Put(t, "users/u9/"+name, metadata, []byte("x"))
-		records = append(records, undo.Record{Object: &undo.Object{ObjectDeletion: cleanup.ObjectDeletion{Name: "users/u9/" + name, OwnerKey: "owner", Owner: "u9", Marked: true}}})
-	}
-	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00",
-		map[string]any{"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp})
-	for _, name := range w.Objects(t) {
-		if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.undo(t, report.RunID, restore.Options{Apply: true})
-	enginetest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png", "users/u9/ours"}, w.Objects(t))
 }
 
 // loggedLater lets whoever queries see each entry of the undo log as written later than it was.

@@ -26,7 +26,7 @@ func (u *undoing) match(r undo.Record) {
 func (u *undoing) names(r undo.Record, target string) bool {
 	switch {
 	case r.Object != nil && u.Bucket != nil:
-		return covers(target, u.targetOf(r)) || r.Object.Folder && covers(u.targetOf(r), target)
+		return covers(target, u.targetOf(r))
 	case r.Item != "":
 		return target == r.Item
 	}

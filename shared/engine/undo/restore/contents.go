@@ -12,8 +12,8 @@ import (
 )
 
 // Contents hands over what a run's log holds, an entry at a time, in the order in which they were written, with how many of how many
-// entries were before and which call wrote it. It only reads. The error is [ErrNoLog] where there is nothing.
-func (p Project) Contents(ctx context.Context, runID string, each func(done, total int, call string, records []undo.Record) error) error {
+// entries were before. It only reads. The error is [ErrNoLog] where there is nothing.
+func (p Project) Contents(ctx context.Context, runID string, each func(done, total int, records []undo.Record) error) error {
 	all, err := p.doneBy(ctx, runID)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (p Project) Contents(ctx context.Context, runID string, each func(done, tot
 		if err != nil {
 			return err
 		}
-		if err := each(i, len(all), done.By, records); err != nil {
+		if err := each(i, len(all), records); err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,7 @@ func TestOtherDatabases(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	file := func(id string) string { return "gs://" + w.Bucket + "/users/" + id + "/" }
+	file := func(id string) string { return "gs://" + w.Bucket + "/users/" + id + "/a.png" }
 	enginetest.Want(t, "pinned", []string{"account u0", "account u1", "account u2", file("u0"), file("u1"), file("u2")}, pinned())
 	if _, err := other.Release(t.Context(), report.RunID, "users/u1"); err != nil {
 		t.Fatal(err)

@@ -51,13 +51,10 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	pins.seen, pins.named, pins.of = map[string]bool{}, map[string]bool{}, map[string][]string{}
-	err = u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
+	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
 		u.pinsOf(&pins, records)
 		for _, r := range records {
 			u.match(r)
-			if u.stayed.Read(d.By, r) && r.Generation == 0 { // of no object, which may be named like a document
-				u.writes[r.Stayed]--
-			}
 			if r.Write != nil {
 				u.writes[r.Write.Path]++
 				if r.Write.CopyOf != "" {
@@ -102,7 +99,7 @@ func (u *undoing) takeBack(ctx context.Context) error {
 
 func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 	open := map[string][]undo.Write{}
-	done, read := turn*len(u.log), 0
+	done := turn * len(u.log)
 	return u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, turns*len(u.log))
@@ -112,10 +109,7 @@ func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
 		var objects []undo.Object
 		var accounts []undo.Account
 		for _, r := range records {
-			stayed := u.stayed.Has(read)
-			read++
 			switch {
-			case stayed: // there is nothing to take back; what else the call did to it is
 			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {

@@ -240,7 +240,7 @@ func (p Project) releaseFrom(ctx context.Context, path string, targets []string)
 	// It keeps what an earlier attempt found: the answer to that may have been lost.
 	_, err = p.DB.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error {
 		ref := documents.Document{Path: path}.Ref()
-		found, err := tx.GetAll([]string{path})
+		found, err := tx.GetAll(ctx, []string{path})
 		d, there := found[path]
 		if err != nil || !there {
 			return err

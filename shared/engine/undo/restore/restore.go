@@ -93,7 +93,6 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
 		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
 		canHave: decide.CanHaveDone(p.Jobs[job])}
-	u.attrs = sync.OnceValues(func() (*storage.BucketAttrs, error) { return u.Bucket.Attrs(ctx) })
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -134,7 +133,6 @@ type undoing struct {
 	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
 	writes     map[string]int        // how many the log has of each document
-	stayed     undo.Stayed           // deletions that the run wrote down and then did not make
 	copyOf     map[string]string     // of which document each copy is that the run left
 	whole      map[string]bool       // whether documents are back, with what is below them
 	matched    map[string]bool       // documents that Where means
@@ -146,10 +144,8 @@ type undoing struct {
 	again      bool                  // an earlier undo has pinned something
 	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
 	restoring  *semaphore.Weighted   // how many objects may be, besides
-	emptied    sync.Once             // warns of folders of which the bucket has nothing
 	filesBack  sync.Once             // says how files come back
 	refused    map[string]bool       // targets that no run of the job can have had
-	attrs      func() (*storage.BucketAttrs, error)
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex

@@ -1,0 +1,63 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
+)
+
+// ErrTooMuch says that some documents have more bytes than should be read or kept at once.
+var ErrTooMuch = errors.New("too many bytes at once")
+
+// A TooMuchError is [ErrTooMuch] with how many bytes these are.
+type TooMuchError struct{ Bytes int }
+
+// Error implements error.
+func (e *TooMuchError) Error() string { return fmt.Sprintf("%d bytes are %s", e.Bytes, ErrTooMuch) }
+
+// Is makes it an [ErrTooMuch].
+func (e *TooMuchError) Is(target error) bool { return target == ErrTooMuch }
+
+type atMost struct{}
+
+// AtMost returns a context in which a transaction gets a [TooMuchError] in place of documents that have more bytes together. It
+// never holds more of them than that.
+func AtMost(ctx context.Context, bytes int) context.Context {
+	return context.WithValue(ctx, atMost{}, bytes)
+}
+
+// bound makes a connection keep to [AtMost].
+func bound() []grpc.DialOption {
+	return wire.DialOptions(func(ctx context.Context, _ string) wire.Request {
+		most, _ := ctx.Value(atMost{}).(int)
+		return &bounded{most: most}
+	})
+}
+
+// bounded is a request whose answer may be bounded.
+type bounded struct{ most, bytes int }
+
+// Send implements [wire.Request].
+func (*bounded) Send(any) error { return nil }
+
+// Receive implements [wire.Request]. It receives all of the answer: see [Transaction.Stream].
+func (b *bounded) Receive(answer any, err error) error {
+	batch, is := answer.(*firestorepb.BatchGetDocumentsResponse)
+	switch {
+	case !is || b.most == 0:
+	case errors.Is(err, io.EOF) && b.bytes > b.most:
+		return &TooMuchError{b.bytes}
+	case err == nil && batch.GetFound() != nil:
+		if b.bytes += proto.Size(batch.GetFound()); b.bytes > b.most {
+			batch.GetFound().Fields = nil
+		}
+	}
+	return err
+}
