@@ -227,11 +227,11 @@ func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.dueDrafts(t, 3000)
-	// The first four calls have planned for half of their time when they have read a page.
+	// The first two calls have planned for half of their time when they have read a page.
 	var passed atomic.Int64
 	var late, runs atomic.Bool // runs: what is shown first is planned
 	o.running.Dial = queried(func(collection string) error {
-		if runs.Load() && collection == "drafts" && passed.Load() < 4*260 && late.CompareAndSwap(false, true) {
+		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
 			passed.Add(260)
 		}
 		return nil
@@ -256,8 +256,8 @@ func TestRunGoesOn(t *testing.T) {
 	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
 	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
 	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
-	if calls != 5 {
-		t.Errorf("%d calls, want 5", calls)
+	if calls != 3 {
+		t.Errorf("%d calls, want 3", calls)
 	}
 	want(t, "tasks", 0, len(o.Tasks().Pending("")))
 }
