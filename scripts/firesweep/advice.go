@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +83,12 @@ func tripped(t cleanup.Tripped, database string) string {
 func wrong(r *report.Report, f report.Failure) string {
 	var limits []string
 	for _, t := range f.Tripped {
-		if text := tripped(t, r.Database); text != "" {
-			limits = append(limits, text)
-		}
+		limits = append(limits, tripped(t, r.Database))
 	}
-	pass := prefixed("pass ", f.Pass)
-	switch {
-	case len(limits) < len(f.Tripped), f.Action != report.CheckLimits, len(limits) == 0:
+	if f.Action != report.CheckLimits || len(limits) == 0 || slices.Contains(limits, "") {
 		return report.Phrase(f.Action, f.Target) + ": " + f.Error
-	case pass != "":
-		return "a safety limit stopped the " + pass + ": " + strings.Join(limits, " ")
 	}
-	return "a safety limit stopped it: " + strings.Join(limits, " ")
+	return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Pass), "it") + ": " + strings.Join(limits, " ")
 }
 
 // failures prints what went wrong, and what to do about it. said was printed already.
@@ -141,7 +136,7 @@ func (p *printer) lifting(r *report.Report, lift []string) string {
 // next prints what happens after a run, and what to do.
 func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
-	says := ""
+	var says string
 	switch {
 	case r.Status == report.Completed && r.Approved != nil:
 		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."

@@ -60,8 +60,8 @@ type Printer struct {
 	Colour bool
 }
 
-// On returns a printer for a stream. If it is a terminal, the printer is as wide. It uses colours if that takes codes as commands, as
-// Windows' Terminal does, unless NO_COLOR is set (https://no-color.org).
+// On returns a printer for a stream. If it is a terminal, the printer is as wide, and uses colours if that takes codes as commands,
+// as Windows' Terminal does, unless NO_COLOR is set (https://no-color.org).
 func On(out *os.File, getenv func(string) string) Printer {
 	p := Printer{W: out, Width: DefaultWidth}
 	if width, _, err := term.GetSize(int(out.Fd())); err == nil { //nolint:gosec // a descriptor fits
