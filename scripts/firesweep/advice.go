@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -98,7 +97,7 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 		if slices.ContainsFunc(said, func(s report.Failure) bool { return s.Target == f.Target && s.Error == f.Error }) {
 			continue
 		}
-		p.Say(screen.Red, 2, 2, "%s", wrong(r, f))
+		p.Say(red, 2, 2, "%s", wrong(r, f))
 		p.remedy(remedies[f.Code])
 		for _, t := range f.Tripped {
 			if t.Lift != "" {
@@ -124,7 +123,7 @@ func (p *printer) lifting(r *report.Report, lift []string) string {
 	}
 	for i, name := range all {
 		if name != "force" && !slices.Contains(all[:i], name) {
-			args = append(args, "--lift", screen.Quoted(name))
+			args = append(args, "--lift", quoted(name))
 		}
 	}
 	if r.Approved != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -164,7 +163,7 @@ func (a *app) checkLock() error {
 	case was.Rules != is.Rules:
 		why = "is stale: " + a.rules + " was changed since"
 	}
-	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", screen.Plain(name+" "+why+"."), a.given.Rules)
+	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", plain(name+" "+why+"."), a.given.Rules)
 	return saidError(exitWrongUse)
 }
 
@@ -289,7 +288,7 @@ func (a *app) printChecks(p *printer, checks []checked) {
 	needs := false
 	for _, c := range checks {
 		needs = needs || len(c.Indexes) > 0
-		p.Say(screen.Bold, 0, 0, "%s", c.Job)
+		p.Say(bold, 0, 0, "%s", c.Job)
 		p.Say("", 2, 0, "%s.", capital(c.Does))
 		p.Line("")
 		for _, fact := range c.facts() {

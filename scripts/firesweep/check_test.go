@@ -13,7 +13,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -53,7 +52,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
 	}
-	for _, width := range []int{screen.LeastWidth, screen.DefaultWidth, 200} {
+	for _, width := range []int{leastWidth, defaultWidth, 200} {
 		o.screen.width = width
 		text := o.well(t, "check", "--rules", rules)
 		wantNarrow(t, regexp.MustCompile("\n    fire.*").ReplaceAllString(text, ""), width) // but commands

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/api/firestore/v1"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -359,8 +358,8 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 
 // print prints the findings for people.
 func (p *patient) print(to *printer) {
-	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow,
-		levelUnseen: screen.Faint}
+	styles := map[string]string{levelProblem: red, levelUnknown: red, levelWarning: yellow,
+		levelUnseen: faint}
 	counts := map[string]int{}
 	for _, f := range p.found {
 		counts[f.Level]++
@@ -376,5 +375,5 @@ func (p *patient) print(to *printer) {
 		}
 	}
 	to.Line("")
-	to.Say(screen.Bold, 0, 0, "%s", strings.Join(words, ", "))
+	to.Say(bold, 0, 0, "%s", strings.Join(words, ", "))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -359,7 +358,7 @@ func TestDoctorOfFailures(t *testing.T) {
 	failed := fields{"job": "cleanupReports", "runId": id, "status": "failed", "startedAt": o.now}
 	o.Set(t, "cleanupRuns/"+id, failed)
 	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
-	wantNarrow(t, out, screen.DefaultWidth)
+	wantNarrow(t, out, defaultWidth)
 	wantParts(t, out, "problem: cleanupReports: Its last run failed: See firesweep show 00000001.",
 		"-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -49,6 +48,6 @@ func (a *app) doubtsWithin(ctx context.Context, most *bound, job manifest.Entry,
 // doubts prints what is doubtful about a rule.
 func (p *printer) doubts(all []string) {
 	for _, text := range all {
-		p.Say(screen.Yellow, 2, 2, "doubtful: %s", text)
+		p.Say(yellow, 2, 2, "doubtful: %s", text)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -105,16 +104,16 @@ func under(name, other string) bool { return name == other || strings.HasPrefix(
 // found prints what was found, or where else to look.
 func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	if len(found) == 0 {
-		p.Say(screen.Yellow, 0, 2, "Nothing in the undo logs of %s is about %s. They are kept for UNDO_DAYS, seven unless set, and none "+
+		p.Say(yellow, 0, 2, "Nothing in the undo logs of %s is about %s. They are kept for UNDO_DAYS, seven unless set, and none "+
 			"are with 0. Of older runs of deployed jobs, Cloud Logging has the names, for 30 days unless you keep it longer.",
 			plural(runs, "run"), what)
 		return
 	}
-	run, target := shortID(found[0].Run), screen.Quoted(found[0].Target)
+	run, target := shortID(found[0].Run), quoted(found[0].Target)
 	back := "" // how to bring it back, unless all is back
-	var rows []screen.Row
+	var rows []tableRow
 	for _, t := range found {
-		r := screen.Row{Cells: []string{t.What, shortID(t.Run), t.Target}, Notes: []string{t.Reason}}
+		r := tableRow{Cells: []string{t.What, shortID(t.Run), t.Target}, Notes: []string{t.Reason}}
 		if t.Undone != nil {
 			r.Notes = append(r.Notes, backWords(t.Undone))
 		} else {

@@ -23,7 +23,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -67,7 +66,7 @@ func newOperator(t *testing.T, more ...string) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
 	o := &operator{
-		exported: map[string]string{}, Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: screen.DefaultWidth},
+		exported: map[string]string{}, Project: p, env: maps.Clone(p.Environment), dir: repository, now: now, screen: streams{width: defaultWidth},
 		running: engine.Hooks{AnyClock: true},
 		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
@@ -342,7 +341,7 @@ func TestWrongUse(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	o := &operator{env: map[string]string{}, now: now, screen: streams{width: screen.DefaultWidth}}
+	o := &operator{env: map[string]string{}, now: now, screen: streams{width: defaultWidth}}
 	for _, word := range []string{"--version", "version"} {
 		want(t, word, "firesweep version "+version.String()+"\n", o.well(t, word))
 	}
@@ -363,7 +362,7 @@ func TestHelp(t *testing.T) {
 		text := o.well(t, "help", command.Name())
 		want(t, command.Name(), text, o.well(t, command.Name(), "--help"))
 		wantParts(t, text, command.Long, "Examples:", "firesweep "+command.Name())
-		wantNarrow(t, text, screen.DefaultWidth)
+		wantNarrow(t, text, defaultWidth)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -75,7 +74,7 @@ func (a *app) init(c *cobra.Command, f initFlags) error {
 	}
 	if a.chosen != "" {
 		if err := a.chooseBucket(cfg.Project); err != nil {
-			fmt.Fprintf(a.errs, "firesweep: this looks for files in the bucket %s: %s\n", a.chosen, screen.Plain(err.Error()))
+			fmt.Fprintf(a.errs, "firesweep: this looks for files in the bucket %s: %s\n", a.chosen, plain(err.Error()))
 		}
 		cfg.Bucket = a.chosen
 	}
@@ -181,7 +180,7 @@ func (a *app) look(ctx context.Context, cfg config.Config, uses []config.Backend
 // places prints what a project holds.
 func (p *printer) places(found *look.Findings) {
 	p.Line("")
-	table := tabwriter.NewWriter(p.W, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(p.to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "PLACE\tCOUNT\tFIELD\tHOLDS")
 	for _, one := range found.Places {
 		place, count := one.Path, one.Count
@@ -193,14 +192,14 @@ func (p *printer) places(found *look.Findings) {
 			if i < len(one.Facts) {
 				fact = one.Facts[i]
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Plain(place), count, screen.Plain(fact.Field), screen.Plain(fact.Holds))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plain(place), count, plain(fact.Field), plain(fact.Holds))
 			place, count = "", ""
 		}
 	}
 	_ = table.Flush() // the writer below keeps its error
 	p.Line("")
 	for _, text := range found.Unseen {
-		p.Say(screen.Yellow, 0, 2, "not looked at: %s", text)
+		p.Say(yellow, 0, 2, "not looked at: %s", text)
 	}
 	p.Say("", 0, 0, "Read: %s. Nothing was written to the project.", plural(found.Reads, "document"))
 	p.Line("")
@@ -213,7 +212,7 @@ func (p *printer) proposals(found *look.Findings) {
 			"%s has rules to start from.", rulesPage)
 	}
 	for i, one := range found.Proposals {
-		p.Say(screen.Bold, 0, 0, "%d. %s", i+1, one.Name)
+		p.Say(bold, 0, 0, "%d. %s", i+1, one.Name)
 		p.Say("", 3, 0, "%s.", capital(one.Does))
 		later := ""
 		if one.Orphans > one.Due {
@@ -224,7 +223,7 @@ func (p *printer) proposals(found *look.Findings) {
 			p.Say("", 3, 0, "It needs an index that Firestore does not make by itself: firesweep check names it.")
 		}
 		if 2*one.Due > one.Looked {
-			p.Say(screen.Red, 3, 0, "THIS DELETES MORE THAN HALF OF THESE %s: READ ITS PLAN BEFORE IT RUNS.", strings.ToUpper(one.Things))
+			p.Say(red, 3, 0, "THIS DELETES MORE THAN HALF OF THESE %s: READ ITS PLAN BEFORE IT RUNS.", strings.ToUpper(one.Things))
 		}
 		p.Line("")
 	}

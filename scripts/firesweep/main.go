@@ -27,7 +27,6 @@ import (
 	"google.golang.org/api/transport"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -94,11 +93,11 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	out := screen.On(os.Stdout, os.Getenv)
+	width, colour := outputOf(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
 		dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
-		screen: streams{in: screen.IsTerminal(os.Stdin), errs: screen.IsTerminal(os.Stderr), colour: out.Colour, width: out.Width},
+		screen: streams{in: isTerminal(os.Stdin), errs: isTerminal(os.Stderr), colour: colour, width: width},
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -160,7 +159,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitFine
 	}
-	text := screen.Plain(err.Error())
+	text := plain(err.Error())
 	switch {
 	case ctx.Err() != nil:
 		interrupted := "firesweep: interrupted"

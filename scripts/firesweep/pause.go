@@ -14,7 +14,6 @@ import (
 	"google.golang.org/api/cloudtasks/v2"
 	"google.golang.org/api/googleapi"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -254,11 +253,11 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 }
 
 func (s *switching) print(p *printer) {
-	var rows []screen.Row
+	var rows []tableRow
 	for _, d := range s.done {
-		r := screen.Row{Cells: []string{d.What, d.Name, d.Did}}
+		r := tableRow{Cells: []string{d.What, d.Name, d.Did}}
 		if d.Error != "" {
-			r.Style, r.Notes, r.Cells[2] = screen.Red, []string{d.Error}, "FAILED"
+			r.Style, r.Notes, r.Cells[2] = red, []string{d.Error}, "FAILED"
 		}
 		rows = append(rows, r)
 	}
@@ -282,7 +281,7 @@ func (s *switching) print(p *printer) {
 		where += " --tasks-location " + s.tasks
 	}
 	if s.rulesFlag != "" { // the project is named even if it was not given: later it may be another one here
-		where += " --rules " + screen.Quoted(s.rulesFlag)
+		where += " --rules " + quoted(s.rulesFlag)
 	}
 	p.Command("firesweep resume --project %s --location %s %s", s.project, where, names)
 }

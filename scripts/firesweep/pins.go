@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -83,7 +82,7 @@ It needs the role roles/datastore.user.`,
 				p.Say("", 0, 2, "would be pinned: %s", target)
 			}
 			p.Say("", 0, 2, "Nothing was changed. Do it:")
-			p.Command("firesweep pin --apply%s --because %s %s", p.given, screen.Quoted(because), screen.Quoted(targets...))
+			p.Command("firesweep pin --apply%s --because %s %s", p.given, quoted(because), quoted(targets...))
 			return nil
 		}
 		var databases, underWay []string
@@ -98,9 +97,9 @@ It needs the role roles/datastore.user.`,
 		}
 		p.Say("", 0, 2, "Pinned in the database %s: every job there keeps %s from its next run on, until you release it:",
 			strings.Join(databases, ", "), plural(len(targets), "target"))
-		p.Command("firesweep release%s %s", p.given, screen.Quoted(targets...))
+		p.Command("firesweep release%s %s", p.given, quoted(targets...))
 		for _, run := range underWay {
-			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
+			p.Say(yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
 				run)
 		}
 		return nil
@@ -152,13 +151,13 @@ func (p *printer) pinned(list []pinnedItem, all bool) {
 		p.Say("", 0, 2, "Nothing is pinned.")
 		return
 	}
-	var rows []screen.Row
+	var rows []tableRow
 	for _, one := range list {
 		note := one.Why + prefixed(" ", one.Run) + prefixed(", by ", one.By)
 		if len(one.With) > 0 {
 			note += ", and " + plural(len(one.With), "thing") + " with it"
 		}
-		rows = append(rows, screen.Row{Cells: []string{when(one.At), one.Target}, Notes: []string{note}})
+		rows = append(rows, tableRow{Cells: []string{when(one.At), one.Target}, Notes: []string{note}})
 	}
 	p.first(all, "target", rows, "SINCE (UTC)", "TARGET")
 	p.Line("")
@@ -215,7 +214,7 @@ It needs the role roles/datastore.user.`,
 			return err
 		}
 		for _, target := range notPinned {
-			fmt.Fprintf(a.errs, "firesweep: %s is not pinned: see firesweep pinned%s\n", screen.Plain(target), a.given)
+			fmt.Fprintf(a.errs, "firesweep: %s is not pinned: see firesweep pinned%s\n", plain(target), a.given)
 		}
 		if len(notPinned) > 0 {
 			return errSaid
@@ -239,7 +238,7 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 		}
 		for _, value := range values {
 			if text += " --" + name; f.Value.Type() != "bool" {
-				text += " " + screen.Quoted(value)
+				text += " " + quoted(value)
 			}
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -151,7 +150,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 func doIt(c *cobra.Command, names []string) string {
 	command := "firesweep run" + asGiven(c, "project", "rules", "force", "lift")
 	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
-		return command + " --plan " + screen.Quoted(out.Value.String())
+		return command + " --plan " + quoted(out.Value.String())
 	}
 	return strings.Join(append([]string{command}, names...), " ")
 }
@@ -253,8 +252,8 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 	defer p.doubts(planned.Doubts)
 	r := planned.Report
 	if r == nil {
-		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no plan"))
-		p.Say(screen.Red, 2, 2, "%s", planned.Error)
+		p.Line(p.Style(bold, planned.Job) + ": " + p.Style(red, "no plan"))
+		p.Say(red, 2, 2, "%s", planned.Error)
 		p.remedy(remedy)
 		return
 	}
@@ -270,7 +269,7 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 		said = said[:min(len(said), fewWarnings)]
 	}
 	for _, warning := range said {
-		p.Say(screen.Yellow, 2, 2, "%s", warning)
+		p.Say(yellow, 2, 2, "%s", warning)
 	}
 	p.more(len(planned.Warnings)-len(said), "warning")
 }

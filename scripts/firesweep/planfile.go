@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -143,7 +142,7 @@ func (p *printer) fellAway(a *report.Approved, all []report.Planned) {
 	}
 	p.Say("", 2, 2, "approved: %s; %d of them fell away", plural(a.Items, "item"), a.FellAway)
 	for _, item := range all {
-		p.Say(screen.Yellow, 4, 2, "%s: not done, %s", report.Phrase(item.Action, item.Target), item.Reason)
+		p.Say(yellow, 4, 2, "%s: not done, %s", report.Phrase(item.Action, item.Target), item.Reason)
 	}
 	if more := a.FellAway - len(all); more > 0 {
 		p.Say("", 4, 2, "and %d more", more)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -21,34 +20,34 @@ func wentWrong(s report.Status) bool {
 func statusStyle(s report.Status) string {
 	switch {
 	case wentWrong(s):
-		return screen.Red
+		return red
 	case s == report.Partial || s == report.Skipped:
-		return screen.Yellow
+		return yellow
 	}
 	return ""
 }
 
 // title prints how a run or a plan ended.
 func (p *printer) title(r *report.Report) {
-	p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), screen.Plain(statusWords(r))))
+	p.Line(p.Style(bold, plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), plain(statusWords(r))))
 }
 
 // head prints which run or plan a report is of, how it ended, and what it is about.
 func (p *printer) head(r *report.Report) {
 	p.title(r)
-	p.Say(screen.Faint, 2, 2, "project %s, database %s%s", p.where, r.Database, prefixed(", bucket ", r.Bucket))
+	p.Say(faint, 2, 2, "project %s, database %s%s", p.where, r.Database, prefixed(", bucket ", r.Bucket))
 	facts := "now " + when(r.Now) + " UTC"
 	if r.Status != report.Killed { // whose figures nobody knows
 		facts += fmt.Sprintf(", %d scanned, %s, %s", r.Scanned, used(r.Usage), short(time.Duration(r.DurationMs)*time.Millisecond))
 	}
-	p.Say(screen.Faint, 2, 2, "%s", facts)
+	p.Say(faint, 2, 2, "%s", facts)
 }
 
 // report prints a report in full.
 func (p *printer) report(r *report.Report) {
 	p.head(r)
 	built := prefixed(", version ", r.Version) + prefixed(", ", r.Revision)
-	p.Say(screen.Faint, 2, 0, "run %s, started %s UTC%s", r.RunID, when(r.StartedAt), built)
+	p.Say(faint, 2, 0, "run %s, started %s UTC%s", r.RunID, when(r.StartedAt), built)
 	p.Line("")
 	switch {
 	case r.Status == report.Killed:
@@ -67,7 +66,7 @@ func (p *printer) report(r *report.Report) {
 	}
 	if u := r.Undone; u != nil {
 		words := backWords(u)
-		p.Say(screen.Yellow, 2, 2, "%s%s: %s.", capital(words), prefixed(" by ", u.By), plural(u.Things, "thing"))
+		p.Say(yellow, 2, 2, "%s%s: %s.", capital(words), prefixed(" by ", u.By), plural(u.Things, "thing"))
 	}
 	p.next(r)
 }
@@ -78,15 +77,15 @@ func (p *printer) plan(r *report.Report, all bool) {
 		items := slices.DeleteFunc(slices.Clone(r.Plan), func(i report.Planned) bool { return i.Action != kind })
 		n, same, shown := r.Actions[kind].Planned, sameReason(items), firstOf(items, all)
 		p.Line("")
-		p.Say(screen.Bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
+		p.Say(bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
 		for _, item := range shown {
-			p.Line("    " + screen.Plain(item.Target))
+			p.Line("    " + plain(item.Target))
 			note := with(item)
 			if item.Reason != same {
 				note = item.Reason + prefixed("; ", note)
 			}
 			if note != "" {
-				p.Say(screen.Faint, 6, 2, "%s", note)
+				p.Say(faint, 6, 2, "%s", note)
 			}
 		}
 		switch {
@@ -170,10 +169,10 @@ func (p *printer) kept(r *report.Report) {
 		p.Say("", 2, 2, "kept %d: %s", r.Kept[reason], reason)
 	}
 	for _, collection := range r.NotCounted {
-		p.Say(screen.Yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
+		p.Say(yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
 	for _, warning := range r.Warnings {
-		p.Say(screen.Yellow, 2, 2, "warning: %s", warning)
+		p.Say(yellow, 2, 2, "warning: %s", warning)
 	}
 }
 
@@ -214,10 +213,10 @@ func backWords(u *report.Undone) string {
 
 // runs prints a table of reports.
 func (p *printer) runs(reports []*report.Report) {
-	var rows []screen.Row
+	var rows []tableRow
 	for _, r := range reports {
 		t := r.Totals()
-		row := screen.Row{Style: statusStyle(r.Status), Cells: []string{r.StartedAt.UTC().Format("2006-01-02 15:04"), shortID(r.RunID),
+		row := tableRow{Style: statusStyle(r.Status), Cells: []string{r.StartedAt.UTC().Format("2006-01-02 15:04"), shortID(r.RunID),
 			fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), short(time.Duration(r.DurationMs) * time.Millisecond),
 			statusWords(r)}}
 		if r.Status == report.Killed {

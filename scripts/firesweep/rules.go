@@ -17,7 +17,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -153,7 +152,7 @@ func (a *application) declares() error {
 func (a *app) wrongList(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for _, line := range lines {
-		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(line))
+		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(line))
 	}
 	fmt.Fprintf(a.errs, "%s; see %s\n", plural(len(lines), "problem"), rulesPage)
 	return saidError(exitWrongUse)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -153,7 +152,7 @@ func (a *app) agree(yes bool, command, question string, answers ...string) (bool
 		return true, nil
 	case !a.screen.in:
 		p := a.printer()
-		p.W = a.errs
+		p.to = a.errs
 		p.Say("", 0, 0, "firesweep: nothing was changed, because nobody can be asked. Do it:")
 		p.Command("%s", command)
 		return false, saidError(exitWrongUse)
@@ -241,8 +240,8 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	defer p.Line("")
 	rep := r.Report
 	if rep == nil {
-		p.Line(p.Style(screen.Bold, r.Job) + ": " + p.Style(screen.Red, "did not run"))
-		p.Say(screen.Red, 2, 2, "%s", r.Error)
+		p.Line(p.Style(bold, r.Job) + ": " + p.Style(red, "did not run"))
+		p.Say(red, 2, 2, "%s", r.Error)
 		return
 	}
 	p.title(rep)
@@ -266,7 +265,7 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	p.fellAway(rep.Approved, r.FellAway)
 	p.next(rep)
 	if r.Error != "" {
-		p.Say(screen.Red, 2, 2, "%s", r.Error)
+		p.Say(red, 2, 2, "%s", r.Error)
 	}
 	if t.Done+t.Begun > 0 {
 		p.Say("", 2, 2, "Take it back:")

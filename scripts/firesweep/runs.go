@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -204,28 +203,28 @@ func (p *printer) standings(all []standing, named bool) {
 		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
 	if !p.emulated {
-		p.Say(screen.Faint, 0, 2, "A deployed job is started at once by:")
+		p.Say(faint, 0, 2, "A deployed job is started at once by:")
 		p.Command("gcloud scheduler jobs run JOB --project=%s --location=REGION", p.where)
 	}
 }
 
 // standing prints the state of a job and its runs. What went wrong in a run is said below that.
 func (p *printer) standing(s standing) {
-	p.Line(p.Style(screen.Bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
+	p.Line(p.Style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	switch s.State {
 	case stateFine:
 	case stateUnderWay:
 		p.Say("", 2, 2, "%s: %s", s.State, s.Detail)
 	case stateFailed, stateAborted:
-		p.Say(screen.Yellow, 2, 2, "%s: %s", s.State, p.cmd("show", s.Job))
+		p.Say(yellow, 2, 2, "%s: %s", s.State, p.cmd("show", s.Job))
 	default:
-		p.Say(screen.Yellow, 2, 2, "%s: %s", s.State, s.Detail)
+		p.Say(yellow, 2, 2, "%s: %s", s.State, s.Detail)
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
 	}
 	if s.Month.Runs > 0 {
-		p.Say(screen.Faint, 2, 2, "%s: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), used(s.Month.Usage))
+		p.Say(faint, 2, 2, "%s: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), used(s.Month.Usage))
 	}
 	p.Line("")
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
@@ -48,7 +47,7 @@ func TestRuns(t *testing.T) {
 	if strings.Index(text, "removeUnacceptedMemberInvites (") > strings.Index(text, "cleanupReports (") {
 		t.Errorf("the job whose last run is the newest does not stand first:\n%s", text)
 	}
-	wantNarrow(t, text, screen.DefaultWidth)
+	wantNarrow(t, text, defaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  "+shortID(third.RunID)+"  2        2     0       0 ms  completed, forced\n",
 		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: more than 1 items are",
@@ -208,7 +207,7 @@ func TestKilledRun(t *testing.T) {
 		want(t, "start", killed.StartedAt, s.Runs[i].StartedAt)
 		text, _, _ := o.run(t, "runs", "cleanupReports")
 		wantParts(t, text, "2026-01-10 15:00  "+short, "killed\n", "run cleanupReports: it was killed")
-		wantNarrow(t, text, screen.DefaultWidth)
+		wantNarrow(t, text, defaultWidth)
 		out, _ := o.ends(t, exitFailed, "show", short)
 		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older",
 			"firesweep undo "+killed.RunID)
@@ -259,7 +258,7 @@ func TestShow(t *testing.T) {
 	report := o.called(t, "cleanupReports", "")
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
-		wantNarrow(t, text, screen.DefaultWidth)
+		wantNarrow(t, text, defaultWidth)
 		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC,\n  version "+version.String()+"\n", "project "+o.ID+" on emulators",
 			"  delete report: 2 of 2 done\n", "kept 1: not older than 1 month", " reads, ")
 		wantNone(t, text, " 0 reads", " 0 writes", " 0 deletes", "Storage", "task")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -74,7 +73,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 		runID, bucket = none.runID, a.bucketOf(none.runID)
 	}
 	job, _ := a.entryOfRun(runID)
-	most := screen.Listed
+	most := listed
 	if f.all || f.contents && (a.json || len(targets) > 0) {
 		most = math.MaxInt
 	}
@@ -109,8 +108,8 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
-		p.Say(screen.Bold, 0, 2, "%s", runID)
-		p.Say(screen.Yellow, 2, 2, "%s", capital(none.why))
+		p.Say(bold, 0, 2, "%s", runID)
+		p.Say(yellow, 2, 2, "%s", capital(none.why))
 	}
 	switch {
 	case run.Did != nil:
@@ -221,7 +220,7 @@ func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucke
 	total := len(all)
 	all = slices.DeleteFunc(all, func(t thing) bool { return !first[t.Target] })
 	return a.show(map[string]any{"run": runID, "contents": all}, func(p *printer) {
-		p.Say(screen.Bold, 0, 2, "%s", runID)
+		p.Say(bold, 0, 2, "%s", runID)
 		for _, t := range all {
 			p.thing(t)
 		}
@@ -234,7 +233,7 @@ func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucke
 // thing prints what was in a thing, as it was.
 func (p *printer) thing(t thing) {
 	p.Line("")
-	p.Say(screen.Bold, 2, 2, "%s %s", t.What, t.Target)
+	p.Say(bold, 2, 2, "%s %s", t.What, t.Target)
 	if t.Known != "" {
 		p.Say("", 4, 2, "%s", t.Known)
 	}
@@ -254,24 +253,24 @@ func (p *printer) thing(t thing) {
 
 // did prints what a run did.
 func (p *printer) did(d *did) {
-	var items, writes []screen.Row
+	var items, writes []tableRow
 	for _, item := range d.Items {
-		items = append(items, screen.Row{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
+		items = append(items, tableRow{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
 	}
 	for _, w := range d.Writes {
 		note := prefixed("fields: ", strings.Join(w.Fields, ", "))
 		if w.Sent {
 			note = "sent: undo leaves it"
 		}
-		writes = append(writes, screen.Row{Cells: []string{w.Op, w.Path + prefixed("#", w.Generation)}, Notes: []string{note}})
+		writes = append(writes, tableRow{Cells: []string{w.Op, w.Path + prefixed("#", w.Generation)}, Notes: []string{note}})
 	}
 	p.Line("")
-	p.Say(screen.Bold, 2, 0, "What it did, and why:")
+	p.Say(bold, 2, 0, "What it did, and why:")
 	p.Table(items, "ACTION", "TARGET")
 	p.more(d.ItemsTotal-len(items), "item")
 	if len(writes) > 0 {
 		p.Line("")
-		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
+		p.Say(bold, 2, 0, "What it deleted or wrote for that:")
 		p.Table(writes, "WRITE", "TARGET")
 		p.more(d.WritesTotal-len(writes), "write")
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -135,7 +134,7 @@ func (a *app) awaitEnd(ctx context.Context, job manifest.Entry, record record) (
 		if !guessed && a.clock().Sub(begun) >= answersWithin {
 			guessed = true
 			p := a.printer()
-			p.W = a.errs
+			p.to = a.errs
 			p.Say("", 0, 2, "Run %s has not ended within %s. It may have been killed: then it does nothing any more, and its "+
 				"lease ends at %s UTC. Interrupting this command withdraws nothing.", runID, answersWithin, when(until))
 		}
@@ -165,7 +164,7 @@ func (a *app) awaitEnd(ctx context.Context, job manifest.Entry, record record) (
 // stopped prints the result of stopping a run.
 func (p *printer) stopped(st stopped) {
 	if st.Report == nil {
-		p.Say(screen.Red, 0, 2, "Run %s ended without a report: it was killed. The next run continues from there.", st.RunID)
+		p.Say(red, 0, 2, "Run %s ended without a report: it was killed. The next run continues from there.", st.RunID)
 	} else {
 		p.Line("")
 		p.report(st.Report)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -58,7 +57,7 @@ func TestStop(t *testing.T) {
 	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped",
 		"It was stopped. The next run continues from there.",
 		"\n    firesweep undo "+runID+"\n", "\n    firesweep pause --location REGION cleanupReports\n")
-	wantNarrow(t, out, screen.DefaultWidth)
+	wantNarrow(t, out, defaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
 	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+runID+", started at", "stop", "cleanupReports")

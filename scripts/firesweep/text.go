@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -22,7 +21,9 @@ func (g given) String() string { return g.Project + g.Rules }
 
 // printer writes for people.
 type printer struct {
-	screen.Printer
+	to       io.Writer
+	width    int // in columns
+	colour   bool
 	given    given
 	npx      bool   // npx started the command: it is on nobody's PATH
 	where    string // the project that results are about
@@ -34,7 +35,7 @@ func (a *app) printer() *printer {
 	if emulated {
 		where += " on emulators"
 	}
-	return &printer{screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}, a.given,
+	return &printer{a.out, a.screen.width, a.screen.colour, a.given,
 		a.getenv("npm_command") == "exec", where, emulated}
 }
 
@@ -42,18 +43,9 @@ func (a *app) printer() *printer {
 func (a *app) aside() *printer {
 	p := a.printer()
 	if a.json {
-		p.W = a.errs
+		p.to = a.errs
 	}
 	return p
-}
-
-// Command prints a command to type.
-func (p *printer) Command(format string, args ...any) {
-	command := fmt.Sprintf(format, args...)
-	if p.npx && strings.HasPrefix(command, "firesweep ") {
-		command = "npx " + command
-	}
-	p.Printer.Command("%s", command)
 }
 
 // cmd is a command to type about the same runs as this one.
@@ -95,7 +87,7 @@ func encode(to io.Writer, v any) error {
 }
 
 // first prints a table of things: the first of them, unless all are to be listed.
-func (p *printer) first(all bool, what string, rows []screen.Row, columns ...string) {
+func (p *printer) first(all bool, what string, rows []tableRow, columns ...string) {
 	shown := firstOf(rows, all)
 	p.Table(shown, columns...)
 	p.more(len(rows)-len(shown), what)
@@ -106,7 +98,7 @@ func firstOf[T any](list []T, all bool) []T {
 	if all {
 		return list
 	}
-	return list[:min(len(list), screen.Listed)]
+	return list[:min(len(list), listed)]
 }
 
 // more says how many things are not listed.
@@ -175,7 +167,7 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 	var said sync.WaitGroup
 	said.Go(func() {
 		for a.sleep(ctx, progressEvery) == nil {
-			fmt.Fprintf(a.errs, "%s (%s so far)\n", screen.Plain(now()), short(a.clock().Sub(begun).Round(time.Second)))
+			fmt.Fprintf(a.errs, "%s (%s so far)\n", plain(now()), short(a.clock().Sub(begun).Round(time.Second)))
 		}
 	})
 	return func() {

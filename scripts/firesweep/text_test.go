@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -180,17 +179,17 @@ func TestWith(t *testing.T) {
 // TestPlanIsShort: of each kind the first items are listed, and a reason that all have is said once.
 func TestPlanIsShort(t *testing.T) {
 	t.Parallel()
-	r := &report.Report{Actions: map[string]report.Counts{"delete post": {Planned: screen.Listed + 3}, "warn": {Planned: 1}}}
-	for range screen.Listed + 1 {
+	r := &report.Report{Actions: map[string]report.Counts{"delete post": {Planned: listed + 3}, "warn": {Planned: 1}}}
+	for range listed + 1 {
 		r.Plan = append(r.Plan, report.Planned{Action: "delete post", Target: "posts/a", Reason: "old"})
 	}
 	r.Plan = append(r.Plan, report.Planned{Action: "warn", Target: "posts/b", Reason: "old"})
 	for all, wanted := range map[bool]string{
-		false: "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", screen.Listed) + "    and 3 more: use --all\n",
-		true:  "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", screen.Listed+1) + "    and 2 more, which are not listed\n",
+		false: "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", listed) + "    and 3 more: use --all\n",
+		true:  "\n  delete post: 53, because old\n" + strings.Repeat("    posts/a\n", listed+1) + "    and 2 more, which are not listed\n",
 	} {
 		var out strings.Builder
-		p := printer{Printer: screen.Printer{W: &out, Width: 80}}
+		p := printer{to: &out, width: 80}
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
 	}

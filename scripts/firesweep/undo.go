@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -170,17 +169,17 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 
 // taken prints what comes back, or came back.
 func (p *printer) taken(t taken, all bool) {
-	p.Say(screen.Bold, 0, 2, "%s", t.Run)
-	p.Say(screen.Faint, 2, 2, "project %s", p.where)
-	var rows []screen.Row
+	p.Say(bold, 0, 2, "%s", t.Run)
+	p.Say(faint, 2, 2, "project %s", p.where)
+	var rows []tableRow
 	of := map[undo.Step]int{}
 	for _, o := range t.Outcomes {
-		r := screen.Row{Cells: []string{undone[o.Step], o.Target}}
+		r := tableRow{Cells: []string{undone[o.Step], o.Target}}
 		if o.Step == undo.Conflict || o.Step == undo.Lost {
-			r.Style, r.Notes = screen.Yellow, []string{o.Why}
+			r.Style, r.Notes = yellow, []string{o.Why}
 		}
 		r.Notes = append(r.Notes, o.Note)
-		if of[o.Step]++; of[o.Step] <= screen.Listed || all || o.Note != "" { // what an account may do is always shown
+		if of[o.Step]++; of[o.Step] <= listed || all || o.Note != "" { // what an account may do is always shown
 			rows = append(rows, r)
 		}
 	}
@@ -189,13 +188,13 @@ func (p *printer) taken(t taken, all bool) {
 		p.more(len(t.Outcomes)-len(rows), "thing")
 	}
 	for _, text := range t.Warnings {
-		p.Say(screen.Yellow, 2, 2, "Warning: %s.", text)
+		p.Say(yellow, 2, 2, "Warning: %s.", text)
 	}
 	if n := t.steps(undo.Conflict); n > 0 {
-		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(n, "conflict"))
+		p.Say(yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(n, "conflict"))
 	}
 	if n := t.steps(undo.Lost); n > 0 {
-		p.Say(screen.Yellow, 2, 2, "%s cannot be brought back.", plural(n, "thing"))
+		p.Say(yellow, 2, 2, "%s cannot be brought back.", plural(n, "thing"))
 	}
 	if t.back() == 0 {
 		p.Say("", 2, 2, "There is nothing to bring back.")

@@ -10,7 +10,6 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -100,7 +99,7 @@ func TestUndo(t *testing.T) {
 func TestUndoOfAPart(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for i := range screen.Listed + 5 {
+	for i := range listed + 5 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{
 			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
 	}
@@ -111,7 +110,7 @@ func TestUndoOfAPart(t *testing.T) {
 	shown := o.preview(t, "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
 	wantParts(t, shown, "firesweep undo --yes --project "+project+" --only reports/r01 --only reports/r02 "+run)
 	wantParts(t, o.preview(t, "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
-	if all := o.preview(t, "--all", run); strings.Count(all, "bring back") != screen.Listed+5 || strings.Contains(all, "use --all") {
+	if all := o.preview(t, "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
 	}
 	o.refuses(t, exitFailed, "the undo log has nothing of it", "undo", "cleanupReports-20260101T000000Z-0123abcd")
@@ -123,7 +122,7 @@ func TestUndoOfAPart(t *testing.T) {
 			t.Errorf("%s is back, of %v", id, d["reporter"])
 		}
 	}
-	want(t, "reports", screen.Listed/2+2, len(o.Documents(t, "reports")))
+	want(t, "reports", listed/2+2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
 	wantParts(t, o.well(t, "show", run), "A part of it was brought back at", "27 things")
 	o.well(t, "undo", "--yes", run)
@@ -299,25 +298,25 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 func TestShowListsTheFirst(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for i := range screen.Listed + 2 {
+	for i := range listed + 2 {
 		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	}
 	rep := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
 	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
 		"\n    firesweep undo "+rep.RunID+"\n")
-	want(t, "items, and none of their own deletions", screen.Listed, strings.Count(text, "  reports/r"))
+	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
-	want(t, "all items", screen.Listed+2, strings.Count(all, "  reports/r"))
+	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
 	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	want(t, "items as JSON", screen.Listed, len(short.Did.Items))
+	want(t, "items as JSON", listed, len(short.Did.Items))
 	short.Did.Items = nil
-	want(t, "the rest", did{ItemsTotal: screen.Listed + 2, Writes: []didWrite{}}, *short.Did)
+	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []didWrite{}}, *short.Did)
 
 	// Likewise of what was in things.
 	text = o.well(t, "show", "--contents", "cleanupReports")
-	want(t, "things", screen.Listed, strings.Count(text, "deleted reports/r"))
+	want(t, "things", listed, strings.Count(text, "deleted reports/r"))
 	wantParts(t, text, "and 2 things more: use --all")
 	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r51")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
@@ -339,7 +338,7 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 		{Item: "users/hana", Reason: "users/hana is deleted"}, {Of: 3, Account: &undo.Account{UID: "hana"}},
 		{Item: "ken"}, {Of: 5, Object: &undo.Object{Name: "ken.png", Generation: 7}},
 	}
-	for i := range screen.Listed {
+	for i := range listed {
 		path := fmt.Sprintf("reports/r%02d", i)
 		records = append(records, undo.Record{Item: path},
 			undo.Record{Of: len(records) + 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}})
@@ -352,7 +351,7 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 		"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
 	})
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	want(t, "items, writes", [4]int{screen.Listed + 2, screen.Listed, 0, 0},
+	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
 		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
 	text := o.well(t, "show", report.RunID) + o.well(t, "show", "--contents", report.RunID)
 	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b", "and 2 things more")

@@ -1,16 +1,9 @@
-package screen
+package main
 
 import (
 	"strings"
 	"testing"
 )
-
-func want(t *testing.T, what, want, got string) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %q, want %q", what, got, want)
-	}
-}
 
 func TestWrap(t *testing.T) {
 	t.Parallel()
@@ -22,18 +15,18 @@ func TestWrap(t *testing.T) {
 		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
 		{"a  b", 9, "a  b"}, {"abcdefgh x", 3, "abcdefgh|x"}, {"x abcdefgh", 3, "x|abcdefgh"}, {"山 山", 3, "山 山"},
 	} {
-		want(t, tt.text, tt.want, strings.Join(Wrap(tt.text, tt.most), "|"))
+		want(t, tt.text, tt.want, strings.Join(wrap(tt.text, tt.most), "|"))
 	}
 }
 
 // TestPlain: no character of a text is a command, changes the direction of writing, or is seen by nobody.
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	for text, plain := range map[string]string{
+	for text, shown := range map[string]string{
 		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": "a [2Jb c d", "a\u202eb\u2066c\u200bd\u00ade\u2028f": "a b c d e f",
 		"a\xffb\u009b": "a\ufffdb ",
 	} {
-		want(t, text, plain, Plain(text))
+		want(t, text, shown, plain(text))
 	}
 }
 
@@ -41,8 +34,8 @@ func TestPlain(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := Printer{W: &out, Width: 40}
-	p.Table([]Row{
+	p := printer{to: &out, width: 40}
+	p.Table([]tableRow{
 		{Cells: []string{"delete post", "7", "posts/a\tb/" + strings.Repeat("x", 40)}, Notes: []string{"", "because"}},
 		{Cells: []string{"warn", "12345", ""}},
 	}, "WHAT", "DONE", "TARGET")
@@ -53,10 +46,10 @@ func TestTable(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	t.Parallel()
-	for text, quoted := range map[string]string{
+	for text, word := range map[string]string{
 		"posts/p-1": "posts/p-1", "": "''", "a b": "'a b'", "a,b": "a,b", "$(x)": "'$(x)'", "x'; y; '": `'x'\''; y; '\'''`, `a\b`: `'a\b'`,
 		"*": "'*'", "~": "'~'", "ä": "'ä'",
 	} {
-		want(t, text, quoted, Quoted(text))
+		want(t, text, word, quoted(text))
 	}
 }
