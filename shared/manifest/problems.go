@@ -78,8 +78,11 @@ func (e *Entry) problems() (problems []string) {
 	default:
 		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
 		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
-		problems = append(problems, e.Problems()...)
-		e.derive()
+		if wrong := e.Problems(); len(wrong) > 0 { // what follows from a wrong rule is nothing
+			problems = append(problems, wrong...)
+		} else {
+			e.derive()
+		}
 	}
 	expect(e.Description != "", "description is missing")
 	longest := maxTimeout

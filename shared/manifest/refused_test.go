@@ -60,6 +60,10 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
 		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","unless":[{"newest":1}]}`, []string{
+			`rules[0], cleanupDrafts: age: how old? {"field":"createdAt","days":90}, or "any"`,
+			"rules[0], cleanupDrafts: unless[0].newest: by which time? The first age must have a field with a timestamp or a number",
+		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
