@@ -54,6 +54,9 @@ func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(stri
 // errUnsent says that a deletion was not sent, for want of what it depends on.
 var errUnsent = errors.New("it was not deleted")
 
+// errBack says that a document is there whose absence is the reason for a deletion, or one that names the object.
+var errBack = fmt.Errorf("its document is back: %w", documents.ErrChanged)
+
 // found is an object to delete, as it was found, and the item that it is deleted for.
 type found struct {
 	cleanup.DeleteObject
@@ -137,7 +140,7 @@ func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteO
 		case unclear >= 0:
 			results[i] = failed[owners(d)[unclear].Collection]
 		case slices.ContainsFunc(owners(d), func(ref documents.Ref) bool { return !missing[ref] }), named(d.Name):
-			results[i] = documents.ErrChanged
+			results[i] = errBack
 		default:
 			due = append(due, i)
 		}
@@ -271,12 +274,17 @@ func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error 
 		for i, err := range a.deleteFound(ctx, those) {
 			o := due[i]
 			var held *objects.HeldError
-			if errors.As(err, &held) {
+			switch {
+			case errors.As(err, &held):
 				a.Skip(ctx, "object "+o.Name, held.Reason)
-			} else if errors.Is(err, documents.ErrChanged) {
-				var again []led
-				again, err = a.changed(ctx, o)
-				all = append(all, again...)
+			case errors.Is(err, errBack):
+				a.KeepRestored(ctx, o.by.FollowUp)
+				err = nil
+			case errors.Is(err, documents.ErrChanged):
+				var there bool
+				if o.Object, there, err = a.Objects.Get(ctx, o.Name); there { // or another follow-up has deleted it
+					all = append(all, o)
+				}
 			}
 			a.fail([]*ongoing{o.by}, err)
 		}
@@ -285,18 +293,4 @@ func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error 
 		a.fail([]*ongoing{o.by}, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))
 	}
 	return nil
-}
-
-// changed returns an object that was not deleted as it is now; none if it is gone, as another follow-up may have deleted it, or
-// kept because its document is back.
-func (a *Applier) changed(ctx context.Context, o led) ([]led, error) {
-	latest, found, err := a.Objects.Get(ctx, o.Name)
-	switch {
-	case err != nil || !found:
-		return nil, err
-	case latest.Generation == o.Generation && latest.Metageneration == o.Metageneration:
-		a.KeepRestored(ctx, o.by.FollowUp)
-		return nil, nil
-	}
-	return []led{{latest, o.by}}, nil
 }
