@@ -112,8 +112,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 const filesComeBack = "files come back with the bucket's default access, not with access lists of their own"
 
-// TestFilesComeBackWithTheBucketsAccess: if files come back, that is said, once, before they do, and of nothing else. An empty folder
-// of a bucket that keeps what is deleted is no file.
+// TestFilesComeBackWithTheBucketsAccess: if files come back, that is said, once, before they do, and of nothing else.
 func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 	for _, versions := range []bool{false, true} {
 		w := newWorld(t)
@@ -133,7 +132,7 @@ func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 			{"no file", restore.Options{Only: []string{"drafts/u1"}}, nil},
 			{"plan", restore.Options{}, sentence},
 			{"one file", restore.Options{Only: []string{"gs://" + w.Bucket + "/orphan"}}, sentence},
-			{"an empty folder", restore.Options{Apply: true, Only: []string{"users/u9", "gs://" + w.Bucket + "/users/u9/"}}, nil},
+			{"a document without files", restore.Options{Apply: true, Only: []string{"users/u9"}}, nil},
 			{"all", restore.Options{Apply: true}, sentence},
 			{"again", restore.Options{Apply: true}, nil},
 		} {
@@ -143,53 +142,6 @@ func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 			enginetest.Want(t, fmt.Sprintf("%s, versions %t", tt.what, versions), tt.want, warned)
 		}
 		enginetest.Want(t, "metadata", map[string]string{"k": "b"}, w.attrs(t, "users/u1/b.png").Metadata)
-	}
-}
-
-// TestVersionsThatTheBucketDeletes: of a folder of which a bucket with versioning keeps nothing, a warning says that it may have held
-// something, if a rule of the bucket's can have deleted that.
-func TestVersionsThatTheBucketDeletes(t *testing.T) {
-	for _, tt := range []struct {
-		lifecycle string
-		soft      time.Duration
-		warns     bool
-	}{
-		{"[]", 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 0}}]`, 0, true},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, 0, true},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": false}}]`, time.Hour, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 7}}]`, 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"numNewerVersions": 3}}]`, 0, false},
-		{`[{"action": {"type": "Delete"}, "condition": {"age": 0, "isLive": true}}]`, 0, false},
-		{`[{"action": {"type": "SetStorageClass", "storageClass": "COLDLINE"}, "condition": {"age": 0}}]`, 0, false},
-	} {
-		w := newWorld(t)
-		w.SetSoftDelete(t, tt.soft)
-		w.SetVersioning(t)
-		w.Set(t, "users/u9", map[string]any{})
-		w.Set(t, "friends/u9", map[string]any{})
-		report := w.run(t)
-		hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				answer, err := base.RoundTrip(r)
-				if err != nil || !strings.HasSuffix(r.URL.Path, "/b/"+w.Bucket) {
-					return answer, err
-				}
-				body, err := io.ReadAll(answer.Body)
-				answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(`{"lifecycle": {"rule": `+tt.lifecycle+`}, `+string(body[1:]))), -1
-				return answer, err
-			})
-		}}
-		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
-		var warned []string
-		w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) {
-			if text != filesComeBack {
-				warned = append(warned, text)
-			}
-		}})
-		if tt.warns != (len(warned) == 1 && strings.Contains(warned[0], "/users/u9/, and of other folders, are lost if there were any")) {
-			t.Errorf("%s, soft delete %s: it warns %q", tt.lifecycle, tt.soft, warned)
-		}
 	}
 }
 
