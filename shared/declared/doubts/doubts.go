@@ -2,6 +2,7 @@
 package doubts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -73,18 +74,14 @@ func (l *looking) say(format string, args ...any) {
 // first returns the first documents that a query finds; ok is false if that could not be read.
 func (l *looking) first(ctx context.Context, q documents.Query, n int) (found []documents.Document, ok bool) {
 	found, err := l.First(ctx, q, "", n)
-	if err != nil && l.failed == nil {
-		l.failed = err
-	}
+	l.failed = cmp.Or(l.failed, err)
 	return found, err == nil
 }
 
 // getAll returns documents, in the order of their paths, without those that do not exist.
 func (l *looking) getAll(ctx context.Context, paths []string) (found []documents.Document) {
 	there, err := l.GetAll(ctx, paths)
-	if err != nil && l.failed == nil {
-		l.failed = err
-	}
+	l.failed = cmp.Or(l.failed, err)
 	for _, path := range paths {
 		if d, exists := there[path]; exists {
 			found = append(found, d)
@@ -319,8 +316,8 @@ func (l *looking) deletes(ctx context.Context) {
 			l.others(ctx, w, gone[:min(referred, len(gone))])
 		}
 	}
-	for _, d := range l.sample[:min(deleted, len(l.sample))] {
-		if len(l.due) == 0 {
+	if len(l.due) == 0 {
+		for _, d := range l.sample[:min(deleted, len(l.sample))] {
 			paths = append(paths, d.Path)
 		}
 	}
@@ -329,17 +326,18 @@ func (l *looking) deletes(ctx context.Context) {
 
 // below names the collections below documents that would stay when these are deleted.
 func (l *looking) below(ctx context.Context, paths []string) {
+	if slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+		return
+	}
 	stay, looked := map[string]int{}, 0
 	for _, path := range paths {
 		ref, err := documents.RefOf(path)
-		if err != nil || slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
+		if err != nil {
 			return
 		}
 		names, err := l.Collections(ctx, ref)
 		if err != nil {
-			if l.failed == nil {
-				l.failed = err
-			}
+			l.failed = cmp.Or(l.failed, err)
 			break
 		}
 		looked++
