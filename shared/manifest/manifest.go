@@ -34,10 +34,6 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
-	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. They follow from a
-	// rule; those of a worker are its job's.
-	Collections []string `json:"collections,omitempty"`
-
 	// Of its database, in the form of firestore.indexes.json:
 	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
@@ -55,8 +51,8 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles, indexes and
-	// collections follow from the rule.
+	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles and indexes
+	// follow from the rule.
 	*rule.Rule
 	Run *Run `json:"run,omitempty"` // of an entry with a rule, as it is written; what is read has these keys in the entry itself
 }

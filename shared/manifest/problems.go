@@ -39,7 +39,7 @@ func together(entries []Entry) (problems []error) {
 	for _, e := range entries {
 		byName[e.Name] = e
 	}
-	problems = append(append(problems, archives(entries)...), marks(entries)...)
+	problems = append(problems, marks(entries)...)
 	called := map[string]bool{}
 	for _, e := range entries {
 		called[e.Worker] = true
