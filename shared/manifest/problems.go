@@ -18,7 +18,6 @@ import (
 var (
 	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	rolePattern    = regexp.MustCompile(`^roles/[a-z]+\.[A-Za-z]+$`)
 	memoryPattern  = regexp.MustCompile(`^([1-9][0-9]{0,4})(Mi|Gi)$`)
 )
 

@@ -251,7 +251,7 @@ func TestWhatFollowsFromARule(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","is":"not set"}]}`:                                                                         "firestore | | cleanupUndo.*",
 		`{` + good + `,"where":[{"field":"a","==":1},{"field":"b","is":"text"},{"field":"c","==":true},{"field":"d","is":"not true"}]}`: "firestore | drafts a c b updatedAt | cleanupUndo.*",
 		`{` + good + `,"with":[{"objects":"p/**","field":"photo"},{"account":"{id}"}]}`:                                                 "auth firestore storage | | cleanupUndo.*",
-		`{"collection":"teams/main/drafts","age":{"field":"at","hours":1},"where":[{"field":"s","in":["x"]}]}`:          "firestore | drafts s at | cleanupUndo.*",
+		`{"collection":"teams/main/drafts","age":{"field":"at","hours":1},"where":[{"field":"s","in":["x"]}]}`:                          "firestore | drafts s at | cleanupUndo.*",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                                                                        "auth firestore | | cleanupUndo.*",
 	} {
 		e, problems := parse(rule)
@@ -311,9 +311,9 @@ func TestJudged(t *testing.T) {
 func TestWords(t *testing.T) {
 	for rule, want := range map[string]string{
 		`{` + good + `}`: "deletes documents of drafts whose updatedAt is more than 90 days ago",
-		`{"collection":"reports","where":[{"field":"status","in":["reviewed","dismissed"]}],"age":{"field":"createdAt","months":1},"limit":5}`:                                                                               "deletes documents of reports whose status is reviewed or dismissed and whose createdAt is more than 1 month ago; 5 a run at most",
+		`{"collection":"reports","where":[{"field":"status","in":["reviewed","dismissed"]}],"age":{"field":"createdAt","months":1},"limit":5}`:                                                         "deletes documents of reports whose status is reviewed or dismissed and whose createdAt is more than 1 month ago; 5 a run at most",
 		`{` + good + `,"where":[{"field":"published","is":"not true"}],"with":[{"subcollection":"revisions"},{"collection":"comments","field":"draftId"},{"objects":"drafts/**","field":"coverUrl"}]}`: "deletes documents of drafts whose published is not true and whose updatedAt is more than 90 days ago; with each go its documents in revisions, the documents of comments whose draftId names it and the objects drafts/** that coverUrl names",
-		`{` + good + `,"where":[{"field":"deleted","is":"not true"}],"set":{"deleted":true,"deletedAt":"{now}"},"unless":[{"document":"holds/{id}"}]}`:                                                                       "sets deleted to true and deletedAt to the time of the run in documents of drafts whose deleted is not true and whose updatedAt is more than 90 days ago, unless holds/{id} exists",
+		`{` + good + `,"where":[{"field":"deleted","is":"not true"}],"set":{"deleted":true,"deletedAt":"{now}"},"unless":[{"document":"holds/{id}"}]}`:                                                 "sets deleted to true and deletedAt to the time of the run in documents of drafts whose deleted is not true and whose updatedAt is more than 90 days ago, unless holds/{id} exists",
 		`{` + good + `,"unless":[{"document":"holds/{id}"}],"with":[{"subcollection":"parts"}],"warn":{"days":1,"field":"w"}}`: "deletes documents of drafts whose " +
 			"updatedAt is more than 90 days ago, unless holds/{id} exists, if still so 1 day after it set w; with each go its documents in parts",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"},{"document":"teams/main/holds/h-{id}"}],"limit":5}`: "deletes anonymous accounts that were last active more than 30 days ago, unless users/{uid} exists, unless teams/main/holds/h-{id} exists; 5 a run at most",
