@@ -441,8 +441,8 @@ func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
 		"account": enginetest.AccountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
 		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1), "both": with("account", true),
-		"item": enginetest.ItemOf("box", "things/t", ""), "item-rule": enginetest.ItemOf("crate", "boxes/old000", ""),
-		"item-more": {"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
+		"item": enginetest.ItemOf("box", "things/t"), "item-rule": enginetest.ItemOf("crate", "boxes/old000"),
+		"item-more": {"rule": "box", "path": "boxes/old000", "from": "x"},
 	}
 	for name, stored := range all {
 		f.SetTodo(t, name, stored)

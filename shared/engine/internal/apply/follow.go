@@ -24,16 +24,14 @@ const maxFollowUps = 8
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does the follow-ups of a commit, and says what is left to do of them. A follow-up that fails is its item's failure; where
-// nothing but the commit's Todo remembers it, that stays for the next run, and the error says why.
-func (a *Applier) follow(ctx context.Context, group []*work, c committed) error {
+// follow does the follow-ups of a commit. One that fails is its item's failure; where nothing but the commit's Todo remembers it,
+// that stays for the next run.
+func (a *Applier) follow(ctx context.Context, group []*work, c committed) {
 	var all []*ongoing
-	remembers := false
 	for i, o := range c.outcomes {
 		if !o.Written {
 			continue
 		}
-		remembers = remembers || o.Remembers
 		for _, f := range o.Change.Then {
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}
@@ -62,10 +60,9 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 		}
 		a.Wrote(o.Change.Writes)
 	}
-	if left == nil && !remembers && c.todo != (documents.Ref{}) {
+	if left == nil && c.todo != (documents.Ref{}) {
 		a.Log.Over(c.todo)
 	}
-	return left
 }
 
 // ongoing is a follow-up that is being done.

@@ -25,14 +25,13 @@ const maxIdle = 3
 // work is an item that is being done.
 type work struct {
 	decide.Asked
-	reason string        // why, as the plan says
-	begun  bool          // a commit has changed it
-	partly bool          // one has changed what goes before it
-	idle   int           // judgments since the last commit
-	tried  int           // writes that were last refused or committed for it
-	todo   documents.Ref // that remembers that it is not done yet
-	before []tasks.Task  // to hand over before its commit
-	err    error         // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
+	reason string       // why, as the plan says
+	begun  bool         // a commit has changed it
+	partly bool         // one has changed what goes before it
+	idle   int          // judgments since the last commit
+	tried  int          // writes that were last refused or committed for it
+	before []tasks.Task // to hand over before its commit
+	err    error        // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
@@ -168,24 +167,19 @@ func (w *work) shrink(err error) bool {
 	if documents.Refused(err) {
 		room = min(room, w.tried/2)
 	}
-	if room == 0 && (w.Refused || w.Rule.Together() != 1) {
-		return false
-	}
-	w.Room, w.Refused = room, w.Refused || room == 0
-	return true
+	w.Room = room
+	return room > 0
 }
 
 // conclude handles the result of a commit, hands over the tasks that go before others, and returns the items to be judged again,
 // together or in smaller groups.
 func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
-	left := a.follow(ctx, group, c)
+	a.follow(ctx, group, c)
 	a.first(ctx, group, c)
 	var waiting []*work // for their tasks to be handed over
 	for i, w := range group {
 		o := c.outcomes[i]
-		if w.note(o); o.Written && o.Remembers && left == nil {
-			w.todo = c.todo
-		}
+		w.note(o)
 		if o.Invalid != "" && !w.begun {
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
@@ -196,8 +190,6 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			apart = append(apart, w)
 		case next == toJudge:
 			again = append(again, w)
-		case w.todo != (documents.Ref{}) && (w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil):
-			a.Log.Over(w.todo)
 		}
 	}
 	for i, err := range flow.Many(maxFollowUps, len(waiting), func(i int) error { return a.handOver(ctx, waiting[i]) }) {
@@ -215,7 +207,7 @@ func (w *work) note(o decide.Outcome) {
 		w.idle = 0
 	}
 	if o.Written {
-		w.begun, w.todo, w.Refused = true, documents.Ref{}, false
+		w.begun = true
 	}
 	if o.Err == nil && (o.Written || len(o.Change.First)+len(o.Change.Before) > 0) {
 		w.Version = nil // what it is from now on is this run's doing
