@@ -89,20 +89,17 @@ type Item struct {
 	From string // where [Change.From] left off
 }
 
-// Change says what is written for one item, as data.
+// Change says what is written for one item, as data. Without Writes nothing is committed, and no Todo remembers Then and Next: the
+// documents still lead a later run there. So what must be done before an item, such as its children, is asked for without Writes
+// and with Again.
 type Change struct {
-	// First are items that must be done before, such as children. Nothing is written for this item until they are; then it
-	// is judged again. They are not remembered: the documents still tell what is left of them.
-	First []Item
-	// Before are tasks to hand over before the commit. It is judged again after that, and must ask for the same tasks.
-	Before []tasks.Task
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
 	// Then is done after the commit, at least once: a Todo remembers it, unless it is [Recorded].
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
-	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
+	// Again says that the item is judged again after this, and is the kind that its next judgment must have; empty: the item is
 	// finished. If it asks for nothing else, it has the next commit to itself. A run may be killed before that: what this commit
 	// writes must lead a later run's plan to the item.
 	Again string

@@ -54,14 +54,14 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 		for i, o := range outcomes {
 			w := group[i]
 			w.tried = len(o.Change.Writes)
-			if !o.Written {
+			if !o.Written || w.tried == 0 {
 				continue
 			}
 			changes = append(changes, o.Change)
 			item := undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)}
 			items = append(items, recorded{item, o.Change.Writes})
 		}
-		if !slices.ContainsFunc(changes, needsCommit) {
+		if len(changes) == 0 {
 			return attempt{}, nil
 		}
 		for _, c := range changes {
@@ -148,10 +148,4 @@ func (a *Applier) commitLogged(
 		l.at = at
 	}
 	return l, err
-}
-
-// needsCommit reports whether there is something to write, or to remember.
-func needsCommit(c cleanup.Change) bool {
-	return len(c.Writes) > 0 || len(c.Next) > 0 ||
-		slices.ContainsFunc(c.Then, func(f cleanup.FollowUp) bool { return f.Recorded == nil })
 }

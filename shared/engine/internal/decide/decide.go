@@ -84,12 +84,11 @@ const FinishKind = "finish interrupted action"
 // Asked is an item to decide about.
 type Asked struct {
 	Ruled
-	Kind     string          // what it must be judged as; empty: anything but to be kept
-	Room     int             // that is left to it after refusals; 0: all
-	Handed   map[string]bool // tasks that were handed over before its commit
-	Looked   bool            // ahead, by [Decider.Ahead]
-	Foreseen bool            // nothing is committed or handed over: somebody goes through the steps
-	Gone     bool            // it was not there when it was last looked at
+	Kind     string // what it must be judged as; empty: anything but to be kept
+	Room     int    // that is left to it after refusals; 0: all
+	Looked   bool   // ahead, by [Decider.Ahead]
+	Foreseen bool   // nothing is committed or handed over: somebody goes through the steps
+	Gone     bool   // it was not there when it was last looked at
 }
 
 // RoomLeft returns how many documents besides its own its commit may hold.
@@ -105,20 +104,6 @@ type Outcome struct {
 	Ahead     bool   // [Decider.Ahead] is to be asked first
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
-}
-
-// Handed returns how many of the tasks that must be handed over before have been.
-func (o Outcome) Handed(a *Asked) int {
-	if a.Foreseen {
-		return len(o.Change.Before)
-	}
-	n := 0
-	for _, t := range o.Change.Before {
-		if a.Handed[TaskKey(t)] {
-			n++
-		}
-	}
-	return n
 }
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
@@ -222,7 +207,7 @@ func (d *Decider) change(
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
 func (o *Outcome) place(w *Asked, alone bool, left *room) {
 	switch {
-	case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(w):
+	case o.Err != nil:
 	case empty(o.Change):
 		o.Apart = !alone && o.Change.Again != "" && o.Change.From == w.From
 	case left.take(o.Change.Writes):

@@ -126,9 +126,6 @@ func (f *foresight) see(ctx context.Context, o decide.Outcome, depth int) error 
 		}
 		return nil
 	}
-	for _, t := range c.Before {
-		f.add("hand over task " + decide.TaskKey(t))
-	}
 	for _, w := range c.Writes {
 		f.add(w.String())
 	}
