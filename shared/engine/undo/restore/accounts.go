@@ -73,7 +73,7 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 			o.Step, o.Why, o.Note = undo.Conflict, "somebody has signed up with that id since", ""
 		default:
 			if o.Why = u.taken(a, owners); o.Why != "" {
-				o.Step = undo.Conflict
+				o.Step, o.Note = undo.Conflict, ""
 			}
 		}
 		outcomes[a.UID] = o
@@ -130,7 +130,7 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 		}
 		for uid, o := range now {
 			if o.Step == undo.Recreate {
-				o.Step, o.Why = undo.Conflict, "Authentication refuses it: "+refused[uid]
+				o.Step, o.Why, o.Note = undo.Conflict, "Authentication refuses it: "+refused[uid], ""
 			}
 			if o.Step != undo.Nothing { // or else a call made it whose answer was lost
 				outcomes[uid] = o
@@ -162,11 +162,21 @@ func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, ou
 	return nil
 }
 
-// powers says what makes an account more than a name: verified addresses and custom claims.
+// powers says what makes an account more than a name: by what one can sign in to it, and custom claims.
 func (u *undoing) powers(a accounts.Account) string {
 	var parts []string
-	if a.Email != "" && a.EmailVerified {
-		parts = append(parts, "verified address "+a.Email)
+	if a.Email != "" {
+		parts = append(parts, map[bool]string{true: "verified "}[a.EmailVerified]+"address "+a.Email)
+	}
+	if a.PhoneNumber != "" {
+		parts = append(parts, "phone number "+a.PhoneNumber)
+	}
+	for _, p := range a.Providers {
+		identity := "identity " + p.ID + " " + p.UID
+		if p.Email != "" && p.Email != a.Email {
+			identity += " with address " + p.Email
+		}
+		parts = append(parts, identity)
 	}
 	if len(a.Claims) > 0 {
 		left := " left out, for there is no --claims"
