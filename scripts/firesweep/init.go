@@ -34,8 +34,9 @@ project: the connections refuse it. Then it asks whether to write the rules into
 a new firesweep.json. If there is one already, it prints them as JSON to paste.
 
 --yes reads and writes the file without asking. Your own credentials need
-roles/datastore.viewer, roles/storage.objectViewer and roles/firebaseauth.viewer;
-what may not be read is left out, except for documents.`, look.MostProposals),
+roles/datastore.viewer, roles/storage.objectViewer and
+roles/firebaseauth.viewer; what may not be read is left out, except for
+documents.`, look.MostProposals),
 		Example: `  firesweep init --project my-project
   firesweep init --yes
   firesweep init --yes --json | jq '.proposals[].rule'    # writes no file`,
