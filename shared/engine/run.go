@@ -139,7 +139,7 @@ func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
 		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
-		Apply: r.applyWindow,
+		Bytes: r.hooks.PlanBytes, Apply: r.applyWindow,
 	}
 }
 
