@@ -74,7 +74,7 @@ func (r *run) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.checkpoint, r.Report.Read = s.NextBegins(), at
+		r.checkpoint, r.cuts, r.Report.Read = s.NextBegins(), s.Cuts, at
 		r.beganAt = r.checkpoint
 		return nil
 	}
@@ -145,7 +145,7 @@ func (r *run) from(known state.Known) {
 		r.share(1)
 	}
 	r.bounds = s.Ranges[i].Bounds
-	r.checkpoint = s.Begins(i)
+	r.checkpoint, r.cuts = s.Begins(i), s.Cuts
 	r.beganAt = r.checkpoint
 	r.limits.Done = s.Spent(i)
 }
@@ -320,6 +320,7 @@ func (r *run) keepUndone(ctx context.Context) {
 }
 
 func (r *run) giveBack(s state.State) (state.State, error) {
+	s.Cuts = r.cuts
 	if len(r.ranges) > 0 {
 		return s.Split(r.Report, r.ranges, r.clock())
 	}

@@ -46,11 +46,12 @@ type run struct {
 	versions     bool             // and the versions of what it lists
 	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
 
-	beganAt    string // the checkpoint that the call began at
-	checkpoint string // to save for the next run
-	unfinished bool   // something was left for lack of time
-	announced  bool   // the job's own first line was logged
-	through    bool   // all that there was to plan was planned and applied
+	beganAt    string   // the checkpoint that the call began at
+	checkpoint string   // to save for the next run
+	cuts       []string // of its listings of objects, likewise
+	unfinished bool     // something was left for lack of time
+	announced  bool     // the job's own first line was logged
+	through    bool     // all that there was to plan was planned and applied
 
 	logTo  *slog.Logger     // without the run's labels
 	saved  state.Known      // cleanupJobs/{job}, as this call left it last
@@ -94,6 +95,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	if r.mayPlan() {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask(r.checkpoint))
+		r.cuts = p.Cuts
 		if err == nil {
 			err = p.Check(ctx)
 		}
@@ -138,7 +140,7 @@ func (r *run) mayPlan() bool {
 func (r *run) ask(from string) plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
+		From: from, Cuts: r.cuts, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
 		Bytes: r.hooks.PlanBytes, Apply: r.applyWindow,
 	}
 }

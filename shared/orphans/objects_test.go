@@ -2,8 +2,10 @@ package orphans_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/storage"
@@ -133,3 +135,62 @@ func TestPlansOfBoundedBytes(t *testing.T) {
 		})
 	}
 }
+
+// TestListingsAreCutWhereTheLastOneSaysSo: a run saves cuts, and the next one lists by them. A preview saves none. What somebody else
+// wrote costs nothing but time.
+func TestListingsAreCutWhereTheLastOneSaysSo(t *testing.T) {
+	const n, job = 5200, "cleanupJobs/testJob"
+	f := newFunction(t, files)
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite heeds no offsets")
+	}
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": "kept"}
+	})
+	var mu sync.Mutex
+	var offsets []string
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return sent(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if q := r.URL.Query(); q.Get("startOffset") != "" && q.Get("pageToken") == "" {
+				offsets = append(offsets, q.Get("startOffset"))
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	saved := func() any { return f.Documents(t, "cleanupJobs")["testJob"]["cuts"] }
+	own := []any{"0:files/u/395"}
+	for _, run := range []struct {
+		what, body   string
+		before, want any // cuts
+		offsets      []string
+	}{
+		{"a preview", `{"dryRun":true}`, nil, nil, nil},
+		{"the first run", "", nil, own, nil},
+		{"the second run", "", own, own, []string{"files/u/395"}},
+		{"a preview by the cuts", `{"dryRun":true}`, own, own, []string{"files/u/395"}},
+		{"after somebody wrote another type", "", 7, own, nil},
+		{"after somebody wrote no cuts", "", []any{"x", ""}, own, nil},
+		{"after somebody wrote what is no text", "", []any{7, map[string]any{"x": 1}}, own, nil},
+		{"after somebody wrote other cuts", "", []any{"0:a", "0:files/", "6:u/1", "9:2", "0:z"}, []any{"0:a", "0:files/u/395", "0:z"},
+			[]string{"files/", "files/u/1", "files/u/12"}},
+	} {
+		if run.before != nil {
+			f.Set(t, job, map[string]any{"cuts": run.before})
+		}
+		offsets = nil
+		got := f.Run(t, run.body)
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+		enginetest.Want(t, run.what+", kept", map[string]int{keptByWish: n}, got.Kept)
+		enginetest.Want(t, run.what+", saved", run.want, saved())
+		slices.Sort(offsets)
+		enginetest.Want(t, run.what+", offsets", run.offsets, offsets)
+	}
+}
+
+// sent is what sends a request.
+type sent func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }

@@ -37,7 +37,8 @@ type Ask struct {
 	Accounts accounts.Reader
 	Limits   Limits
 	Time     Time
-	From     string // the checkpoint to begin at
+	From     string   // the checkpoint to begin at
+	Cuts     []string // of listings of objects
 	Bounds   cleanup.Bounds
 	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
 	ListAll  bool // a preview lists its plan whole
@@ -88,7 +89,7 @@ func (a Ask) planner() *Planner {
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
-		Checkpoint: a.From, End: a.Bounds.End, Plan: p,
+		Checkpoint: a.From, Cuts: a.Cuts, End: a.Bounds.End, Plan: p,
 	}
 	return p
 }

@@ -24,6 +24,7 @@ type State struct {
 	Ranges  []Range        `json:"ranges" firestore:"ranges"`   // none: one, of which nothing is known
 	Rewound bool           `json:"rewound" firestore:"rewound"` // the next run begins at the beginning
 	Stop    any            `json:"stop" firestore:"stop"`       // the run that is told to stop; a person may have written anything
+	Cuts    []string       `json:"cuts" firestore:"cuts"`       // where listings of objects are cut
 	Month   report.Month   `json:"month" firestore:"month"`
 	Last    *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none
 }

@@ -159,6 +159,7 @@ func (s *State) fields() []field {
 		{"ranges", &s.Ranges, true, func() bool { return len(s.Ranges) == 0 || s.miscounts() }},
 		{"rewound", &s.Rewound, true, nil},
 		{"stop", &s.Stop, false, nil},
+		{"cuts", &s.Cuts, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
