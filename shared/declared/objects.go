@@ -24,12 +24,14 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			if !ok {
 				continue
 			}
-			filled, ok := rule.Item{Bound: bound, Field: fields}.Fill(r.Gone[0].Document)
-			if !ok || len(filled) != 1 {
-				return nil, false
-			}
-			if !slices.Contains(all, filled[0]) {
-				all = append(all, filled[0])
+			for _, g := range r.Gone {
+				filled, ok := rule.Item{Bound: bound, Field: fields}.Fill(g.Document)
+				if !ok || len(filled) != 1 {
+					return nil, false
+				}
+				if !slices.Contains(all, filled[0]) {
+					all = append(all, filled[0])
+				}
 			}
 		}
 		return all, len(all) > 0

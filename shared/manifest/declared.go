@@ -99,6 +99,7 @@ func (e Entry) AllIndexes() []Index {
 // from indexes for fields of the bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
+	r.Zone = e.TimeZone
 	if r.Objects != "" {
 		e.Shards = cmp.Or(e.Shards, 1)
 	}
