@@ -288,7 +288,6 @@ var exampleData = map[string]func(x *example){
 		x.keeper("users/hana")
 	},
 	"eraseInquiryArchives": func(x *example) {
-		x.belongs = []string{"archivedInquiries/{}/messages/first"}
 		old := x.months(12)
 		x.due("archivedInquiries/due-1", fields{"archivedAt": old.Add(-tick)})
 		x.due("archivedInquiries/due-2", fields{"archivedAt": old.AddDate(0, 0, -1)})

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -112,7 +107,7 @@ func TestEmptyFlags(t *testing.T) {
 	before := o.everything(t)
 	for _, args := range []string{
 		"run --yes --confirm ID --plan", "run --yes --confirm ID --project", "run --yes --confirm ID --rules",
-		"run --yes --confirm", "undo --yes 01234567 --where", "plan --now", "plan --out", "runs --of",
+		"run --yes --confirm", "undo --yes 01234567 --where", "plan --out", "runs --of",
 		"release --run",
 	} {
 		flag := args[strings.LastIndex(args, " ")+1:]
@@ -371,7 +366,7 @@ func TestHintsCanBePasted(t *testing.T) {
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
 	wanted := []string{"run", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
-	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"plan", "--now", "+1d"}, {"run", "--yes", "--confirm", o.ID},
+	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
 		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
 		out, _ := o.ends(t, exitFailed, args...)
 		want(t, fmt.Sprint(args), wanted, hint(t, out))
@@ -402,59 +397,4 @@ func TestRunRefuses(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID)
 	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
 	want(t, "the project", before, o.everything(t))
-}
-
-// TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	terraform := read(t, "../../terraform/iam.tf")
-	for role, permissions := range rights {
-		block, _, _ := strings.Cut(strings.SplitN(terraform, role+" = {", 2)[1], "\n    }\n")
-		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
-		var listed []string
-		for _, m := range got {
-			listed = append(listed, m[1])
-		}
-		want(t, role, permissions, listed)
-	}
-
-	for name, tt := range map[string]struct {
-		has, says, errs string
-		status          int
-	}{
-		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`},
-		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
-		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
-		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
-		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if tt.status != 0 {
-					w.WriteHeader(tt.status)
-				}
-				fmt.Fprintf(w, `{"permissions":[%s],"error":{"code":%d,"message":"it is refused"}}`, tt.has, tt.status)
-			}))
-			t.Cleanup(server.Close)
-			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
-			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
-				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90}},
-				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
-			o.google = func(context.Context, string, string) []option.ClientOption {
-				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
-			}
-			a, _ := o.loaded(t)
-			errs := a.errs.(*bytes.Buffer)
-			said := ""
-			if err := a.checkRights(t.Context(), a.used()); err != nil {
-				said = err.Error()
-			}
-			want(t, "error", tt.says, said)
-			wantParts(t, errs.String(), tt.errs)
-			want(t, "lines on standard error", min(1, len(tt.errs)), min(1, errs.Len()))
-		})
-	}
 }
