@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 var (
@@ -76,12 +77,8 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (c *checker) source() {
 	r := c.rule
 	if r.Objects != "" {
-		c.pattern("objects", r.Objects)
-		for _, part := range strings.Split(r.Objects, "/") {
-			several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
-			c.Expect(len(criteria.Holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
-		}
-		c.Expect(strings.Count(r.Objects, "{") == len(criteria.Holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
+		pattern.Check(&c.Problems, "objects", r.Objects)
+		pattern.CheckHoles(&c.Problems, "objects", r.Objects)
 		return
 	}
 	if r.Accounts != "" {
@@ -240,17 +237,6 @@ func (c *checker) path(key, path, hint string) {
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
 }
 
-// pattern checks a pattern of objects' names.
-func (c *checker) pattern(key, pattern string) {
-	parts := strings.Split(pattern, "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
-		right := part == Everything && last || plainID(plain) && !strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*"))
-		c.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
-	}
-}
-
 // gone checks whose absence makes items due.
 func (c *checker) gone() {
 	r := c.rule
@@ -314,7 +300,7 @@ func (c *checker) byReference() {
 		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}
-	c.Expect(Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
+	c.Expect(pattern.Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
 	for _, a := range c.rule.Age {
 		now := time.Unix(0, 0)
 		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // related checks the relations of a role.
@@ -163,7 +164,7 @@ func (c *checker) document(key, role, path string, nested bool) {
 // objectsAlong checks objects that go along with a document.
 func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
-	c.pattern(key+".objects", r.Objects)
+	pattern.Check(&c.Problems, key+".objects", r.Objects)
 	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
 	for _, hole := range criteria.Holes(r.Objects) {
 		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)

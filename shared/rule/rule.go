@@ -2,9 +2,10 @@
 // changes, and what goes along with them. It reads a rule, checks it, puts it into words, and judges items by their own
 // attributes; shared/declared makes a job of it.
 //
-// rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, and relations.go how something else
-// belongs to an item, each by tables. paths.go fills paths with what an item holds. From these, check*.go say what is wrong with
-// a rule, query.go what it asks Firestore for and which indexes that needs, and words.go what it does, in a sentence.
+// rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of
+// objects do, and relations.go how something else belongs to an item, by tables. paths.go fills paths with what an item holds.
+// From these, check*.go say what is wrong with a rule, query.go what it asks Firestore for and which indexes that needs, words.go
+// what it does, in a sentence, and noun.go what its items and actions are called.
 package rule
 
 import (
