@@ -98,6 +98,7 @@ func (e Entry) AllIndexes() []Index {
 // bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
+	r.Zone = e.TimeZone
 	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}

@@ -73,6 +73,9 @@ func schema(t *testing.T) *jsonschema.Schema {
 	type plainRelation rule.Relation
 	defs := map[string]*jsonschema.Schema{"age": age, "condition": made(reflect.TypeFor[plainCondition]()),
 		"relation": made(reflect.TypeFor[plainRelation]())}
+	document := defs["relation"].Properties["document"]
+	document.AnyOf = []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: document.Items}}
+	document.Type, document.Items = "", nil
 	defs["relation"].Properties["within"] = &jsonschema.Schema{Ref: "#/$defs/age"}
 	scalar := []string{"string", "number", "boolean", "null"}
 	for _, of := range []string{"condition", "relation"} {
