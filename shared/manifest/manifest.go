@@ -122,13 +122,12 @@ func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)
 // Roles are those that Terraform gives to jobs and their callers whatever a function works on.
 type Roles struct {
 	Caller       string `json:"caller"`       // of Cloud Scheduler's account and of those of the tasks, on what they call
-	OwnQueue     string `json:"ownQueue"`     // of a job that continues by itself, on its own queue
 	TasksAccount string `json:"tasksAccount"` // of a job that hands tasks over, on its own account, which the tasks call as
 }
 
 // problems returns what is wrong with the roles.
 func (r Roles) problems() (problems []string) {
-	for _, one := range [][2]string{{"caller", r.Caller}, {"ownQueue", r.OwnQueue}, {"tasksAccount", r.TasksAccount}} {
+	for _, one := range [][2]string{{"caller", r.Caller}, {"tasksAccount", r.TasksAccount}} {
 		if !rolePattern.MatchString(one[1]) {
 			problems = append(problems, fmt.Sprintf("roles.%s %q is not a role of Google's, such as roles/run.invoker", one[0], one[1]))
 		}

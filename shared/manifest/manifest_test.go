@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "is not unix-cron"},
 		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, `timeZone "" is unknown`},
 		{"role", `"firestore"`, `"fire"`, "roles has none on Firestore"},
-		{"role for all misspelt", `"ownQueue"`, `"queue"`, `there is no key "queue"; the keys are caller, ownQueue, tasksAccount`},
+		{"role for all misspelt", `"tasksAccount"`, `"account"`, `there is no key "account"; the keys are caller, tasksAccount`},
 		{"role for all left out", `"caller": "roles/run.invoker",`, ``, `roles.caller "" is not a role of Google's`},
 		{"role for all without its prefix", `"roles/run.invoker"`, `"run.invoker"`, `roles.caller "run.invoker" is not a role of Google's`},
 		{"role for all as a list", `"roles/run.invoker"`, `["roles/run.invoker"]`, "roles.caller: it must be a string, not a list"},
@@ -107,10 +107,10 @@ func TestNoList(t *testing.T) {
 		`[{` + rule + `}]`:                 `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
 		`{"rules":{` + rule + `}}`:         `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
 		`{"rule":[{` + rule + `}]}`:        `rules.json:1: there is no key "rule": is it "rules"?`,
-		`{"rules":[],"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"}}`: `rules.json:1: there is no key "roles": is it "rules"?`,
-		`{"rules":[{` + rule + `,"package":"x"}]}`:                                                      `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
-		`{"rules":[{` + rule + `,"queue":{}}]}`:                                                         `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
-		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`:                                                     `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
+		`{"rules":[],"roles":{"caller":"roles/a.b","tasksAccount":"roles/a.b"}}`: `rules.json:1: there is no key "roles": is it "rules"?`,
+		`{"rules":[{` + rule + `,"package":"x"}]}`:                               `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
+		`{"rules":[{` + rule + `,"queue":{}}]}`:                                  `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
+		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`:                              `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
 	} {
 		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") || strings.Contains(got, "trigger") {
