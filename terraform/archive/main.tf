@@ -30,8 +30,8 @@ locals {
     ]...) : f
     if length(regexall(local.rule.include, f)) > 0 && length(regexall(local.rule.exclude, f)) == 0
   ]
-  # What the archive holds, by path.
-  contents = { for f in local.files : f => file(f == "functions/rules.json" ? var.rules_file : "${local.root}/${f}") }
+  # What the archive holds, by path. Each path depends on a variable, so validating, which knows none, reads no file.
+  contents = { for f in local.files : f => file(replace("${local.root}/${f}", "${local.root}/functions/rules.json", var.rules_file)) }
 }
 
 data "archive_file" "source" {

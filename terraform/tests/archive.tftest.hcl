@@ -20,21 +20,18 @@ run "archive" {
     error_message = "the hash must be of the contents, or a new source would not be deployed"
   }
   assert {
-    condition = alltrue([
-      for f in ["bundle.go", "go.mod", "go.sum", "functions/manifest.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/engine/run.go"] :
-      contains([for s in data.archive_file.source.source : s.filename], f)
-    ])
+    condition = length(setsubtract(
+      ["bundle.go", "go.mod", "go.sum", "functions/manifest.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/engine/run.go"],
+      local.files,
+    )) == 0
     error_message = "the archive lacks something"
   }
   assert {
-    condition = alltrue([
-      for s in data.archive_file.source.source :
-      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "enginetest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
-    ])
+    condition     = alltrue([for f in local.files : !endswith(f, "_test.go") && !strcontains(f, "enginetest") && !startswith(f, "emulator") && !startswith(f, "terraform")])
     error_message = "the archive holds tests, the emulator or Terraform"
   }
   assert {
-    condition     = alltrue([for s in data.archive_file.source.source : s.content == file("../${s.filename}")])
+    condition     = { for s in data.archive_file.source.source : s.filename => s.content } == { for f in local.files : f => file("../${f}") }
     error_message = "the archive's contents are not the repository's"
   }
 }
