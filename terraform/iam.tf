@@ -1,5 +1,5 @@
-# Each function has its own account, with the roles that functions/manifest.json or the lock file names and no others: those on what it
-# works on in its entry, and those of handing tasks over and of calling, which are the same for all, at the top.
+# Each function has its own account: with the roles that its entry in functions/manifest.json or in the lock file names, on what it works
+# on, and with those of handing tasks over and of calling, which are the same for all. No other.
 locals {
   # What a function can be granted on each backend. Nobody reads a lock file as he reads a program, so no file can ask for more.
   grantable = {
@@ -152,7 +152,7 @@ resource "google_service_account_iam_binding" "acts_as_itself" {
   for_each = toset(values(local.job_of))
 
   service_account_id = google_service_account.function[each.key].name
-  role               = local.manifest.roles.tasksAccount
+  role               = "roles/iam.serviceAccountUser"
   members            = [google_service_account.function[each.key].member]
 }
 
@@ -172,7 +172,7 @@ resource "google_cloud_run_v2_service_iam_binding" "caller" {
   project  = var.project
   location = var.region
   name     = basename(merge(module.job, module.worker)[each.key].function.service_config[0].service)
-  role     = local.manifest.roles.caller
+  role     = "roles/run.invoker"
   members = [
     contains(keys(local.job_of), each.key)
     ? google_service_account.function[local.job_of[each.key]].member
