@@ -162,6 +162,9 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 		return cleanup.Change{Again: toFinish}
 	}
 	for _, post := range c.posts.Documents {
+		if !documents.Queryable(post.ID()) {
+			continue // it is kept, and cleanupOrphanedMedia names it
+		}
 		change.Next = append(change.Next, cleanup.Item{Rule: postRule, Ref: post.Ref()})
 	}
 	if len(change.Next) > 0 || !c.posts.Whole {
