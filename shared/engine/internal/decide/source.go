@@ -179,13 +179,9 @@ func (s *Source) stream(
 
 // Accounts implements [cleanup.Source].
 func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	found, err := s.decider.People.Get(ctx, uids)
+	exist, err := s.decider.People.Exist(ctx, uids)
 	if err != nil {
 		return nil, err
-	}
-	exist := make(map[string]bool, len(found))
-	for _, a := range found {
-		exist[a.UID] = true
 	}
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
 		return exist, s.decider.NoTenants(ctx)
