@@ -81,7 +81,13 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 			}
 			return states, err
 		},
-		Judge: func(s state[S], run cleanup.Run) cleanup.Decision { return judging.Judge(s.judged, run) },
+		Judge: func(s state[S], run cleanup.Run) cleanup.Decision {
+			d := judging.Judge(s.judged, run)
+			if d.Kind != "" && with.tooLong(s.Ref()) {
+				return cleanup.Invalid(KeptLong)
+			}
+			return d
+		},
 		Gather: func(ctx context.Context, src cleanup.Source, due []*state[S]) error {
 			var items []*item
 			for _, s := range due {
@@ -153,6 +159,15 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 // nameless reports whether no field can name a document, because its id is one that names nothing.
 func nameless(a rule.Relation, d documents.Ref) bool {
 	return a.Subcollection == "" && !documents.ValidID(d.ID)
+}
+
+// KeptLong is the reason to keep a document of which no query can ask what names it.
+const KeptLong = "its id is too long for a query, so what belongs to it cannot be found"
+
+// tooLong reports whether no query can ask for the documents that name an item, because its id is too long for one.
+func (w With) tooLong(item documents.Ref) bool {
+	named := func(a rule.Relation) bool { return a.Field != "" && a.Objects == "" }
+	return !documents.Queryable(item.ID) && slices.ContainsFunc(w.With, named)
 }
 
 // gatherChildren reads the documents below items, or those that name them, of many items at once.

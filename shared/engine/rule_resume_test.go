@@ -49,23 +49,6 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestChildrenOfTheLongestID deletes a box whose id is too long for a query, and nothing of one whose id begins like it.
-func TestChildrenOfTheLongestID(t *testing.T) {
-	f := boxFunction(t)
-	id, other := strings.Repeat("x", 1499)+"a", strings.Repeat("x", 1499)+"b"
-	f.Set(t, "boxes/"+id, old)
-	f.Set(t, "boxes/short", old)
-	f.Set(t, "things/short", map[string]any{"box": "short"})
-	for i := range 450 { // more than one commit holds
-		f.Set(t, fmt.Sprintf("things/a%03d", i), map[string]any{"box": id})
-	}
-	for i := range 5 {
-		f.Set(t, fmt.Sprintf("things/b%d", i), map[string]any{"box": other})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 2))
-	enginetest.Want(t, "things left", []string{"b0", "b1", "b2", "b3", "b4"}, ids(t, f, "things"))
-}
-
 // TestUndone tells the job what was left undone: what failed and what changed, not what is gone.
 func TestUndone(t *testing.T) {
 	var told []documents.Ref
