@@ -220,8 +220,7 @@ func (f *found) consider(ctx context.Context, page []documents.Document) error {
 			f.undated++
 		}
 	}
-	f.Share(circles, 0, due(f.Planner, page), 0)
-	return f.Consider(ctx, circleRule, page)
+	return consider(ctx, f.Planner, page)
 }
 
 // maxOdd is how many circles with a value of a wrong type are read and named, of each field and at each end of its index.
