@@ -230,9 +230,7 @@ var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents na
 // which begins like it.
 func (s *Source) childrenOfLongest(ctx context.Context, c cleanup.Children, parent string, left *int) (cleanup.Belonging, error) {
 	q, names := naming(c.Collection, c.Field, parent)
-	if q.Select = append(q.Select, c.Select...); c.Whole {
-		q.Select = nil
-	}
+	q.Select = append(q.Select, c.Select...)
 	alike, err := s.first(ctx, q, c.From, maxAlike)
 	if err != nil {
 		return cleanup.Belonging{}, err
