@@ -371,7 +371,7 @@ variable "notification_locale" {
 }
 
 variable "placeholder_references" {
-  description = "Fields that may refer to a placeholder user, as collection.field or group:collection.field, where dots lead into maps; deletePlaceholderUser deletes no user that they name. Empty: the function's own list."
+  description = "Fields that may refer to a placeholder user, as collection.field or group:collection.field, where dots lead into maps; deletePlaceholderUser deletes no user that they name. Empty: the function's own list, which docs/jobs.md has."
   type        = list(string)
   default     = []
   nullable    = false

@@ -62,9 +62,11 @@ func (g *google) indexes(entries []manifest.Entry) map[string][]any {
 			}
 			of := []any{}
 			for _, field := range i.Fields {
-				of = append(of, fields{"fieldPath": field.FieldPath, "order": field.Order})
+				of = append(of, fields{"fieldPath": field.FieldPath, "order": field.Order, "arrayConfig": field.ArrayConfig})
 			}
-			of = append(of, fields{"fieldPath": "__name__", "order": "ASCENDING"})
+			if i.Fields[len(i.Fields)-1].ArrayConfig == "" {
+				of = append(of, fields{"fieldPath": "__name__", "order": "ASCENDING"})
+			}
 			at[path] = append(at[path], fields{"queryScope": i.QueryScope, "state": "READY", "fields": of})
 		}
 	}
