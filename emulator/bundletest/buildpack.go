@@ -35,9 +35,9 @@ func main() {
 }
 `
 
-// buildFunctions builds the program for the functions whose source is in a folder, with the versions of modules that go.mod there has.
-// The buildpack tidies go.mod once the main package exists. That removes what only tests and tools need; whatever it had to add would be
-// the newest version on the day of the deployment, and here it is an error.
+// buildFunctions builds the program for the functions whose source is in a folder, with the versions of modules that go.mod there
+// has. The buildpack tidies go.mod once the main package exists. That removes what only tests and tools need; whatever it had to
+// add would be the newest version on the day of the deployment, and here it is an error.
 func buildFunctions(source, program string) error {
 	imports, err := GoCommand(source, "list", "-f", "{{.ImportPath}}\n{{join .Imports \"\\n\"}}", ".")
 	if err != nil {

@@ -364,16 +364,15 @@ func readsOf(r rule.Rule) string {
 				all = append(all, of)
 			}
 		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)",
-			strings.Join(all, " and "), r.Judges())
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted", strings.Join(all, " and "))
 	case r.Objects != "":
 		return ""
 	case r.Scans():
 		which := "every document of " + r.Source()
-		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
+		if len(r.Asked().Filters) > 0 {
 			which += " that meets the conditions which an index answers"
 		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
+		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it", which) +
 			prefixed("; and whether ", strings.Join(judged, ", or whether "))
 	case len(judged) == 0:
 		return ""

@@ -143,14 +143,12 @@ func (l *looker) gone(ctx context.Context, of *place, ids []string) (map[string]
 	}
 	switch {
 	case of == l.people && l.Accounts != nil:
-		found, err := l.Accounts.Get(ctx, ids)
+		there, err := l.Accounts.Exist(ctx, ids)
 		if err != nil {
 			l.unseen("accounts: %s", err)
 			l.Accounts, l.blind = nil, true
 		}
-		for _, a := range found {
-			delete(gone, a.UID)
-		}
+		maps.DeleteFunc(gone, func(id string, _ bool) bool { return there[id] })
 	case of == l.people:
 	case of.complete:
 		for _, d := range of.docs {
