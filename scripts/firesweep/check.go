@@ -34,8 +34,8 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"`             // the same in words
-	Next     []time.Time                 `json:"next,omitempty"`   // the next runs; left out where Terraform chooses the time
+	When     string                      `json:"when"`           // the same in words
+	Next     []time.Time                 `json:"next,omitempty"` // the next runs; left out where Terraform chooses the time
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule

@@ -70,8 +70,8 @@ func TestNotes(t *testing.T) {
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true},{"document":"chats/{chat}"}]`: group +
 			". unless[1]: {chat} is a field here: a group binds only {id} and {parent}",
-		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:              "",
-		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`:       `where[1]: == null finds no missing field; both: {"is": "not set"}`,
+		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:        "",
+		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`: `where[1]: == null finds no missing field; both: {"is": "not set"}`,
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
