@@ -56,7 +56,7 @@ func TestJSON(t *testing.T) {
 			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
-			declared does dryRun indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
+			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
 			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits next note own reads
 			roles schedule timeZone when`},
 	}
