@@ -119,7 +119,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		}
 		return in.save(page.judged[len(page.judged)-1].Name)
 	})
-	p.Cuts = listed.Cuts(cuts, f.Folder, in.From, err == nil && in.Before == "")
+	p.Cuts = listed.Cuts(cuts, f.Folder, in.From, err == nil)
 	return err
 }
 
