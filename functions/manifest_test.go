@@ -3,13 +3,13 @@ package functions_test
 import (
 	"encoding/json"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -27,6 +27,13 @@ type lock struct {
 // Locks. If a rule is refused that was not, or something else follows from one, also if no file here shows it, raise version.Lock.
 func TestLocks(t *testing.T) {
 	zeros := strings.Repeat("0", 64)
+	// entry is that of a rule, but for what change makes of it.
+	entry := func(name string, change func(*manifest.Entry)) manifest.Entry {
+		e := manifest.Entry{Name: name, Description: "A rule", Trigger: manifest.Schedule, Schedule: "0 3 * * *", TimeZone: "UTC",
+			TimeoutSeconds: 540, Memory: "512Mi", Roles: map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}}
+		change(&e)
+		return e
+	}
 	for list, wrong := range map[string]func(*lock){ // nil: nothing is wrong, and all of it is there
 		"rules.json": nil,
 		"../terraform/examples/own-rules/rules.json": nil,
@@ -35,6 +42,22 @@ func TestLocks(t *testing.T) {
 		"../terraform/tests/rules/stale.json":        func(l *lock) { l.Rules = zeros },
 		"../terraform/tests/rules/manifest.json":     func(l *lock) { l.Manifest = zeros },
 		"../terraform/tests/rules/version.json":      func(l *lock) { l.Version = version.Release + "/1" },
+		"../terraform/tests/rules/roles.json": func(l *lock) {
+			l.Functions["ownerOfAll"] = entry("ownerOfAll", func(e *manifest.Entry) { e.Roles[config.Auth] = []string{"roles/owner"} })
+			l.Functions["foreignRole"] = entry("foreignRole", func(e *manifest.Entry) {
+				e.Roles[config.Storage] = []string{"roles/datastore.user"}
+			})
+			l.Functions["foreignBackend"] = entry("foreignBackend", func(e *manifest.Entry) {
+				e.Roles["projects"] = []string{"roles/datastore.user"}
+			})
+		},
+		"../terraform/tests/rules/forged.json": func(l *lock) {
+			l.Functions["cleanupBannedUsers"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
+			l.Functions["cleanupReports"] = entry("cleanupReports", func(*manifest.Entry) {})
+			l.Functions["otherName"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
+			l.Functions["withWorker"] = entry("withWorker", func(e *manifest.Entry) { e.Worker = "deletePlaceholderUser" })
+			l.Functions["withPackage"] = entry("withPackage", func(e *manifest.Entry) { e.Package = "placeholderusers" })
+		},
 	} {
 		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
 		if err != nil {
@@ -45,8 +68,8 @@ func TestLocks(t *testing.T) {
 			if err := json.Unmarshal(want, &l); err != nil {
 				t.Fatal(err)
 			}
-			wrong(&l)
 			l.Functions = map[string]manifest.Entry{}
+			wrong(&l)
 			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
 				t.Fatal(err)
 			}
@@ -60,31 +83,6 @@ func TestLocks(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
 			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
-		}
-	}
-}
-
-// TestTerraformTakesEveryRoleFromTheManifest: whoever reads manifest.json knows what the functions and their callers may do.
-// That Terraform gives each role on the right thing, terraform/tests/iam.tftest.hcl looks at.
-func TestTerraformTakesEveryRoleFromTheManifest(t *testing.T) {
-	var list struct {
-		Roles map[string]string `json:"roles"`
-	}
-	if err := json.Unmarshal([]byte(read(t, "manifest.json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	iam := read(t, "../terraform/iam.tf")
-	taken := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^ +role += (.+)$`).FindAllStringSubmatch(iam, -1) {
-		name, found := strings.CutPrefix(m[1], "local.manifest.roles.")
-		taken[name] = true
-		if found && list.Roles[name] == "" || !found && m[1] != "local.role_id[each.key]" {
-			t.Errorf("terraform/iam.tf gives the role %s, which is not from manifest.json", m[1])
-		}
-	}
-	for name := range list.Roles {
-		if !taken[name] {
-			t.Errorf("manifest.json has a role %s, which terraform/iam.tf does not give", name)
 		}
 	}
 }

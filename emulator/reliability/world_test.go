@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -44,7 +42,7 @@ type subject struct {
 	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
-// subjects are all jobs with a part in the sample data, each on its part, the variants of them, and rules of docs/rules.md.
+// subjects are all jobs with a part in the sample data, each on its part, and rules of docs/rules.md.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
@@ -56,7 +54,7 @@ func subjects() (all []subject) {
 			worker := jobs[e.Worker]
 			s.worker = &worker
 		}
-		all = append(append(all, s), variants[e.Name]...)
+		all = append(all, s)
 	}
 	for _, e := range examples() {
 		all = append(all, subject{name: e.Name, job: declared.Job(e.Name, *e.Rule),
@@ -67,7 +65,7 @@ func subjects() (all []subject) {
 
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
-	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
+	"cleanupUnconfirmedUsers", "cleanupNotifications", "cleanupClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
 }
 
@@ -101,36 +99,11 @@ func newFunction(job cleanup.Job) *engine.Function {
 	return functions.New(job)
 }
 
-// variants are further data that a job is tried on.
-var variants = map[string][]subject{
-	resolvedinquiries.Job.Name: {{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries}},
-}
-
 // sampled is a job on its part of the sample data.
 func sampled(job cleanup.Job) subject {
 	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
-}
-
-// longInquiries are two whose messages do not fit in one archive document, so that they are archived in parts. Users do
-// something with each of them.
-func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
-	for _, id := range []string{"inquiry-long", "inquiry-longer"} {
-		inquiry := map[string]any{"userId": "user-ken", "subject": "長い話", "status": "resolved", "resolvedAt": now.AddDate(0, 0, -8)}
-		archive := maps.Clone(inquiry)
-		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
-		s.Documents = append(s.Documents,
-			sampledata.Document{Path: "inquiries/" + id, Before: inquiry},
-			sampledata.Document{Path: "archivedInquiries/" + id, After: archive})
-		for i := range 3 {
-			message := map[string]any{"content": strings.Repeat("long ", 80_000), "createdAt": now.AddDate(0, 0, -10+i)}
-			s.Documents = append(s.Documents,
-				sampledata.Document{Path: fmt.Sprintf("inquiries/%s/messages/m%d", id, i), Before: message},
-				sampledata.Document{Path: fmt.Sprintf("archivedInquiries/%s/messages/m%d", id, i), After: message})
-		}
-	}
-	return s
 }
 
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.

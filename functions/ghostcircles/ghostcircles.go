@@ -25,23 +25,9 @@ func init() { functions.Register(Job) }
 
 const circles = "circles"
 
-// plan considers the circles that may be due: those a run has claimed, ghosts, abandoned ones, and those that were warned. Counts
-// tell where they are. Where the counts fail, and where an earlier run did not end with them, it considers all circles.
+// plan considers all circles, page after page: no query finds those that lack a field, and a circle without lastHumanPostAt may be
+// abandoned.
 func plan(ctx context.Context, p *cleanup.Planner) error {
-	if p.Checkpoint != "" {
-		return planAll(ctx, p)
-	}
-	c, err := takeCensus(ctx, p.Documents, p.Now)
-	if err != nil {
-		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each "+
-			"(a missing index? firesweep doctor): "+err.Error())
-		return planAll(ctx, p)
-	}
-	return (&found{Planner: p, seen: map[string]bool{}}).plan(ctx, c)
-}
-
-// planAll considers all circles by name.
-func planAll(ctx context.Context, p *cleanup.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
 	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint), func(page []documents.Document) error {
 		posted := 0
@@ -58,7 +44,7 @@ func planAll(ctx context.Context, p *cleanup.Planner) error {
 
 // alive returns the circles that are not deleted. A deleted one is no part of the whole that the safety limits judge by.
 func alive(all []documents.Document) []documents.Document {
-	return slices.DeleteFunc(slices.Clone(all), func(d documents.Document) bool { return d.Data[deletedField] == true })
+	return slices.DeleteFunc(slices.Clone(all), func(d documents.Document) bool { return d.Data["isDeleted"] == true })
 }
 
 // due returns how many circles count as due for the safety limits.
@@ -162,9 +148,13 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 		return cleanup.Change{Again: toFinish}
 	}
 	for _, post := range c.posts.Documents {
-		change.First = append(change.First, cleanup.Item{Rule: postRule, Ref: post.Ref()})
+		if !documents.Queryable(post.ID()) {
+			continue // it is kept, and cleanupOrphanedMedia names it
+		}
+		change.Next = append(change.Next, cleanup.Item{Rule: postRule, Ref: post.Ref()})
 	}
-	if len(change.First) > 0 || !c.posts.Whole {
+	if len(change.Next) > 0 || !c.posts.Whole {
+		change.Again = toFinish
 		return change
 	}
 	farewell := notifications.Notification{

@@ -41,7 +41,7 @@ func judge(c state, run cleanup.Run) cleanup.Decision {
 	_, isOwned := c.owner()
 	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
 	switch deleted := c.Data["isDeleted"]; {
-	case !documents.ValidID(c.ID()): // no post names it
+	case !documents.ValidID(c.ID()), !documents.Queryable(c.ID()): // no post names it, or no query asks for those that do
 		return cleanup.Invalid(keptBadID)
 	case claimed(c.Subject):
 		return cleanup.Do(toFinish, "a run that was interrupted began to delete it")
@@ -122,6 +122,6 @@ const (
 	keptOddWarning    = "ghostWarningNotifiedAt is not a timestamp"
 	keptOddOwner      = "nobody has posted for long, and ownerId is missing or names nobody"
 	keptFutureWarning = "ghostWarningNotifiedAt is in the future"
-	keptBadID         = "its own id names nothing"
+	keptBadID         = "its own id names nothing, or is too long for a query"
 	keptOddRevival    = "its deletion was undone, and deletedAt is missing, not a timestamp or in the future"
 )

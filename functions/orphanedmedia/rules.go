@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions/posts"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -134,6 +135,8 @@ func judgePost(post documents.Document, circleExists bool) cleanup.Decision {
 		return cleanup.Invalid(keptInvalidCircle)
 	case circleExists:
 		return cleanup.Keep(keptOfCircle)
+	case !documents.Queryable(post.ID()):
+		return cleanup.Invalid(cascade.KeptLong)
 	default:
 		return cleanup.Do("delete orphaned circle post", circle.Shown()+" does not exist")
 	}

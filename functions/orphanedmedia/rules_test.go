@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -148,6 +149,14 @@ func TestJudgePost(t *testing.T) {
 		}
 		if got := judgePost(post, true); got != exists {
 			t.Errorf("a post of the circle %v: %+v, want %+v", circle, got, exists)
+		}
+	}
+	for bytes, want := range map[int]cleanup.Decision{
+		1499: cleanup.Do("delete orphaned circle post", "circles/c1 does not exist"), 1500: cleanup.Invalid(cascade.KeptLong),
+	} {
+		post := documents.Document{Path: "posts/" + strings.Repeat("x", bytes), Data: map[string]any{"circleId": "c1"}}
+		if got := judgePost(post, false); got != want {
+			t.Errorf("a post whose id has %d bytes: %+v, want %+v", bytes, got, want)
 		}
 	}
 	if got := judgePost(documents.Document{}, false); got.Kind != "" {

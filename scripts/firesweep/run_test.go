@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -47,7 +42,7 @@ func TestRun(t *testing.T) {
 	o.dueDrafts(t, 2)
 	before := o.everything(t)
 	out, errs := o.ends(t, exitWrongUse, "run", "--project", o.ID)
-	wantParts(t, out, "cleanupDrafts: 2 due", "  delete document: 2, because editedAt 2025", "\n    drafts/d0000\n")
+	wantParts(t, out, "cleanupDrafts: 2 due", "  delete draft: 2, because editedAt 2025", "\n    drafts/d0000\n")
 	want(t, "standard error", "firesweep: nothing was changed, because nobody can be asked. Do it:\n"+
 		"    firesweep run --project "+o.ID+" --yes --confirm "+o.ID+"\n", errs)
 	o.env["npm_command"] = "exec" // as npx sets it
@@ -58,7 +53,7 @@ func TestRun(t *testing.T) {
 
 	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--confirm", o.ID, "--json")).Runs
 	rep := runs[0].Report
-	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete document"])
+	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete draft"])
 	wantParts(t, rep.Revision, "firesweep run by ")
 	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
 	if len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0 {
@@ -112,7 +107,7 @@ func TestEmptyFlags(t *testing.T) {
 	before := o.everything(t)
 	for _, args := range []string{
 		"run --yes --confirm ID --plan", "run --yes --confirm ID --project", "run --yes --confirm ID --rules",
-		"run --yes --confirm", "undo --yes 01234567 --where", "plan --now", "plan --out", "runs --of",
+		"run --yes --confirm", "undo --yes 01234567 --where", "plan --out", "runs --of",
 		"release --run",
 	} {
 		flag := args[strings.LastIndex(args, " ")+1:]
@@ -291,7 +286,7 @@ func TestRunInterrupted(t *testing.T) {
 	want(t, "drafts", 2001, len(o.Documents(t, "drafts")))
 	o.running.BeforeApply = nil
 	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs
-	want(t, "the next run", 2000, runs[0].Report.Actions["delete document"].Done)
+	want(t, "the next run", 2000, runs[0].Report.Actions["delete draft"].Done)
 }
 
 // TestRunInterruptedBehindACommit: documents are gone and their files are not. The run says of how many, and the next one does the rest.
@@ -318,7 +313,7 @@ func TestRunInterruptedBehindACommit(t *testing.T) {
 		t.Fatalf("exit code %d, %s%s", code, errs, out)
 	}
 	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
-	begun := "delete document: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
+	begun := "delete draft: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
 	wantParts(t, oneLine(out.String()), "partial", begun, "Take it back: firesweep undo ")
 	wantParts(t, oneLine(o.well(t, "show", "cleanupDrafts")), begun)
 	wantParts(t, oneLine(o.well(t, "runs", "cleanupDrafts")), "3 begun, and the next run does the rest")
@@ -386,7 +381,7 @@ func TestHintsCanBePasted(t *testing.T) {
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
 	wanted := []string{"run", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
-	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"plan", "--now", "+1d"}, {"run", "--yes", "--confirm", o.ID},
+	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
 		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
 		out, _ := o.ends(t, exitFailed, args...)
 		want(t, fmt.Sprint(args), wanted, hint(t, out))
@@ -417,59 +412,4 @@ func TestRunRefuses(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID)
 	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
 	want(t, "the project", before, o.everything(t))
-}
-
-// TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	terraform := read(t, "../../terraform/iam.tf")
-	for role, permissions := range rights {
-		block, _, _ := strings.Cut(strings.SplitN(terraform, role+" = {", 2)[1], "\n    }\n")
-		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
-		var listed []string
-		for _, m := range got {
-			listed = append(listed, m[1])
-		}
-		want(t, role, permissions, listed)
-	}
-
-	for name, tt := range map[string]struct {
-		has, says, errs string
-		status          int
-	}{
-		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`},
-		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
-		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
-		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
-		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if tt.status != 0 {
-					w.WriteHeader(tt.status)
-				}
-				fmt.Fprintf(w, `{"permissions":[%s],"error":{"code":%d,"message":"it is refused"}}`, tt.has, tt.status)
-			}))
-			t.Cleanup(server.Close)
-			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
-			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
-				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
-				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
-			o.google = func(context.Context, string, string) []option.ClientOption {
-				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
-			}
-			a, _ := o.loaded(t)
-			errs := a.errs.(*bytes.Buffer)
-			said := ""
-			if err := a.checkRights(t.Context(), a.used()); err != nil {
-				said = err.Error()
-			}
-			want(t, "error", tt.says, said)
-			wantParts(t, errs.String(), tt.errs)
-			want(t, "lines on standard error", min(1, len(tt.errs)), min(1, errs.Len()))
-		})
-	}
 }

@@ -130,54 +130,11 @@ func TestLookingAheadEnds(t *testing.T) {
 			enginetest.Want(t, "documents that one that is pinned keeps", before, left(f))
 			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"others/x"}})
 			l.reset()
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 			if l.denied || l.most > 2001 || l.large > 40 {
 				t.Errorf("asked for %d documents at once, %d times for more than 1,000, and denied: %t", l.most, l.large, l.denied)
 			}
 			enginetest.Want(t, "documents left", 0, left(f))
-		})
-	}
-}
-
-// TestLookingAheadHoldsLittle: what is copied is looked at whole, up to 4 MiB with what was looked at before, and only so much of it is
-// held. A preview holds no more.
-func TestLookingAheadHoldsLittle(t *testing.T) {
-	for name, tt := range map[string]struct {
-		with        fields
-		pinned      string
-		n, textSize int
-	}{
-		"within": {fields{"with": array{fields{"collection": "reactions", "field": "message"}}}, "reactions/r", 150, 100_000},
-		"far":    {nil, "messages/m950", 1000, 3500}, // by the third commit
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{with(fields{"collection": "messages", "field": "draft"}, tt.with)}}))
-			f.Env["UNDO_DAYS"] = "0"
-			f.Set(t, "drafts/d", fields{"updatedAt": old})
-			for first := 0; first < tt.n; first += 30 { // in a commit
-				f.SetMany(t, min(30, tt.n-first), func(i int) (string, fields) {
-					return fmt.Sprintf("messages/m%03d", first+i), fields{"draft": "d", "text": strings.Repeat("x", tt.textSize)}
-				})
-			}
-			f.Set(t, tt.pinned, fields{"draft": "d", "message": "m002"})
-			f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{tt.pinned}})
-			l := lookOn(f)
-			got := f.Run(t, "")
-			enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
-			enginetest.Want(t, "messages", tt.n, len(f.IDs(t, "messages")))
-			if l.bytes > 5<<20 || l.reads > tt.n+20 {
-				t.Errorf("%d bytes of %d documents were read to look ahead", l.bytes, l.reads)
-			}
-			f.Delete(t, undo.PinnedIn+"/1")
-			l.reset()
-			enginetest.Want(t, "the preview tells not all", true, f.Run(t, `{"dryRun":true}`).Plan[0].More)
-			if l.bytes > 3<<20 || l.reads > tt.n/2 {
-				t.Errorf("%d bytes of %d documents were read for a preview", l.bytes, l.reads)
-			}
-			f.Set(t, undo.PinnedIn+"/2", fields{undo.TargetsField: []string{"others/x"}})
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
-			enginetest.Want(t, "messages", 0, len(f.IDs(t, "messages")))
-			enginetest.Want(t, "archived", tt.n, len(f.IDs(t, "oldDrafts/d/messages")))
 		})
 	}
 }
@@ -236,7 +193,7 @@ func TestLookingAheadAtKeys(t *testing.T) {
 	}
 	f.Set(t, undo.PinnedIn+"/1", fields{undo.TargetsField: []string{"others/x"}})
 	enginetest.Want(t, "preview", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 	enginetest.Want(t, "notes", 0, len(f.IDs(t, "drafts/d/notes")))
 	for id, team := range f.Documents(t, "teams") {
 		enginetest.Want(t, id, fields{"owners": fields{"e": true}}, team)
@@ -285,7 +242,7 @@ func TestLeftHalfDone(t *testing.T) {
 				request = approval(t, f)
 			}
 			got := f.Run(t, request)
-			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": tt.counts})
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete draft": tt.counts})
 			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
 			if left := len(f.IDs(t, "drafts/d/notes")); left == 0 || left >= 900 {
 				t.Errorf("%d notes are left", left)

@@ -77,7 +77,7 @@ func judgeEntries(r rule.Rule, i rule.Item, now time.Time) (left any, d cleanup.
 	default:
 		return nil, cleanup.Invalid(r.Remove + " is of neither a list nor a map")
 	}
-	if due.Kind != "" && r.Because == "" && len(whole.Where)+len(whole.Age) > 0 {
+	if due.Kind != "" && len(whole.Where)+len(whole.Age) > 0 {
 		due.Reason = d.Reason + ", " + due.Reason
 	}
 	return left, due
@@ -115,13 +115,8 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		}
 	}
 	var parts []string
-	if r.Because != "" {
-		parts = append(parts, r.Because)
-	}
 	for _, w := range r.Where {
-		if r.Because == "" {
-			parts = append(parts, shown(w, i))
-		}
+		parts = append(parts, shown(w, i))
 	}
 	for _, a := range r.Age {
 		at, set, ok := timeOf(i, a)
@@ -162,8 +157,9 @@ func shown(w criteria.Condition, i rule.Item) string {
 // item is a document with the first reasons to keep it.
 type item struct {
 	cleanup.Subject
-	exists   string // why something that exists keeps it
-	nameless string // why nobody can tell whether something does
+	exists   string   // why something that exists keeps it
+	missing  []string // what does not exist, and must not
+	nameless string   // why nobody can tell whether something does
 }
 
 // judge decides about a document by its own fields, by what is related to it and by the mark of its warning.
@@ -177,6 +173,8 @@ func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 		d = cleanup.Invalid(i.nameless)
 	case i.exists != "":
 		d = cleanup.Keep(i.exists)
+	default:
+		d.Reason = strings.TrimPrefix(strings.Join(append([]string{d.Reason}, i.missing...), ", "), ", ")
 	}
 	return c.warned(d, i.Document, run)
 }

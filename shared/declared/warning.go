@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // functions run where there may be no time zones
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
@@ -14,11 +15,9 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// What is done to documents besides what the rule does in the end, as the report counts it.
-const (
-	toWarn  = "warn about document"
-	toClear = "clear warning of document"
-)
+// toWarn and toClear are what is done to documents besides what the rule does in the end, as the report counts it.
+func (c documentsOf) toWarn() string  { return "warn about " + c.Noun() }
+func (c documentsOf) toClear() string { return "clear warning of " + c.Noun() }
 
 // warned decides by the mark of its warning about a document that is due, or no longer due. The days that a warning leaves begin
 // and end by run.Promise.
@@ -33,7 +32,7 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	case due.Kind == "" && (!mine || !marked):
 		return due
 	case due.Kind == "":
-		return cleanup.Do(toClear, due.Reason+of)
+		return cleanup.Do(c.toClear(), due.Reason+of)
 	case !ok:
 		return cleanup.Invalid(c.Warn.Field + " is not a timestamp")
 	case marked && mark.After(run.Promise):
@@ -49,7 +48,7 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	if _, _, lacks := Message(c.Rule, d, run.Promise); lacks != "" {
 		return cleanup.Invalid("nobody can be warned: " + lacks + " holds no text")
 	}
-	return cleanup.Do(toWarn, due.Reason)
+	return cleanup.Do(c.toWarn(), due.Reason)
 }
 
 // stands reports whether a document was due by its ages when it was marked.
@@ -83,7 +82,7 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		switch {
 		case isOwn:
 		case hole == criteria.DateHole:
-			text = at.UTC().AddDate(0, 0, r.Warn.Days).Format(time.DateOnly)
+			text = at.Add(time.Duration(r.Warn.Days) * retention.Day).In(zoneOf(r)).Format(time.DateOnly) // when it goes at the earliest
 		default:
 			value, _ := item.Field(hole)
 			text = textOf(value)
@@ -94,6 +93,15 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return text
 	})
 	return to[0], data, lacks
+}
+
+// zoneOf returns the time zone in which people are told a day.
+func zoneOf(r rule.Rule) *time.Location {
+	zone, err := time.LoadLocation(r.Zone)
+	if err != nil { // which no list of rules has
+		return time.UTC
+	}
+	return zone
 }
 
 // textOf returns what a field holds as a text; "" if it is neither a text, a number nor a reference.

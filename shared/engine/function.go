@@ -67,6 +67,7 @@ type Hooks struct {
 	Pace        documents.Pace                            // instead of [pace.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 	AnyClock    bool                                      // the clock may be far from Firestore's
+	PlanBytes   int                                       // that a plan may hold; 0: as many as the memory limit allows
 
 	writers func(*apply.Applier) // called when it is known what the run would write with
 }

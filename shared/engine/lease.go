@@ -28,7 +28,7 @@ func (r *run) acquire(ctx context.Context) error {
 		return nil
 	case r.Report.DryRun:
 		s, at, err := r.store().Read(ctx)
-		r.beginAt(s.Begins())
+		r.beginAt(s)
 		r.Report.Read = at
 		return err
 	}
@@ -53,7 +53,7 @@ func (r *run) acquire(ctx context.Context) error {
 		return err
 	}
 	r.state = acquired
-	r.beginAt(acquired.Begins())
+	r.beginAt(acquired.State)
 	if killed != nil {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, killed.RunID, killed.RunID), slog.String("killed", killed.RunID))
@@ -62,7 +62,11 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) beginAt(checkpoint string) { r.began, r.checkpoint = checkpoint, checkpoint }
+// beginAt sets where the run begins, and what it knows of the listings of earlier ones.
+func (r *run) beginAt(s state.State) {
+	r.began, r.cuts = s.Begins(), s.Cuts
+	r.checkpoint = r.began
+}
 
 // turnedAway ends a run that could not acquire the lease. It returns the report of an earlier run if that was aborted for the same
 // schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
@@ -119,6 +123,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
+		s.Cuts = r.cuts
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})

@@ -268,7 +268,7 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 // no more room than they did in the box.
 func TestManyFilesOfOneDocument(t *testing.T) {
 	f := boxFunction(t)
-	long := strings.Repeat("b", 1500)
+	long := strings.Repeat("b", 1499)
 	f.Set(t, "boxes/"+long, map[string]any{"state": "old", "file": "files/a", "photos": 1000})
 	f.Set(t, "boxes/other", map[string]any{"state": "old", "file": "files/b"})
 	kept := []string{"photos/1000", "photos/0500"}

@@ -46,6 +46,7 @@ type run struct {
 	state      state.Known // cleanupJobs/{job}, as it was when the run acquired the lease
 	began      string      // the checkpoint that it began at
 	checkpoint string      // to save for the next run
+	cuts       []string    // of its listings of objects, likewise
 	unfinished bool        // something was left for lack of time
 	announced  bool        // the job's own first line was logged
 	released   bool        // it held its lease to the end, and gave it back
@@ -85,6 +86,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
+		r.cuts = p.Cuts
 		if err == nil {
 			err = p.Check(ctx)
 		}
@@ -119,7 +121,7 @@ func (r *run) logBegin(ctx context.Context) {
 func (r *run) ask() plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: r.checkpoint, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
+		From: r.checkpoint, Cuts: r.cuts, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 

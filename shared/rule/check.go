@@ -12,13 +12,12 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 var (
 	holeField     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[\]|\.\*)?$`)
 	objectPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[\])?(\.[A-Za-z_][A-Za-z0-9_]*(\[\])?)*$`)
-	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9 ]{2,59}$`)
-	wordsPattern  = regexp.MustCompile(`^[\pL\pN\pP ]{0,100}$`)
 )
 
 // Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
@@ -36,26 +35,23 @@ func (r *Rule) Problems() (problems []string) {
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
+	r.Gone, r.Unless, r.With = each(goneRole, r.Gone), each(unlessRole, r.Unless), each(withRole, r.With)
 	c.source()
 	c.ages()
-	c.Expect(r.Action == "" || actionPattern.MatchString(r.Action), "action",
-		"%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
-	c.Expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	c.where("where", r.Where, c.kind)
-	c.related(goneRole, goneRole, r.Gone)
-	c.related(unlessRole, unlessRole, r.Unless)
+	c.related(goneRole, r.Gone)
+	c.related(unlessRole, r.Unless)
 	switch c.kind {
 	case criteria.OfAccounts:
 		c.withAccounts()
 	case criteria.OfDocuments:
-		c.related(withRole, withRole, r.With)
-		c.archive()
+		c.related(withRole, r.With)
 		c.set()
 		c.remove()
 		c.warn()
 	}
-	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
-		"warn": r.Warn != nil, "maxReads": r.MaxReads != 0 && !r.ByReference()}
+	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "set": r.Set != nil, "remove": r.Remove != "",
+		"warn": r.Warn != nil}
 	for _, key := range sorted(ofDocuments) {
 		c.Expect(!ofDocuments[key] || c.kind == criteria.OfDocuments, key, "it is for documents, not for %s", c.kind)
 	}
@@ -81,14 +77,8 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (c *checker) source() {
 	r := c.rule
 	if r.Objects != "" {
-		c.pattern("objects", r.Objects)
-		for _, part := range strings.Split(r.Objects, "/") {
-			several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
-			c.Expect(len(criteria.Holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
-		}
-		c.Expect(strings.Count(r.Objects, "{") == len(criteria.Holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
-		c.Expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
-			`%q lies at the top of the bucket: begin with a folder, such as avatars/, or take the whole bucket with "**"`, r.Objects)
+		pattern.Check(&c.Problems, "objects", r.Objects)
+		pattern.CheckHoles(&c.Problems, "objects", r.Objects)
 		return
 	}
 	if r.Accounts != "" {
@@ -152,6 +142,7 @@ func (c *checker) collection(key, path string, binds bool) {
 // name checks a collection's name, unless it is empty.
 func (c *checker) name(key, name string) {
 	c.Expect(name == "" || plainID(name), key, "%q is not a collection's name: a name has no slash", name)
+	c.Expect(!strings.Contains(name, "*"), key, "* in %q is not every collection: write a rule for each name", name)
 	c.foreign(key, name)
 }
 
@@ -199,19 +190,13 @@ func (c *checker) alternatives() {
 		if i > 0 {
 			key += " of " + q.Collection
 		}
-		if len(q.Any) == 0 {
-			q.Any = [][]documents.Filter{nil}
-		}
-		combinations, terms := 0, 0
-		for _, group := range q.Any {
-			n, all := 1, append(slices.Clone(q.Where), group...)
-			for _, f := range all {
-				if values, isList := f.Value.([]any); isList {
-					n *= max(1, len(values))
-				}
+		combinations := 1
+		for _, f := range q.Where {
+			if values, isList := f.Value.([]any); isList {
+				combinations *= max(1, len(values))
 			}
-			combinations, terms = combinations+n, terms+n*(len(all)+len(q.OrderBy)+1) // the last order is that of names
 		}
+		terms := combinations * (len(q.Where) + len(q.OrderBy) + 1) // the last order is that of names
 		c.Expect(combinations <= criteria.MaxAlternatives, key, "%d combinations of values; Firestore allows %d", combinations,
 			criteria.MaxAlternatives)
 		c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, key,
@@ -230,7 +215,7 @@ func (c *checker) path(key, path, hint string) {
 	}
 	for _, hole := range criteria.Holes(path) {
 		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
-			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.")
+			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.") && !strings.Contains(hole, "*")
 		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
 	}
 	if hole, isHole := criteria.HoleOf(path); isHole && c.kind == criteria.OfDocuments {
@@ -244,21 +229,12 @@ func (c *checker) path(key, path, hint string) {
 				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
 					"field for a rule about them", hole)
 		}
-		c.Expect(plainID(criteria.Hole.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
+		plain := criteria.Hole.ReplaceAllString(part, "x")
+		c.Expect(plainID(plain), key, "%q is not a part of a path", part)
+		c.Expect(!strings.Contains(plain, "*"), key, "* in %q is no id: write {id}, a field such as {userId}, or {map.*} for each key of a map", path)
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
-}
-
-// pattern checks a pattern of objects' names.
-func (c *checker) pattern(key, pattern string) {
-	parts := strings.Split(pattern, "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
-		right := part == Everything && last || plainID(plain) && !strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*"))
-		c.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
-	}
 }
 
 // gone checks whose absence makes items due.
@@ -271,11 +247,14 @@ func (c *checker) gone() {
 			c.Add("gone", `every old object would go; say whose, or "nobody"`)
 		case r.ByReference():
 			c.byReference()
-		case len(r.Gone) > 1:
-			c.Add("gone", "an object has one owner: give one document, or a collection and field for each that may name it")
-		case len(r.Gone) == 1:
-			c.Expect(len(criteria.Holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
-				"pattern binds, such as {uid}", r.Gone[0].Document)
+		default:
+			for _, g := range r.Gone {
+				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole that "+
+					"the pattern binds, such as {uid}", g.Document)
+			}
+			byMetadata := func(g Relation) bool { return strings.Contains(g.Document, "{metadata.") }
+			c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",
+				"of several documents, each must be named by what the pattern binds, such as {uid}, not by metadata")
 		}
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
@@ -296,8 +275,7 @@ func (c *checker) remove() {
 	c.Expect(r.Set == nil, "remove", "it stands alone: set is another rule")
 	entries := slices.ContainsFunc(r.Age, func(a criteria.Age) bool { return r.OfEntries(a.Field) })
 	for i, w := range r.Where {
-		entries = entries || slices.ContainsFunc(w.Fields(), r.OfEntries)
-		c.Expect(w.Any == nil || !slices.ContainsFunc(w.Fields(), r.OfEntries), fmt.Sprintf("where[%d].any", i), "entries have no any: list the conditions")
+		entries = entries || r.OfEntries(w.Field)
 		c.Expect(!w.Absence() || !r.OfEntries(w.Field), fmt.Sprintf("where[%d]", i),
 			"nobody could tell an entry without %s from a misspelt field: say what it has", w.Field)
 	}
@@ -322,43 +300,10 @@ func (c *checker) byReference() {
 		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}
-	c.Expect(c.rule.Objects != Everything, "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
+	c.Expect(pattern.Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
 	for _, a := range c.rule.Age {
 		now := time.Unix(0, 0)
 		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")
-	}
-}
-
-func (c *checker) archive() {
-	r := c.rule
-	if r.Archive == "" {
-		return
-	}
-	c.Expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
-	c.Expect(r.Deletes(), "archive", "set and remove keep the document, so it is not archived")
-	want, got := criteria.Holes(r.Collection), criteria.Holes(r.Archive)
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		c.Add("archive", "it must have every hole of %s, so that no two documents share a place", r.Collection)
-		return
-	}
-	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
-	c.Expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
-		`it names the collections that it copies: with "**", nobody knows them`)
-	c.archivedApart("with", r.At(), r.With)
-}
-
-// archivedApart checks that no two documents that go along share a place in the archive, where collections have their names alone.
-func (c *checker) archivedApart(key, of string, with []Relation) {
-	for i, w := range with {
-		shares := func(o Relation) bool { return o.archived(of) == w.archived(of) && o.Place() != w.Place() }
-		c.Expect(w.archived(of) == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
-			"copies of two collections %s would share a place in the archive", w.archived(of))
-		above, _ := cutLast(w.Document)
-		c.Expect(!strings.Contains(above, "[]}") && !strings.Contains(above, ".*}"), fmt.Sprintf("%s[%d].document", key, i),
-			"copies of several documents of one id would share a place in the archive")
-		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.At(of), w.With)
 	}
 }
 
@@ -394,7 +339,7 @@ func (c *checker) set() {
 // ends reports whether a condition no longer holds after set.
 func (r Rule) ends(w criteria.Condition) bool {
 	value, set := r.Set[w.Field]
-	if !set || w.Any != nil || w.Field == "" {
+	if !set || w.Field == "" {
 		return false
 	}
 	if value == Now {

@@ -226,10 +226,15 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 func (a *Applier) countResult(ctx context.Context, done decide.Action, err error) {
 	var held *objects.HeldError
 	var kept *decide.KeptError
+	var invalid *decide.InvalidError
 	level, how, fellAway := slog.LevelInfo, "done", ""
 	switch {
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
+	case errors.As(err, &invalid):
+		fellAway = invalid.Reason
+		how = "kept, " + fellAway
+		a.Keep(fellAway, 1)
 	case errors.Is(err, documents.ErrChanged):
 		fellAway = "it changed since it was judged"
 		how = "left alone, " + fellAway

@@ -49,7 +49,7 @@ func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) er
 
 // looksAhead reports whether [Decider.Ahead] is to be asked before a change, after which more is done to its item.
 func (d *Decider) looksAhead(w *Asked, c cleanup.Change) bool {
-	return !w.Foreseen && !w.Looked && d.MayKeep() && (c.Again != "" || len(c.First) > 0)
+	return !w.Foreseen && !w.Looked && d.MayKeep() && c.Again != ""
 }
 
 // MayKeep reports whether anything may keep an item because of what goes with it.
@@ -82,8 +82,11 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 			if o.Err != nil {
 				c = cleanup.Change{}
 			}
-			if err := d.foreseeAll(ctx, src, c.First, depth+1, see); err != nil {
-				return err
+			first := len(c.Writes) == 0 && c.Again != "" // what follows is done before it
+			if first {
+				if err := d.foreseeAll(ctx, src, c.Next, depth+1, see); err != nil {
+					return err
+				}
 			}
 			if err := see(o, depth); err != nil {
 				return err
@@ -94,15 +97,13 @@ func (d *Decider) Foresee(ctx context.Context, src *Imagined, group []*Asked, de
 					src.write(then.Recorded.Done)
 				}
 			}
-			if !src.ahead {
+			if !src.ahead && !first {
 				if err := d.foreseeAll(ctx, src, c.Next, depth+1, see); err != nil {
 					return err
 				}
 			}
 			switch {
-			case len(c.First) > 0 && src.writes == before: // nothing goes first
-			case len(c.First) > 0:
-				again = append(again, w)
+			case first && len(c.Next) > 0 && src.writes == before: // nothing goes first
 			case c.Again != "":
 				moved = moved || c.From != w.From
 				w.Kind, w.From = c.Again, c.From

@@ -16,7 +16,6 @@ import (
 const (
 	maxReadBytes = 4 << 20 // of them, in one commit
 	maxNames     = 30      // of parents that one query asks for
-	maxAlike     = 1000    // documents that are looked through for those that name an id of 1,500 bytes
 )
 
 // Source is what rules read from: the database while planning, the transaction in a commit. It reads each document once.
@@ -117,14 +116,6 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 	left := cmp.Or(s.left, new(cleanup.MaxRoom))
 	all := make(map[string]cleanup.Belonging, len(parents))
 	for len(parents) > 0 {
-		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {
-			var err error
-			if all[id], err = s.childrenOfLongest(ctx, c, id, left); err != nil {
-				return nil, err
-			}
-			parents = parents[1:]
-			continue
-		}
 		n := inOneQuery(c, parents)
 		asked := parents[:n]
 		parents = parents[n:]
@@ -188,13 +179,9 @@ func (s *Source) stream(
 
 // Accounts implements [cleanup.Source].
 func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	found, err := s.decider.People.Get(ctx, uids)
+	exist, err := s.decider.People.Exist(ctx, uids)
 	if err != nil {
 		return nil, err
-	}
-	exist := make(map[string]bool, len(found))
-	for _, a := range found {
-		exist[a.UID] = true
 	}
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
 		return exist, s.decider.NoTenants(ctx)
@@ -227,30 +214,6 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 	return d.tenants.err
 }
 
-// errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
-var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents name ids that begin alike: delete it by hand")
-
-// childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
-// which begins like it.
-func (s *Source) childrenOfLongest(ctx context.Context, c cleanup.Children, parent string, left *int) (cleanup.Belonging, error) {
-	q, names := naming(c.Collection, c.Field, parent)
-	if q.Select = append(q.Select, c.Select...); c.Whole {
-		q.Select = nil
-	}
-	alike, err := s.first(ctx, q, c.From, maxAlike)
-	if err != nil {
-		return cleanup.Belonging{}, err
-	}
-	found := slices.DeleteFunc(slices.Clone(alike), func(d documents.Document) bool { return !names(d) })
-	if len(alike) == maxAlike && len(found) < min(*left, cleanup.MaxRoom) {
-		return cleanup.Belonging{}, errManyAlike
-	}
-	whole := len(found) <= *left
-	found = found[:min(len(found), *left)]
-	*left -= len(found)
-	return cleanup.Belonging{Documents: found, Whole: whole}, nil
-}
-
 // parentOf returns the parent that a document belongs to.
 func parentOf(c cleanup.Children, d documents.Document) string {
 	if c.Subcollection {
@@ -264,13 +227,13 @@ func parentOf(c cleanup.Children, d documents.Document) string {
 	return id
 }
 
-// inOneQuery returns how many of the parents one query asks for, which begins with one that can be asked for.
+// inOneQuery returns how many of the parents one query asks for.
 func inOneQuery(c cleanup.Children, parents []string) (n int) {
 	if c.Subcollection {
 		return 1
 	}
 	names := 0
-	for n < len(parents) && documents.Queryable(parents[n]) && (n == 0 || names+len(c.ValuesOf(parents[n])) <= maxNames) {
+	for n < len(parents) && (n == 0 || names+len(c.ValuesOf(parents[n])) <= maxNames) {
 		names += len(c.ValuesOf(parents[n]))
 		n++
 	}

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -122,13 +121,10 @@ func (f *foresight) see(ctx context.Context, o decide.Outcome, depth int) error 
 		switch {
 		case depth == 0 && errors.As(o.Err, &kept):
 			f.add("nothing: " + kept.Error())
-		case depth == 0 && c.Fail != nil && !errors.Is(o.Err, documents.ErrChanged):
-			f.add("nothing: " + c.Fail.Error())
+		case depth == 0 && c.Invalid != "":
+			f.add("nothing: " + c.Invalid)
 		}
 		return nil
-	}
-	for _, t := range c.Before {
-		f.add("hand over task " + decide.TaskKey(t))
 	}
 	for _, w := range c.Writes {
 		f.add(w.String())

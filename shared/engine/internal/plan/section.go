@@ -102,8 +102,11 @@ func (p *Planner) Share(what string, looked, due, percent int) {
 
 // DueBecause implements [cleanup.Plan].
 func (p *Planner) DueBecause(missing documents.Ref) {
-	if !p.ask.Limits.Lifted {
-		p.section.because[missing]++
+	if p.ask.Limits.Lifted {
+		return
+	}
+	if p.section.because[missing]++; p.section.because[missing] == 1 {
+		p.held += bytesOfItem + len(missing.ID)
 	}
 }
 
@@ -181,6 +184,7 @@ func (p *Planner) drop(s *section, why string) {
 	n := end - s.first
 	for _, a := range p.Actions[s.first:end] {
 		p.ask.Decider.Ended(a, why)
+		p.held -= bytesOf(a)
 	}
 	p.Actions = slices.Delete(p.Actions, s.first, end)
 	for _, later := range p.sections[i+1:] {

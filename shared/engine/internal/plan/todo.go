@@ -28,6 +28,9 @@ func (p *Planner) planTodos(ctx context.Context) error {
 			if err := p.planTodo(ctx, d); err != nil {
 				return err
 			}
+			if p.full() {
+				return cleanup.ErrOutOfTime
+			}
 		}
 	}
 	return nil
@@ -41,6 +44,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	if err == nil {
 		for _, item := range todo.Next {
 			p.pending[item.Ref] = true
+			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
 		if a.Also, err = p.countTodo(ctx, todo); err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)

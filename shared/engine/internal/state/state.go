@@ -33,6 +33,7 @@ type State struct {
 	Begun      *report.Report `json:"begun" firestore:"begun"`           // what the holder's report began with; nil of an undo
 	Checkpoint string         `json:"checkpoint" firestore:"checkpoint"` // where the next run begins; empty: at the beginning
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
+	Cuts       []string       `json:"cuts" firestore:"cuts"`             // where listings of objects are cut
 	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may have written anything
 	Month      report.Month   `json:"month" firestore:"month"`
 	Last       *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none

@@ -158,6 +158,7 @@ func (s *State) fields() []field {
 		{"checkpoint", &s.Checkpoint, true, nil},
 		{"rewound", &s.Rewound, true, nil},
 		{"stop", &s.Stop, false, nil},
+		{"cuts", &s.Cuts, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
