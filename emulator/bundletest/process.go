@@ -97,19 +97,6 @@ func (p *Process) listens(t testing.TB) bool {
 	}
 }
 
-// URL is where the process listens.
-func (p *Process) URL() string { return p.url }
-
-// Lives reports whether the process has not ended.
-func (p *Process) Lives() bool {
-	select {
-	case <-p.Done:
-		return false
-	default:
-		return true
-	}
-}
-
 // Post calls the function as Cloud Scheduler does and returns the answer's status and body.
 func (p *Process) Post(ctx context.Context, body string, now time.Time) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, strings.NewReader(body))

@@ -26,8 +26,8 @@ type RunOptions struct {
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.
 var ErrNeedsTasks = errors.New("it hands work to its worker through Cloud Tasks, so it only runs deployed")
 
-// Run runs the job in the caller's process, with the caller's credentials, run after run until nothing is left, and calls ended with
-// the report of each, and whether another one follows. A run that left something is followed by another one, unless it was stopped or canceled, is restricted to a
+// Run runs the job in the caller's process, with the caller's credentials, run after run until nothing is left. It calls ended with
+// the report of each, and with whether another one follows: none does after a run that was stopped or canceled, is restricted to a
 // plan, or got nowhere. All is as deployed: lease, limits, undo log and saved report. If ctx is canceled the run ends in order,
 // partial. The error is [ErrNeedsTasks], a [*config.Error], or says why a client cannot be opened or that the engine panicked;
 // whatever goes wrong later is in the report.

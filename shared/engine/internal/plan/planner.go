@@ -134,7 +134,8 @@ func (p *Planner) plan(ctx context.Context) (err error) {
 	return d.Job.Plan(ctx, &p.Planner)
 }
 
-// Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be applied.
+// Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be
+// applied.
 func (p *Planner) Check(ctx context.Context) error {
 	if err := p.judge(ctx); err != nil {
 		return err
