@@ -21,10 +21,10 @@ func TestDefaultsAgree(t *testing.T) {
 		reads *regexp.Regexp      // what is compared of the text in a pattern's parentheses
 		in    map[string][]string // patterns, by file
 	}{
-		"PLACEHOLDER_REFERENCES": {regexp.MustCompile(`[\w-]+\.[\w.]*\w`), map[string][]string{
-			"placeholderusers/placeholderusers.go": {`const defaultReferences = (.*)`},
-			jobs:                                   {`(?s)names the places, by default (.{1,200}?), separated by commas`},
-			example:                                {`# placeholder_references = \[(.*)\]`},
+		"PLACEHOLDER_REFERENCES": {regexp.MustCompile(`(?:group:)?[\w-]+\.[\w.]*\w`), map[string][]string{
+			"placeholderusers/places/places.go": {`(?s)const Default = (.*?)\n\n`},
+			jobs:                                {`(?s)names the places, by default (.{1,400}?), separated by commas`},
+			example:                             {`# placeholder_references = \[(.*)\]`},
 		}},
 		"INQUIRY_FOLDERS": {regexp.MustCompile(`[\w-]+/`), map[string][]string{
 			"resolvedinquiries/images.go": {`"INQUIRY_FOLDERS", (".*?"),`},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -26,6 +27,13 @@ type lock struct {
 // Locks. If a rule is refused that was not, or something else follows from one, also if no file here shows it, raise version.Lock.
 func TestLocks(t *testing.T) {
 	zeros := strings.Repeat("0", 64)
+	// entry is that of a rule, but for what change makes of it.
+	entry := func(name string, change func(*manifest.Entry)) manifest.Entry {
+		e := manifest.Entry{Name: name, Description: "A rule", Trigger: manifest.Schedule, Schedule: "0 3 * * *", TimeZone: "UTC",
+			TimeoutSeconds: 540, Memory: "512Mi", Roles: map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}}
+		change(&e)
+		return e
+	}
 	for list, wrong := range map[string]func(*lock){ // nil: nothing is wrong, and all of it is there
 		"rules.json": nil,
 		"../terraform/examples/own-rules/rules.json": nil,
@@ -34,6 +42,22 @@ func TestLocks(t *testing.T) {
 		"../terraform/tests/rules/stale.json":        func(l *lock) { l.Rules = zeros },
 		"../terraform/tests/rules/manifest.json":     func(l *lock) { l.Manifest = zeros },
 		"../terraform/tests/rules/version.json":      func(l *lock) { l.Version = version.Release + "/1" },
+		"../terraform/tests/rules/roles.json": func(l *lock) {
+			l.Functions["ownerOfAll"] = entry("ownerOfAll", func(e *manifest.Entry) { e.Roles[config.Auth] = []string{"roles/owner"} })
+			l.Functions["foreignRole"] = entry("foreignRole", func(e *manifest.Entry) {
+				e.Roles[config.Storage] = []string{"roles/datastore.user"}
+			})
+			l.Functions["foreignBackend"] = entry("foreignBackend", func(e *manifest.Entry) {
+				e.Roles["projects"] = []string{"roles/datastore.user"}
+			})
+		},
+		"../terraform/tests/rules/forged.json": func(l *lock) {
+			l.Functions["cleanupBannedUsers"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
+			l.Functions["cleanupReports"] = entry("cleanupReports", func(*manifest.Entry) {})
+			l.Functions["otherName"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
+			l.Functions["withWorker"] = entry("withWorker", func(e *manifest.Entry) { e.Worker = "deletePlaceholderUser" })
+			l.Functions["withPackage"] = entry("withPackage", func(e *manifest.Entry) { e.Package = "placeholderusers" })
+		},
 	} {
 		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
 		if err != nil {
@@ -44,8 +68,8 @@ func TestLocks(t *testing.T) {
 			if err := json.Unmarshal(want, &l); err != nil {
 				t.Fatal(err)
 			}
-			wrong(&l)
 			l.Functions = map[string]manifest.Entry{}
+			wrong(&l)
 			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
 				t.Fatal(err)
 			}

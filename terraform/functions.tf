@@ -24,9 +24,21 @@ locals {
   manifest   = jsondecode(file("${path.module}/../functions/manifest.json"))
   rules_file = coalesce(var.rules_file, "${path.module}/../functions/rules.json")
   lock       = jsondecode(file("${trimsuffix(local.rules_file, ".json")}.lock.json"))
-  functions  = merge({ for f in local.manifest.functions : f.name => f if can(f.package) }, local.lock.functions)
-  own        = setsubtract(keys(local.lock.functions), local.manifest.functions[*].name)
-  job_names  = [for name, f in local.functions : name if f.trigger == "schedule"]
+  # Each of the nine jobs and their workers is what this version says, whatever a lock file says.
+  nine = merge(
+    { for f in local.manifest.functions : f.name => f if can(f.package) },
+    { for f in local.manifest.functions : f.name => jsondecode(file("${path.module}/../functions/rules.lock.json")).functions[f.name] if !can(f.package) },
+  )
+  functions = merge(local.lock.functions, local.nine)
+  # The entries of the lock file that no program wrote: one that takes the place of another function, or that is not a rule's.
+  forged = [
+    for name, f in local.lock.functions : name if !try(
+      jsonencode(f) == jsonencode(local.functions[name]) && f.name == name && f.trigger == "schedule" && f.package == "" && !can(f.worker),
+      false,
+    )
+  ]
+  own       = setsubtract(keys(local.lock.functions), keys(local.nine))
+  job_names = [for name, f in local.functions : name if f.trigger == "schedule"]
 
   # A file of your own says by itself which jobs it uses: its rules, and those of the nine that it enables.
   used    = var.rules_file == null ? local.job_names : setunion(local.own, try(local.lock.enabled, []))
@@ -38,20 +50,6 @@ locals {
   workers = { for name, f in local.functions : name => f if f.trigger == "tasks" && contains(keys(local.job_of), name) }
 
   deployed = merge(local.jobs, local.workers)
-
-  # Jobs that stop before their timeout on purpose continue with their next scheduled run.
-  own_stop = [for name, f in local.functions : name if can(f.stopAfterSeconds)]
-  continue_for = {
-    for name in keys(local.jobs) : name => lookup(var.continue_for, name, "6h") if !contains(local.own_stop, name)
-  }
-  # The jobs that continue by themselves.
-  continuing = {
-    for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true)
-  }
-
-  # Into how many shards a job is split. Only jobs that can be split have a number.
-  splittable = { for name, f in local.functions : name => f.shards if can(f.shards) }
-  shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
 
   memory  = { for name, f in local.deployed : name => lookup(var.memory, name, f.memory) }
   timeout = { for name, f in local.deployed : name => lookup(var.timeouts, name, f.timeoutSeconds) }
@@ -83,18 +81,12 @@ locals {
       } : {},
       f.package == "orphanedmedia" && length(var.orphans) > 0 ? { ORPHANS = join(",", var.orphans) } : {},
       f.package == "orphanedmedia" ? { MAX_OWNERS = tostring(var.max_owners) } : {},
-      lookup(local.shards, name, 1) > 1 ? { SHARDS = tostring(local.shards[name]) } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {
         PLACEHOLDER_REFERENCES = join(",", var.placeholder_references)
       } : {},
     )
   }
-}
-
-# Cloud Run knows a service by an address of this number, before the service is there: a job is told its own.
-data "google_project" "this" {
-  project_id = var.project
 }
 
 # Workers are made first, because a job's environment has its worker's address.
@@ -125,20 +117,15 @@ module "job" {
   region          = var.region
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
-  environment = merge(local.environment[each.key], can(each.value.worker) || can(local.continuing[each.key]) ? {
+  environment = merge(local.environment[each.key], can(each.value.worker) ? {
     TASKS_LOCATION        = local.tasks_region
     TASKS_SERVICE_ACCOUNT = google_service_account.function[each.key].email
-    } : {}, can(each.value.worker) ? {
-    TASKS_QUEUE      = google_cloud_tasks_queue.worker[each.value.worker].name
-    TASKS_TARGET_URL = module.worker[each.value.worker].function.service_config[0].uri
-    } : {}, can(local.continuing[each.key]) ? {
-    CONTINUE_FOR   = local.continuing[each.key]
-    CONTINUE_QUEUE = google_cloud_tasks_queue.continue[each.key].name
-    CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this.number}.${var.region}.run.app"
+    TASKS_QUEUE           = google_cloud_tasks_queue.worker[each.value.worker].name
+    TASKS_TARGET_URL      = module.worker[each.value.worker].function.service_config[0].uri
   } : {})
-  # One run at a time, or one for each shard: the leases in Firestore guarantee this. Another instance answers who calls meanwhile
-  # that the job is busy, and is there for the run that split. Without it Cloud Run would answer 429, which slows the queue.
-  max_instances = lookup(local.shards, each.key, 1) + 1
+  # The lease in Firestore lets one run go on at a time. The other instance tells whoever calls meanwhile that the job is busy: without
+  # it, Cloud Run would answer 429.
+  max_instances = 2
   build         = local.build
   kms_key       = var.kms_key
 

@@ -1,5 +1,22 @@
-# Each function has its own account, with the roles that functions/manifest.json names and no others: those on what it works on in its
-# entry, and those of handing tasks over and of calling, which are the same for all, at the top.
+# Each function has its own account: with the roles that its entry in functions/manifest.json or in the lock file names, on what it works
+# on, and with those of handing tasks over and of calling, which are the same for all. No other.
+locals {
+  # What a function can be granted on each backend. Nobody reads a lock file as he reads a program, so no file can ask for more.
+  grantable = {
+    firestore = ["roles/datastore.user"]
+    storage   = ["firesweepObjectCleaner"]
+    auth      = ["firesweepAccountDeleter", "firesweepAccountReader"]
+    tasks     = ["roles/cloudtasks.enqueuer"]
+  }
+  refused = {
+    for name, f in local.deployed : name => flatten([
+      for backend, roles in f.roles : [
+        for role in roles : "${role} on ${backend}" if !contains(lookup(local.grantable, backend, []), role)
+      ]
+    ])
+  }
+}
+
 resource "google_service_account" "function" {
   for_each = local.deployed
 
@@ -11,6 +28,14 @@ resource "google_service_account" "function" {
     precondition {
       condition     = can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", lower(each.key)))
       error_message = "${each.key} cannot be a service account's id: rename the job to 6 to 30 letters, digits and hyphens."
+    }
+    precondition {
+      condition     = length(local.refused[each.key]) == 0
+      error_message = "${each.key} asks for ${join(", ", local.refused[each.key])}. Terraform grants only ${join("; ", [for backend, roles in local.grantable : "${join(" or ", roles)} on ${backend}"])}. If it is a rule, somebody changed the lock file: write it again with firesweep check --write."
+    }
+    precondition {
+      condition     = !contains(local.forged, each.key)
+      error_message = "The lock file of ${local.rules_file} has an entry ${each.key} that is not of a rule, or not what this version says of this job. Somebody changed it: write the file again with firesweep check --write."
     }
   }
 
@@ -121,21 +146,10 @@ resource "google_cloud_tasks_queue_iam_binding" "tasks" {
   members  = [google_service_account.function[each.value.function].member]
 }
 
-# Also on the queue through which the job continues by itself.
-resource "google_cloud_tasks_queue_iam_binding" "continue" {
-  for_each = google_cloud_tasks_queue.continue
-
-  project  = var.project
-  location = local.tasks_region
-  name     = google_cloud_tasks_queue.continue[each.key].name
-  role     = "roles/cloudtasks.enqueuer"
-  members  = [google_service_account.function[each.key].member]
-}
-
-# The tasks of a job call it, or its worker, as the job's own account: a task can have the token of no account that the job may not
-# act as, so that whoever has taken one job over cannot call the others.
+# The tasks of a job call its worker as the job's own account: a task can have the token of no account that the job may not act as, so
+# that whoever has taken one job over cannot call the workers of others.
 resource "google_service_account_iam_binding" "acts_as_itself" {
-  for_each = setunion(values(local.job_of), keys(local.continue_for))
+  for_each = toset(values(local.job_of))
 
   service_account_id = google_service_account.function[each.key].name
   role               = "roles/iam.serviceAccountUser"
@@ -159,9 +173,9 @@ resource "google_cloud_run_v2_service_iam_binding" "caller" {
   location = var.region
   name     = basename(merge(module.job, module.worker)[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
-  members = concat(
-    contains(keys(local.jobs), each.key) ? [google_service_account.scheduler_invoker.member] : [],
-    contains(keys(local.continue_for), each.key) ? [google_service_account.function[each.key].member] : [],
-    contains(keys(local.workers), each.key) ? [google_service_account.function[local.job_of[each.key]].member] : [],
-  )
+  members = [
+    contains(keys(local.job_of), each.key)
+    ? google_service_account.function[local.job_of[each.key]].member
+    : google_service_account.scheduler_invoker.member
+  ]
 }

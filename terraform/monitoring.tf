@@ -216,21 +216,17 @@ resource "google_monitoring_alert_policy" "attention" {
   conditions {
     display_name = "A log line carries an alert, or a task failed for the last time"
     condition_matched_log {
-      filter = join("", [
-        "(resource.type=\"cloud_run_revision\" AND jsonPayload.alert=~\".+\" AND NOT jsonPayload.report.dryRun=true",
-        " AND resource.labels.service_name=~\"^(${join("|", [for name in each.value : local.service[name]])})$\")",
-        " OR (resource.type=\"cloud_tasks_queue\" AND NOT jsonPayload.attemptResponseLog.status=\"OK\" AND (",
-        join(" OR ", [
-          for queue, attempts in merge(
-            { "=~\"^(${join("|", each.value)})-continue${var.queue_suffix}$\"" = local.continue_attempts },
-            {
-              for name in each.value : "=\"${name}${var.queue_suffix}\"" => local.workers[name].queue.maxAttempts
-              if can(local.workers[name])
-            },
-          ) : "(resource.labels.queue_id${queue} AND jsonPayload.attemptResponseLog.dispatchCount=\"${attempts}\")"
-        ]),
-        "))",
-      ])
+      filter = join(" OR ", concat(
+        [join("", [
+          "(resource.type=\"cloud_run_revision\" AND jsonPayload.alert=~\".+\" AND NOT jsonPayload.report.dryRun=true",
+          " AND resource.labels.service_name=~\"^(${join("|", [for name in each.value : local.service[name]])})$\")",
+        ])],
+        [for name in each.value : join("", [
+          "(resource.type=\"cloud_tasks_queue\" AND resource.labels.queue_id=\"${name}${var.queue_suffix}\"",
+          " AND NOT jsonPayload.attemptResponseLog.status=\"OK\"",
+          " AND jsonPayload.attemptResponseLog.dispatchCount=\"${local.workers[name].queue.maxAttempts}\")",
+        ]) if can(local.workers[name])],
+      ))
       label_extractors = {
         job     = "EXTRACT(resource.labels.service_name)"
         run     = "EXTRACT(labels.runId)"

@@ -12,11 +12,8 @@ output "urls" {
 }
 
 output "queues" {
-  description = "The Cloud Tasks queues: of each worker, and of each job that continues by itself (JOB-continue)."
-  value = merge(
-    { for name, queue in google_cloud_tasks_queue.worker : name => queue.name },
-    { for name, queue in google_cloud_tasks_queue.continue : "${name}-continue" => queue.name },
-  )
+  description = "The Cloud Tasks queue of each worker."
+  value       = { for name, queue in google_cloud_tasks_queue.worker : name => queue.name }
 }
 
 output "service_accounts" {

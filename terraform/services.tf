@@ -1,5 +1,5 @@
 # The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too. Those of Firestore
-# and of projects are on already: there is a database, and a plan looks at the project.
+# and of projects are on already: there is a database, and roles are set on the project.
 resource "google_project_service" "api" {
   for_each = toset(!var.enable_apis ? [] : concat([
     "artifactregistry.googleapis.com",

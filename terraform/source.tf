@@ -1,19 +1,12 @@
-# The source archive holds the files that the functions need, as source.json says. Its name depends on their contents only, so
-# the same contents have the same name and are not deployed again.
+# The archive's name depends on its contents only, so the same contents have the same name and are not deployed again.
+module "archive" {
+  source = "./archive"
+
+  rules_file = local.rules_file
+  path       = local.archive
+}
+
 locals {
-  source_rule = jsondecode(file("${path.module}/source.json"))
-  source_files = [
-    for f in setunion([
-      for pattern in ["go.*", "*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)
-    ]...) : f
-    if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
-  ]
-  # What the archive holds, by path.
-  source_contents = {
-    for f in local.source_files : f => file(f == "functions/rules.json" ? local.rules_file : "${path.module}/../${f}")
-  }
-  # Of the contents and not of the archive, which is made only while applying if this module waits for something (depends_on).
-  source_hash = sha256(jsonencode({ for f, text in local.source_contents : f => sha256(text) }))
   # Each project has its own file, because for_each makes them at the same time.
   archive = "${path.module}/.terraform/firesweep-${var.project}.zip"
 
@@ -22,19 +15,6 @@ locals {
     repository      = google_artifact_registry_repository.images.id
     bucket          = google_storage_bucket.source.name
     object          = google_storage_bucket_object.source.name
-  }
-}
-
-data "archive_file" "source" {
-  type        = "zip"
-  output_path = local.archive
-
-  dynamic "source" {
-    for_each = local.source_contents
-    content {
-      filename = source.key
-      content  = source.value
-    }
   }
 }
 
@@ -60,13 +40,13 @@ resource "google_storage_bucket" "source" {
 
 resource "google_storage_bucket_object" "source" {
   bucket = google_storage_bucket.source.name
-  name   = "source-${local.source_hash}.zip"
+  name   = "source-${module.archive.hash}.zip"
   source = local.archive
   # Old archives stay: functions are built from one until the next is there, and where only the path of the archive changes,
   # Terraform would upload it and then delete it by the same name.
   deletion_policy = "ABANDON"
 
-  depends_on = [data.archive_file.source]
+  depends_on = [module.archive]
 }
 
 resource "google_artifact_registry_repository" "images" {

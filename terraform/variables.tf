@@ -19,13 +19,13 @@ variable "region" {
 }
 
 variable "tasks_region" {
-  description = "Where the queues of Cloud Tasks are, which is not in every region; region unless set. Whether a queue is needed at all, continue_for says."
+  description = "Where the queues of Cloud Tasks are, which is not in every region; region unless set. Only jobs with a worker need one."
   type        = string
   default     = null
 
   validation {
     condition = (
-      length(local.continuing) + length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
+      length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
       || var.tasks_region == null && !contains(local.regions.functions, var.region) # which region itself says
     )
     error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to a region that has it. The nearest: ${local.nearest.tasks}. ${local.newer_regions.tasks}"
@@ -205,18 +205,6 @@ variable "job_safety_limits" {
   }
 }
 
-# Terraform only warns of a variable that it does not know: the limits would fall back to their defaults.
-variable "belts" {
-  description = "The earlier name of safety_limits; refused."
-  type        = any
-  default     = null
-
-  validation {
-    condition     = var.belts == null
-    error_message = "belts is called safety_limits now: rename it where you set it, and keep what it holds."
-  }
-}
-
 variable "undo_days" {
   description = "For how many days a job's runs can be taken back; 7 unless set, 90 at most. What the job deleted is kept for as long: set 0 if it must be gone at once, e.g. { cleanupReports = 0 }."
   type        = map(number)
@@ -230,32 +218,6 @@ variable "undo_days" {
   validation {
     condition     = alltrue([for days in values(var.undo_days) : try(days >= 0 && days <= 90 && floor(days) == days, false)])
     error_message = "undo_days must be whole numbers from 0 to 90."
-  }
-}
-
-variable "continue_for" {
-  description = "For how long a job continues by itself, through Cloud Tasks, with what a run had no time for: \"6h\" unless set, \"24h\" at most. With \"0s\" the next scheduled run continues, e.g. { cleanupReports = \"0s\" }."
-  type        = map(string)
-  default     = {}
-  nullable    = false
-
-  validation {
-    condition     = length(setsubtract(keys(var.continue_for), local.job_names)) == 0
-    error_message = "continue_for names unknown jobs: ${join(", ", setsubtract(keys(var.continue_for), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
-  }
-  validation {
-    condition     = length(setintersection(keys(var.continue_for), local.own_stop)) == 0
-    error_message = "continue_for names ${join(", ", setintersection(keys(var.continue_for), local.own_stop))}, which stops before its timeout on purpose (stopAfterSeconds) and continues with its next scheduled run."
-  }
-  validation {
-    condition = alltrue([
-      for d in values(var.continue_for) : try(
-        can(regex("^(0|[1-9][0-9]{0,4})(h|m|s)$", d))
-        && tonumber(regex("^[0-9]+", d)) * { h = 3600, m = 60, s = 1 }[regex("[hms]$", d)] <= 86400,
-        false
-      )
-    ])
-    error_message = "continue_for must be durations from \"0s\" to \"24h\", such as \"6h\" or \"90m\"."
   }
 }
 
@@ -276,29 +238,6 @@ variable "memory" {
   validation {
     condition     = alltrue([for name, memory in var.memory : memory != "256Mi" || !can(local.functions[name].cpu)])
     error_message = "memory of ${join(", ", [for name, memory in var.memory : name if can(local.functions[name].cpu)])} must be 512Mi or more: these functions have a whole CPU, for which Google requires as much."
-  }
-}
-
-variable "shards" {
-  description = "Into how many shards, 16 at most, a job is split if one instance takes too long to look through the bucket. Shards run at once, each on its own instance, e.g. { cleanupOrphanedMedia = 8 }. To find equal parts, all names are listed once more."
-  type        = map(number)
-  default     = {}
-  nullable    = false
-
-  validation {
-    condition     = length(setsubtract(keys(var.shards), keys(local.splittable))) == 0
-    error_message = "shards names jobs that cannot be split: ${join(", ", setsubtract(keys(var.shards), keys(local.splittable)))}. Jobs that can are ${join(", ", keys(local.splittable))}."
-  }
-  validation {
-    condition     = alltrue([for n in values(var.shards) : try(n >= 1 && n <= 16 && floor(n) == n, false)])
-    error_message = "shards must be whole numbers from 1 to 16."
-  }
-  validation {
-    condition = alltrue([
-      for name, n in local.splittable :
-      lookup(var.shards, name, n) == 1 || contains(keys(local.continuing), name) || !contains(keys(local.jobs), name)
-    ])
-    error_message = "A job in shards needs a continue_for that is not 0, because the same queue hands over the shards. Correct shards or continue_for of ${join(", ", [for name, n in local.splittable : name if lookup(var.shards, name, n) > 1 && !contains(keys(local.continuing), name)])}."
   }
 }
 
@@ -432,7 +371,7 @@ variable "notification_locale" {
 }
 
 variable "placeholder_references" {
-  description = "Fields that may refer to a placeholder user, as collection.field or group:collection.field, where dots lead into maps; deletePlaceholderUser deletes no user that they name. Empty: the function's own list."
+  description = "Fields that may refer to a placeholder user, as collection.field or group:collection.field, where dots lead into maps; deletePlaceholderUser deletes no user that they name. Empty: the function's own list, which docs/jobs.md has."
   type        = list(string)
   default     = []
   nullable    = false

@@ -49,15 +49,26 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(strings.TrimSpace(mod)), err
 }
 
-// program builds the deployed source once and returns the path of the program, which serves all functions.
+// program builds the deployed source once, from a copy of the archive's files alone, and returns the path of the program, which
+// serves all functions.
 var program = sync.OnceValues(func() (path string, err error) {
 	err = withFolder("bundle", func(root, folder string) error {
 		files, err := ArchivedFiles(root)
-		if err != nil {
+		source := filepath.Join(folder, "source")
+		if err = errors.Join(err, os.RemoveAll(source)); err != nil {
 			return err
 		}
+		for name, from := range files {
+			text, err := os.ReadFile(from)
+			if err == nil {
+				err = writeFile(filepath.Join(source, name), text)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		path = filepath.Join(folder, "main")
-		return buildFunctions(root, folder, files, path)
+		return buildFunctions(source, path)
 	})
 	return path, err
 })
@@ -76,7 +87,7 @@ func Build(program string) (path string, err error) {
 }
 
 // withFolder calls f with the module's root and with a folder, as no other process does at the time. The folder is the same each
-// time, among the user's caches: Go links again what is not there any more.
+// time, among the user's caches: Go compiles and links again what is not there any more.
 func withFolder(name string, f func(root, folder string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -99,38 +110,6 @@ func withFolder(name string, f func(root, folder string) error) (err error) {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	return f(root, folder)
-}
-
-// overlay writes into a folder the file that makes Go see, of the module at root, only these files by their names, and the added
-// ones of the folder by their places in the module. It returns the file's name. So nothing but the archive is built, and what the
-// tests have compiled, of the same files at the same place, is not compiled once more.
-func overlay(root, folder string, files, added map[string]string) (string, error) {
-	replace := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") { // where Go looks for no package
-			return filepath.SkipDir
-		}
-		name, err := filepath.Rel(root, path)
-		if files[filepath.ToSlash(name)] == "" && !d.IsDir() {
-			replace[path] = "" // it is not there
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	for place, from := range added {
-		replace[filepath.Join(root, place)] = filepath.Join(folder, from)
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(folder, "overlay.json")
-	return name, os.WriteFile(name, text, 0o600)
 }
 
 // GoCommand runs go in a folder, without the user's Go settings, and returns its output.

@@ -37,8 +37,8 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 			}
 		}
 		p.FieldSeen(q, postedField, len(alive(page)), posted)
-		p.Share(circles, len(alive(page)), due(p, page), 0)
-		return p.Consider(ctx, circleRule, page)
+		p.Share(circles, len(alive(page)), 0, 0)
+		return consider(ctx, p, page)
 	})
 }
 
@@ -47,27 +47,33 @@ func alive(all []documents.Document) []documents.Document {
 	return slices.DeleteFunc(slices.Clone(all), func(d documents.Document) bool { return d.Data["isDeleted"] == true })
 }
 
-// due returns how many circles count as due for the safety limits.
-func due(p *cleanup.Planner, all []documents.Document) (n int) {
-	for _, d := range alive(all) {
-		if kind := judge(state{Subject: cleanup.Subject{Document: d, Found: true}}, p.Run).Kind; kind == toWarn || kind == toDelete {
-			n++
+// consider considers circles. Those that are warned of or deleted count as due for the safety limits.
+func consider(ctx context.Context, p *cleanup.Planner, page []documents.Document) error {
+	due := -p.Planned()
+	if err := p.Consider(ctx, circleRule, page); err != nil {
+		return err
+	}
+	due += p.Planned()
+	for _, d := range page {
+		if judge(state{Subject: cleanup.Subject{Document: d, Found: true}}, p.Run).Kind != "" { // whoever owns it
+			due--
 		}
 	}
-	return n
+	p.Share(circles, 0, max(0, due), 0)
+	return nil
 }
 
 // state is a circle with what a commit needs of it.
 type state struct {
 	cleanup.Subject
 	posts    cleanup.Belonging // of a claimed circle
-	hasOwner bool              // its owner has a document
+	hasOwner bool              // its owner has a document; asked only where that decides, or where the owner is told something
 }
 
 // circleRule warns, clears, claims and deletes circles. A claimed circle is shown by the application no longer. It can only be
 // finished, by this run or another, or revived by a person: then it keeps what is left of it.
 var circleRule = cleanup.Rule[state]{
-	Name: "circle", Load: cleanup.Each(func(s cleanup.Subject) state { return state{Subject: s} }),
+	Name: "circle", Load: load,
 	Judge: judge, Gather: gather, Change: change,
 	Reach: cleanup.Reach{
 		Items: "circles", Deletes: []string{"circles"}, Writes: []string{"circles", "users/*/notifications"},
@@ -85,7 +91,30 @@ var postRule = posts.Rule("post", func(s posts.State, _ cleanup.Run) cleanup.Dec
 
 var postsOf = cleanup.Children{Collection: "posts", Field: "circleId"}
 
-// gather reads the posts of claimed circles, and the owners who are to be told something.
+// load looks whether there are owners of the circles that are warned of or deleted if there are.
+func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state, error) {
+	states := make([]state, len(subjects))
+	var owners []documents.Ref
+	for i, s := range subjects {
+		states[i] = state{Subject: s, hasOwner: true}
+		owner, ok := states[i].owner()
+		kind := judge(states[i], src.Run()).Kind
+		states[i].hasOwner = ok && (kind == toWarn || kind == toDelete)
+		if states[i].hasOwner {
+			owners = append(owners, owner)
+		}
+	}
+	users, err := src.Get(ctx, owners)
+	for i, c := range states {
+		if c.hasOwner {
+			owner, _ := c.owner()
+			_, states[i].hasOwner = users[owner]
+		}
+	}
+	return states, err
+}
+
+// gather reads the posts of claimed circles, and the owners who are to be told that theirs are deleted.
 func gather(ctx context.Context, src cleanup.Source, due []*state) error {
 	var ids []string
 	for _, c := range due {
@@ -98,17 +127,16 @@ func gather(ctx context.Context, src cleanup.Source, due []*state) error {
 		return err
 	}
 	var owners []documents.Ref
+	var told []*state
 	for _, c := range due {
 		c.posts = found[c.ID()]
-		told := c.posts.Whole && len(c.posts.Documents) == 0 || judge(*c, src.Run()).Kind == toWarn
-		if owner, ok := c.owner(); ok && told {
-			owners = append(owners, owner)
+		if owner, ok := c.owner(); ok && c.posts.Whole && len(c.posts.Documents) == 0 {
+			owners, told = append(owners, owner), append(told, c)
 		}
 	}
 	users, err := src.Get(ctx, owners)
-	for _, c := range due {
-		owner, _ := c.owner()
-		_, c.hasOwner = users[owner]
+	for i, c := range told {
+		_, c.hasOwner = users[owners[i]]
 	}
 	return err
 }
@@ -128,7 +156,7 @@ func change(c state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 			Fields: map[string]any{"circleId": c.ID()},
 		}
 		mark := cleanup.Update(c.Ref(), map[string]any{warnedField: run.Promise})
-		return c.tell(mark, warning, i.countsFrom, run.Promise, "marked as warned")
+		return c.tell(mark, warning, i.countsFrom, run.Promise)
 	case toClear:
 		return cleanup.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
 	case toDelete:
@@ -162,15 +190,15 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 		Text: notifications.Locale(run.Config.Locale).GhostCircleDeleted(notifications.NameOf(c.Document)),
 	}
 	claimedAt, _ := c.Time("deletedAt") // without, the id alone tells circles apart
-	change = c.tell(cleanup.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
+	change = c.tell(cleanup.Delete(c.Document), farewell, claimedAt, run.Now)
 	files := cleanup.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}
 	change.Then = []cleanup.FollowUp{{Object: files, Absent: c.Ref()}}
 	return change
 }
 
-// tell adds to a change what the circle's owner is told, or a warning that nobody is. The circle and the occasion are what is
-// announced: told again, it is no second notification.
-func (c state) tell(change cleanup.Change, n notifications.Notification, occasion, at time.Time, done string) cleanup.Change {
+// tell adds to a change what the circle's owner is told. The circle and the occasion are what is announced: told again, it is no
+// second notification. Of an owner who has vanished since a run claimed the circle, it adds a warning that nobody is told.
+func (c state) tell(change cleanup.Change, n notifications.Notification, occasion, at time.Time) cleanup.Change {
 	owner, ok := c.owner()
 	if c.hasOwner {
 		n.UserID, n.Announces = owner.ID, []string{c.ID(), occasion.UTC().Format(time.RFC3339Nano)}
@@ -183,7 +211,7 @@ func (c state) tell(change cleanup.Change, n notifications.Notification, occasio
 		nobody = "its ownerId is missing or names nobody"
 	}
 	change.Notices = []cleanup.Notice{{
-		Message: c.Path + ": " + done + " without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},
+		Message: c.Path + ": deleted without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},
 	}}
 	return change
 }

@@ -100,7 +100,11 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 		}
 	})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 2))
-	world{"circles/e": before["circles/e"], "posts/z": post("e")}.Is(t, f)
+	left := world{"users/hana": hana, "circles/e": before["circles/e"], "posts/z": post("e")}
+	for _, id := range []string{"c", "d"} {
+		left = left.With(told(toldOf(id, "読書会", notifications.Japanese.GhostCircleDeleted, now), now))
+	}
+	left.Is(t, f)
 }
 
 // afterPosts calls after each commit that deleted posts, before the next begins.
@@ -117,7 +121,7 @@ func afterPosts(f *enginetest.Function, do func()) {
 // TestAPinnedCommentKeepsTheCircle: no circle is claimed whose post stays.
 func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
 	f := newFunction(t)
-	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
+	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
 		undo.PinnedIn + "/1": {undo.TargetsField: []any{"comments/x"}}}
 	before.Write(t, f)
 	got := f.Run(t, "")
@@ -132,7 +136,7 @@ func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
 func TestAMistakenID(t *testing.T) {
 	f := newFunction(t)
 	claim := with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", true), "deletedBy", jobName)
-	before := world{"circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
+	before := world{"users/hana": hana, "circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
 	before.Write(t, f)
 	put(t, f, "", "circles/undefined/a.png")
 	got := f.Run(t, "")

@@ -57,18 +57,20 @@ func judge(c state, run cleanup.Run) cleanup.Decision {
 		return cleanup.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
 	case i.since.After(run.Now):
 		return cleanup.Keep(keptInUse)
-	case !isOwned: // nobody may lose a circle untold because of a type
+	case !isOwned: // nobody may lose a circle untold
 		return cleanup.Invalid(keptOddOwner)
 	case revived && (!isDated || claimedAt.After(run.Promise)):
 		return cleanup.Invalid(keptOddRevival)
 	case warned.After(run.Promise):
 		return cleanup.Invalid(keptFutureWarning)
+	case !warned.Before(i.countsFrom) && warned.After(retention.DaysBefore(run.Promise, graceDays)):
+		return cleanup.Keep(keptWarned)
+	case !c.hasOwner:
+		return cleanup.Invalid(keptNoOwner)
 	case !isWarned:
 		return cleanup.Do(toWarn, i.reason)
 	case warned.Before(i.countsFrom):
 		return cleanup.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
-	case warned.After(retention.DaysBefore(run.Promise, graceDays)):
-		return cleanup.Keep(keptWarned)
 	default:
 		return cleanup.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
 	}
@@ -121,6 +123,7 @@ const (
 	keptUndated       = "nobody has posted, and createdAt is missing or not a timestamp"
 	keptOddWarning    = "ghostWarningNotifiedAt is not a timestamp"
 	keptOddOwner      = "nobody has posted for long, and ownerId is missing or names nobody"
+	keptNoOwner       = "nobody has posted for long, and its owner has no document"
 	keptFutureWarning = "ghostWarningNotifiedAt is in the future"
 	keptBadID         = "its own id names nothing, or is too long for a query"
 	keptOddRevival    = "its deletion was undone, and deletedAt is missing, not a timestamp or in the future"

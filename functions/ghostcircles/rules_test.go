@@ -18,9 +18,9 @@ var now = time.Date(2026, 1, 10, 18, 30, 0, 0, time.UTC)
 
 func daysAgo(n int) time.Time { return now.Add(-time.Duration(n) * day) }
 
-// circle returns a circle's data of what is given, without what is nil. Its owner has no document.
+// circle returns a circle's data of what is given, without what is nil. It is hana's.
 func circle(posted, created, warned any) map[string]any {
-	data := map[string]any{"name": "読書会", "ownerId": "gone"}
+	data := map[string]any{"name": "読書会", "ownerId": "hana"}
 	for field, value := range map[string]any{"lastHumanPostAt": posted, "createdAt": created, "ghostWarningNotifiedAt": warned} {
 		if value != nil {
 			data[field] = value
@@ -37,7 +37,7 @@ func with(data map[string]any, field string, value any) map[string]any {
 
 func decide(data map[string]any, promise time.Time) cleanup.Decision {
 	circle := cleanup.Subject{Document: documents.Document{Path: "circles/c", Data: data}}
-	return judge(state{Subject: circle}, cleanup.Run{Now: now, Promise: promise})
+	return judge(state{Subject: circle, hasOwner: true}, cleanup.Run{Now: now, Promise: promise})
 }
 
 func TestJudge(t *testing.T) {
@@ -154,6 +154,36 @@ func TestJudge(t *testing.T) {
 			d.Reason = ""
 		}
 		enginetest.Want(t, tt.name, tt.want, d)
+	}
+}
+
+// TestNobodyToTell: a circle whose owner has no document is neither warned of nor deleted. Everything else is judged as before.
+func TestNobodyToTell(t *testing.T) {
+	long := daysAgo(380)
+	claim := func(c map[string]any) map[string]any {
+		return with(with(c, "deletedBy", jobName), "deletedAt", daysAgo(1))
+	}
+	for name, tt := range map[string]struct {
+		data map[string]any
+		want cleanup.Decision
+	}{
+		"a ghost":                  {circle(long, nil, nil), cleanup.Invalid(keptNoOwner)},
+		"abandoned":                {circle(nil, daysAgo(31), nil), cleanup.Invalid(keptNoOwner)},
+		"warned a week ago":        {circle(long, nil, daysAgo(7)), cleanup.Invalid(keptNoOwner)},
+		"warned too early":         {circle(long, nil, daysAgo(300)), cleanup.Invalid(keptNoOwner)},
+		"revived":                  {claim(circle(long, nil, daysAgo(8))), cleanup.Invalid(keptNoOwner)},
+		"warned less than a week":  {circle(long, nil, daysAgo(6)), cleanup.Keep(keptWarned)},
+		"in use":                   {circle(daysAgo(1), nil, nil), cleanup.Keep(keptInUse)},
+		"in use again":             {circle(daysAgo(1), nil, daysAgo(8)), cleanup.Do(toClear, "")},
+		"claimed":                  {claim(with(circle(long, nil, daysAgo(8)), "isDeleted", true)), cleanup.Do(toFinish, "")},
+		"an owner that names none": {with(circle(long, nil, nil), "ownerId", "users/hana"), cleanup.Invalid(keptOddOwner)},
+	} {
+		c := cleanup.Subject{Document: documents.Document{Path: "circles/c", Data: tt.data}}
+		d := judge(state{Subject: c}, cleanup.Run{Now: now, Promise: now})
+		if tt.want.Kind != "" {
+			d.Reason = ""
+		}
+		enginetest.Want(t, name, tt.want, d)
 	}
 }
 

@@ -16,7 +16,7 @@ func newFunction(t *testing.T) *enginetest.Function {
 	t.Parallel()
 	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
-	f.Env["NOTIFICATION_LOCALE"] = "ja"
+	f.Set(t, "users/hana", hana)
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	return f
 }

@@ -29,12 +29,9 @@ const (
 	details = "import_placeholder_user_details"
 )
 
-// defaultReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
-const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
-
 // settings are those of the job and of its worker: the places in which users are referred to.
 var settings config.Own[[]places.Place] = func(l *config.Loader) []places.Place {
-	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, places.Form, places.Parse)
+	return config.Parsed(l, "PLACEHOLDER_REFERENCES", places.Default, places.Form, places.Parse)
 }
 
 // noPlaceWritten says that nobody ever wrote any of the places: users to whom something refers would seem to be referred to by

@@ -27,8 +27,12 @@ func (w world) writePlaces(t *testing.T) {
 	t.Helper()
 	w.Set(t, "posts/other", map[string]any{"userId": "other"})
 	w.Set(t, "comments/other", map[string]any{"userId": "other"})
-	w.Set(t, "projects/other", map[string]any{"owner_ids": []any{"other"}, "maintainer_ids": []any{}})
+	w.Set(t, "reactions/other", map[string]any{"userId": "other"})
+	w.Set(t, "circles/other", map[string]any{"ownerId": "other"})
+	w.Set(t, "inquiries/other", map[string]any{"userId": "other"})
+	w.Set(t, "projects/other", map[string]any{"owner_ids": []any{"other"}, "maintainer_ids": []any{}, "creator_id": "other"})
 	w.Set(t, "members/other", map[string]any{"user_id": nil})
+	w.Set(t, "notes/other", map[string]any{"author_id": "other", "author": map[string]any{"id": "other"}})
 }
 
 // detail is one that is due; pairs of fields and values change it.

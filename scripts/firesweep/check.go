@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -36,9 +34,8 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"`             // the same in words
-	Next     []time.Time                 `json:"next,omitempty"`   // the next runs; left out where Terraform chooses the time
-	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
+	When     string                      `json:"when"`           // the same in words
+	Next     []time.Time                 `json:"next,omitempty"` // the next runs; left out where Terraform chooses the time
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
@@ -98,9 +95,7 @@ func (a *app) check(f checkFlags, names []string) error {
 	}
 	checks := make([]checked, len(jobs))
 	for i, job := range jobs {
-		if checks[i], err = a.checked(job); err != nil {
-			return err
-		}
+		checks[i] = a.checked(job)
 	}
 	if err := a.show(map[string]any{"checks": checks}, func(p *printer) { a.printChecks(p, checks) }, false); err != nil {
 		return err
@@ -171,7 +166,7 @@ func (a *app) checkLock() error {
 const runsSaid = 2
 
 // checked returns what is known of a job without running it.
-func (a *app) checked(e manifest.Entry) (checked, error) {
+func (a *app) checked(e manifest.Entry) checked {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
 		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
@@ -182,22 +177,15 @@ func (a *app) checked(e manifest.Entry) (checked, error) {
 		}
 		c.Next = append(c.Next, at.UTC())
 	}
-	if text := config.For(e.Name, a.getenv)("DRY_RUN"); text != "" {
-		dryRun, err := strconv.ParseBool(text)
-		if err != nil {
-			return c, wrongUse("DRY_RUN is %q: it must be true or false", text)
-		}
-		c.DryRun = &dryRun
-	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note = noteOn(*e.Rule, cmp.Or(config.For(e.Name, a.getenv)("FIRESTORE_DATABASE"), "(default)"))
+		c.Note = noteOn(*e.Rule)
 	}
-	return c, nil
+	return c
 }
 
-// noteOn returns what else to know of a rule about a database; "" if nothing.
-func noteOn(r rule.Rule, database string) string {
+// noteOn returns what else to know of a rule; "" if nothing.
+func noteOn(r rule.Rule) string {
 	var notes []string
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,
@@ -227,29 +215,7 @@ func noteOn(r rule.Rule, database string) string {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there "+
 			"is deleted", r.Objects))
 	}
-	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == "" &&
-		!strings.Contains(r.Collection, "/") { // a policy asks for the last name alone
-		notes = append(notes, fmt.Sprintf("A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, "+
-			"pins and undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
-			"--collection-group=%s --enable-ttl%s", r.Name(), r.Age[0].Field, database, r.Name(), offset(r.Age[0])))
-	}
 	return strings.Join(notes, ". ")
-}
-
-// offset returns the flag that makes a TTL policy wait for an age, as long as its months can be; "" if that is past.
-func offset(a criteria.Age) string {
-	var longest time.Duration
-	for end := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); end.Year() < 2004; end = end.AddDate(0, 0, 1) {
-		longest = max(longest, end.Sub(a.Cutoff(end)))
-	}
-	hours := longest / time.Hour
-	switch {
-	case hours == 0:
-		return ""
-	case hours%24 == 0:
-		return fmt.Sprintf(" --expiration-offset=%dd", hours/24)
-	}
-	return fmt.Sprintf(" --expiration-offset=%dh", hours)
 }
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
@@ -314,15 +280,6 @@ func (a *app) printChecks(p *printer, checks []checked) {
 
 // facts are what is known, each with its name; empty if there is nothing to say.
 func (c checked) facts() [][2]string {
-	deployed := "deletes or only plans as Terraform's dry_run says"
-	switch {
-	case c.DryRun != nil && *c.DryRun:
-		deployed = "only plans, because DRY_RUN is true"
-	case c.DryRun != nil:
-		deployed = "deletes, because DRY_RUN is false"
-	case c.Own:
-		deployed = "only plans, until Terraform's dry_run says " + c.Job + " = false"
-	}
 	var roles, indexes []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
 		roles = append(roles, c.Roles[backend]...)
@@ -336,7 +293,6 @@ func (c checked) facts() [][2]string {
 	}
 	return [][2]string{
 		{"runs", c.When + prefixed(", next ", times(c))},
-		{"deployed", deployed},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
 		{"clients", prefixed("decide what is deleted, if your security rules let them write ", judgedWords(c.Judged))},

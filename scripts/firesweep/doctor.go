@@ -23,14 +23,12 @@ import (
 
 // Levels of a finding, the worst first.
 const (
-	levelProblem = "problem" // makes a job fail, keeps it from running, or lets others control it
-	levelUnknown = "unknown" // could not be checked
+	levelProblem = "problem" // makes a job fail, keeps it from running, lets others control it, or could not be checked
 	levelWarning = "warning" // makes a mistake final, or should be known
-	levelUnseen  = "unseen"  // does not exist here, so it is not checked
 	levelFine    = "fine"
 )
 
-var levels = []string{levelProblem, levelUnknown, levelWarning, levelUnseen, levelFine}
+var levels = []string{levelProblem, levelWarning, levelFine}
 
 // finding is the result of one check. docs/command.md documents it as JSON.
 type finding struct {
@@ -39,8 +37,6 @@ type finding struct {
 	Text  string `json:"text"`         // what was found
 	Do    string `json:"do,omitempty"` // what to do about it
 }
-
-func (f finding) bad() bool { return f.Level == levelProblem || f.Level == levelUnknown }
 
 // patient is what the doctor looks at, and what it has found.
 type patient struct {
@@ -80,7 +76,7 @@ a problem, or that something could not be checked.`,
 			if c.Context().Err() != nil {
 				return context.Cause(c.Context())
 			}
-			return a.show(map[string]any{"findings": p.found}, p.print, slices.ContainsFunc(p.found, finding.bad))
+			return a.show(map[string]any{"findings": p.found}, p.print, p.found[0].Level == levelProblem) // the worst is first
 		},
 	}
 }
@@ -105,14 +101,14 @@ func (a *app) patient(names []string) (*patient, error) {
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
 	if p.configs[p.jobs[0].Name].Emulators.Any() {
-		p.add("emulators", levelUnseen, "", "Emulators have no edition, point-in-time recovery, TTL policies, indexes, soft delete or "+
+		p.add("emulators", levelFine, "", "Emulators have no edition, point-in-time recovery, TTL policies, indexes, soft delete or "+
 			"released security rules: only the records of the jobs are checked.")
 	} else {
 		p.examineGoogle(ctx)
 	}
 	for _, job := range p.jobs {
 		if err := p.examineRecord(ctx, job); err != nil {
-			p.add(job.Name, levelUnknown, p.remedy(ctx, err), "Its runs cannot be read: %s", err)
+			p.add(job.Name, levelProblem, p.remedy(ctx, err), "Its runs cannot be read: %s", err)
 		}
 	}
 	slices.SortStableFunc(p.found, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
@@ -124,7 +120,7 @@ func (p *patient) examineGoogle(ctx context.Context) {
 	rules, rulesErr := firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project)...)
 	store, storeErr := storage.NewService(ctx, p.google(ctx, "storage", p.project)...)
 	if err := errors.Join(err, rulesErr, storeErr); err != nil {
-		p.add("Google", levelUnknown, p.remedy(ctx, err), "Its services cannot be opened: %s", err)
+		p.add("Google", levelProblem, p.remedy(ctx, err), "Its services cannot be opened: %s", err)
 		return
 	}
 	databases, buckets := map[string][]manifest.Entry{}, map[string]int{}
@@ -164,7 +160,7 @@ func (d database) add(level, do, format string, args ...any) {
 
 // unknown adds a finding for a request that failed.
 func (d database) unknown(what string, err error) {
-	d.add(levelUnknown, "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
+	d.add(levelProblem, "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
 		"%s cannot be read: %s", what, apiError(err))
 }
 
@@ -315,7 +311,7 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 	}
 	switch {
 	case err != nil:
-		d.add(levelUnknown, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
+		d.add(levelProblem, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
 			"Its security rules cannot be tested: %s", apiError(err))
 	case len(may) > 0:
 		d.add(levelProblem, do+version.Page("docs/firestore.rules"),
@@ -330,7 +326,7 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 	about := "bucket " + name
 	b, err := service.Buckets.Get(name).Context(ctx).Do()
 	if err != nil {
-		p.add(about, levelUnknown, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
+		p.add(about, levelProblem, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
 			"It cannot be read: %s", apiError(err))
 		return
 	}
@@ -367,10 +363,8 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 	case err != nil:
 	case st.bad():
 		p.add(job.Name, levelProblem, "Look at: "+p.cmd("show", job.Name), "%s. %s", capital(st.State), st.Detail)
-	case st.State == stateNever:
-		p.add(job.Name, levelUnseen, "", "No run is saved. %s", st.Detail)
-	case st.State == stateUnderWay:
-		p.add(job.Name, levelFine, "", "%s", st.Detail)
+	case st.State == stateNever || st.State == stateUnderWay:
+		p.add(job.Name, levelFine, "", "%s. %s", capital(st.State), st.Detail)
 	default:
 		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(st.last()))
 	}
@@ -379,8 +373,7 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 
 // print prints the findings for people.
 func (p *patient) print(to *printer) {
-	styles := map[string]string{levelProblem: red, levelUnknown: red, levelWarning: yellow,
-		levelUnseen: faint}
+	styles := map[string]string{levelProblem: red, levelWarning: yellow}
 	counts := map[string]int{}
 	for _, f := range p.found {
 		counts[f.Level]++

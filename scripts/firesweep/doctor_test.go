@@ -62,9 +62,11 @@ func (g *google) indexes(entries []manifest.Entry) map[string][]any {
 			}
 			of := []any{}
 			for _, field := range i.Fields {
-				of = append(of, fields{"fieldPath": field.FieldPath, "order": field.Order})
+				of = append(of, fields{"fieldPath": field.FieldPath, "order": field.Order, "arrayConfig": field.ArrayConfig})
 			}
-			of = append(of, fields{"fieldPath": "__name__", "order": "ASCENDING"})
+			if i.Fields[len(i.Fields)-1].ArrayConfig == "" {
+				of = append(of, fields{"fieldPath": "__name__", "order": "ASCENDING"})
+			}
 			at[path] = append(at[path], fields{"queryScope": i.QueryScope, "state": "READY", "fields": of})
 		}
 	}
@@ -120,10 +122,10 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			return fields{"state": "SUCCESS"}
 		}), levelProblem, "Security rules: anybody who has signed in may list in cleanupJobs, list in cleanupJobs/j/cleanupTodo, " +
 			"list in cleanupJobs/j/pinned, update in cleanupRuns, update in cleanupRuns/r/cleanupUndo."},
-		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelUnknown, "cannot be tested: 404"},
-		{"a new state", judged(func(fields) fields { return fields{"state": "PERHAPS"} }), levelUnknown, `a test ended as "PERHAPS"`},
-		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", fields{}) }, levelUnknown, "0 of 30 tests were made"},
-		{"no right", func(g *google) { g.fail = forbid("/releases/cloud.firestore") }, levelUnknown, "cannot be tested: 403"},
+		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelProblem, "cannot be tested: 404"},
+		{"a new state", judged(func(fields) fields { return fields{"state": "PERHAPS"} }), levelProblem, `a test ended as "PERHAPS"`},
+		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", fields{}) }, levelProblem, "0 of 30 tests were made"},
+		{"no right", func(g *google) { g.fail = forbid("/releases/cloud.firestore") }, levelProblem, "cannot be tested: 403"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +220,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"Datastore mode", "DB", `{"type":"DATASTORE_MODE"}`, levelProblem, "It is DATASTORE_MODE "},
 		{"Enterprise", "DB", `{"type":"FIRESTORE_NATIVE","databaseEdition":"ENTERPRISE"}`, levelProblem, "It is FIRESTORE_NATIVE ENTERPRISE"},
 		{"no recovery", "DB", `{"type":"FIRESTORE_NATIVE"}`, levelWarning, "Point-in-time recovery is off"},
-		{"no such database", "DB", "", levelUnknown, "The database cannot be read: 404: no such method"},
+		{"no such database", "DB", "", levelProblem, "The database cannot be read: 404: no such method"},
 		{"no TTL", runsTTL, `{}`, levelWarning, "has no active TTL policy"},
 		{"TTL is made", runsTTL, `{"ttlConfig":{"state":"CREATING"}}`, levelWarning, "has no active TTL policy"},
 		{"no TTL of undo logs", undoTTL, `{}`, levelProblem,
@@ -237,7 +239,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"soft delete ends before UNDO_DAYS", "UNDO_DAYS", "8", levelWarning,
 			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS is 8"},
 		{"versions", "BUCKET", `{"softDeletePolicy":null,"versioning":{"enabled":true}}`, levelFine, "Object versioning is on"},
-		{"no bucket", "BUCKET", "", levelUnknown, "It cannot be read: 404"},
+		{"no bucket", "BUCKET", "", levelProblem, "It cannot be read: 404"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -330,7 +332,7 @@ func TestDoctorOfFailures(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
 	wantNarrow(t, out, defaultWidth)
 	wantParts(t, out, "problem: cleanupReports: Failed. See firesweep show 00000001.",
-		"-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
+		"-> Look at: firesweep show cleanupReports", "1 problem, 1 fine")
 
 	o.now = now.Add(27 * time.Hour)
 	o.Set(t, "cleanupJobs/cleanupReports", fields{"lastReport": fields{"job": "cleanupReports", "runId": success.RunID,
@@ -347,9 +349,9 @@ func TestDoctorSaysTheWorstFirst(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	text := o.well(t, "doctor")
-	wantParts(t, text, fmt.Sprintf("%d unseen", len(scheduled())+1))
+	wantParts(t, text, fmt.Sprintf("%d fine", len(scheduled())+1))
 	o.called(t, "cleanupReports", "")
-	o.Set(t, "cleanupJobs/cleanExpiredComped", fields{"ranges": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", fields{"until": 7})
 	out, _, _ := o.run(t, "doctor")
 	if !strings.HasPrefix(out, "problem: cleanExpiredComped: ") || !strings.Contains(out, "\nfine: cleanupReports: ") {
 		t.Error(out)

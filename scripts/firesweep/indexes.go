@@ -63,8 +63,8 @@ func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
 	return file, nil
 }
 
-// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
-// to is a setting, so no list has them.
+// withGroups gives functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names, where it is set: in which users
+// may be referred to. The list has those of its default.
 func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {
@@ -72,13 +72,16 @@ func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}
+		all[i].FieldOverrides = slices.DeleteFunc(slices.Clone(e.FieldOverrides), func(o manifest.FieldOverride) bool {
+			return len(o.Indexes) > 0 // of the places where nothing is set
+		})
 		listed, err := places.Parse(text)
 		if err != nil {
 			return nil, wrongUse("PLACEHOLDER_REFERENCES: %w", err)
 		}
 		for _, place := range listed {
 			if place.Group {
-				all[i].FieldOverrides = append(slices.Clone(all[i].FieldOverrides), manifest.FieldOverride{
+				all[i].FieldOverrides = append(all[i].FieldOverrides, manifest.FieldOverride{
 					CollectionGroup: place.Collection, FieldPath: place.Field, Indexes: append(manifest.AutomaticIndexes(),
 						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", Order: "ASCENDING"},
 						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", ArrayConfig: "CONTAINS"}),

@@ -176,7 +176,11 @@ func (p *printer) findings(found *look.Findings) {
 	for i, one := range found.Proposals {
 		p.Say(bold, 0, 0, "%d. %s", i+1, one.Name)
 		p.Say("", 3, 0, "%s.", capital(one.Does))
-		p.Say("", 3, 0, "Because %s. Due now: %d of %d that were looked at.", one.Why, one.Due, one.Looked)
+		due := fmt.Sprintf("Due now: %d of %d that were looked at.", one.Due, one.Looked)
+		if one.Due == 0 {
+			due = "None is old enough yet."
+		}
+		p.Say("", 3, 0, "Because %s. %s", one.Why, due)
 		if 2*one.Due > one.Looked {
 			p.Say(red, 3, 0, "THIS DELETES MORE THAN HALF OF THESE: READ ITS PLAN BEFORE IT RUNS.")
 		}

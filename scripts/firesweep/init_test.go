@@ -162,7 +162,7 @@ func TestInitProposes(t *testing.T) {
 			"cleanupOpenInvites": {13, 30, `{"collection":"invites","where":[{"field":"status","in":["declined","pending"]}],
 				"age":{"field":"sentAt","days":90},"maxDuePercent":80}`},
 			"cleanupOrphanedPhotos": {1, 12, `{"objects":"photos/{driver}/**","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
-		}, []string{"cleanupDraftRides"}},
+		}, []string{"cleanupStaleRides"}},
 		"patients": {patients, map[string]wanted{
 			"cleanupOrphanedVisits": {1, 12, `{"collection":"patients/{patient}/visits","age":{"by":"updateTime","days":7},
 				"gone":[{"document":"{parent}"},{"account":"{patient}"}]}`},

@@ -137,6 +137,10 @@ func (c accountsOf) judge(a accounts.Account, run cleanup.Run) cleanup.Decision 
 	if !accounts.Deletable(a.UID) {
 		return cleanup.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
+	for _, related := range c.Gone {
+		ref, _ := documentOf(related, a.UID)
+		d.Reason += ", " + ref.Shown() + " does not exist"
+	}
 	for _, related := range append(c.Related(), c.With...) {
 		if _, ok := documentOf(related, a.UID); !ok {
 			return cleanup.Invalid("its uid makes " + related.Document + " an invalid path")

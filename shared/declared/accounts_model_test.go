@@ -51,6 +51,9 @@ func user(uid, name string) *auth.UserToImport {
 		u.Email(address).PasswordHash([]byte("hash"))
 	case "verified", "banned":
 		u.Email(address).EmailVerified(true).PasswordHash([]byte("hash"))
+		if p.how == "verified" {
+			u.CustomClaims(map[string]any{"staff": false})
+		}
 	case "password-google":
 		u.Email(address).PasswordHash([]byte("hash")).ProviderData([]*auth.UserProvider{{ProviderID: "google.com", UID: "g-" + uid}})
 	case "google":
@@ -85,6 +88,10 @@ func TestModelOfAccounts(t *testing.T) {
 		keeps := rapid.Bool().Draw(rt, "unless")
 		if keeps {
 			rule["unless"] = array{fields{"document": "users/{uid}"}, fields{"document": "teams/main/holds/of-{id}"}}
+		}
+		claims := rapid.SampledFrom([]string{"", "empty", "not empty"}).Draw(rt, "claims")
+		if claims != "" {
+			rule["where"] = array{fields{"field": "claims", "is": claims}}
 		}
 		e := entry(t, rule)
 		f := enginetest.On(t, newFunction(t, e), p)
@@ -122,7 +129,7 @@ func TestModelOfAccounts(t *testing.T) {
 		job := model.Job{
 			Pair: enginetest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, held map[string]bool) model.World {
-				return afterAccounts(w, somebody, kind, field, cutoff, keeps, held)
+				return afterAccounts(w, somebody, kind, field, claims, cutoff, keeps, held)
 			},
 		}
 		job.Prover(t)(rt, w)
@@ -140,7 +147,7 @@ func sortedWays() (all []string) {
 }
 
 // afterAccounts computes the result of a rule about accounts.
-func afterAccounts(w model.World, somebody, kind, field string, cutoff time.Time, keeps bool, held map[string]bool) model.World {
+func afterAccounts(w model.World, somebody, kind, field, claims string, cutoff time.Time, keeps bool, held map[string]bool) model.World {
 	want := w.Clone()
 	for uid, name := range w.Accounts {
 		p := personOf(name, somebody)
@@ -149,6 +156,9 @@ func afterAccounts(w model.World, somebody, kind, field string, cutoff time.Time
 			at = max(at, p.signedIn)
 		}
 		due := at < cutoff.UnixMilli() && !held["account "+uid]
+		if claims != "" {
+			due = due && (p.how == "verified") == (claims == "not empty")
+		}
 		concerned := false
 		for _, k := range ways[p.how] {
 			concerned = concerned || k == kind

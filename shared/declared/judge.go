@@ -157,8 +157,9 @@ func shown(w criteria.Condition, i rule.Item) string {
 // item is a document with the first reasons to keep it.
 type item struct {
 	cleanup.Subject
-	exists   string // why something that exists keeps it
-	nameless string // why nobody can tell whether something does
+	exists   string   // why something that exists keeps it
+	missing  []string // what does not exist, and must not
+	nameless string   // why nobody can tell whether something does
 }
 
 // judge decides about a document by its own fields, by what is related to it and by the mark of its warning.
@@ -172,6 +173,8 @@ func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 		d = cleanup.Invalid(i.nameless)
 	case i.exists != "":
 		d = cleanup.Keep(i.exists)
+	default:
+		d.Reason = strings.TrimPrefix(strings.Join(append([]string{d.Reason}, i.missing...), ", "), ", ")
 	}
 	return c.warned(d, i.Document, run)
 }

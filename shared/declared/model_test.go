@@ -483,7 +483,7 @@ func afterWarning(data fields, now time.Time, due bool, dueAt func(time.Time) bo
 // drawRelation draws what must be gone, or what keeps a document.
 func drawRelation(t *rapid.T, keeps, below bool) fields {
 	all := []fields{{"document": "owners/{owner}"}, {"account": "{owner}"}, {"subcollection": "members"}, {"collection": "logs", "field": "of"},
-		{"collection": "logs", "field": "of", "where": array{fields{"field": "open", "==": true}}}}
+		{"collection": "logs", "field": "of", "where": array{fields{"field": "open", "==": true}}}, {"document": array{"owners/{owner}", "keepers/{owner}"}}}
 	if keeps {
 		within := fields{"subcollection": "members", "within": fields{"field": "at", "days": 5}}
 		all = append(all, within, within, within) // with the most boundaries
@@ -508,6 +508,9 @@ func exists(w model.World, relation fields, path string, now time.Time) (there, 
 		return w.Documents[strings.Join(parts[:2], "/")] != nil, false
 	case "holds/{o}":
 		return w.Documents["holds/"+parts[1]] != nil, false
+	}
+	if _, several := relation["document"].(array); several {
+		return w.Documents["owners/"+owner] != nil || w.Documents["keepers/"+owner] != nil, owner == ""
 	}
 	if relation["account"] != nil {
 		_, there = w.Accounts[owner]
@@ -535,6 +538,9 @@ func mostReads(before, after model.World, rule fields, cutoffs []time.Time) int 
 		for _, related := range all {
 			if each++; related.(fields)["within"] != nil {
 				each += 2 // queries
+			}
+			if paths, several := related.(fields)["document"].(array); several {
+				each += len(paths) - 1
 			}
 		}
 	}

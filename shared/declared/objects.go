@@ -12,24 +12,27 @@ import (
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not exist, if
 // they must have one.
 func objectsOf(r rule.Rule) orphans.Objects {
-	binds := r.Binds()
+	binds := pattern.Binds(r.Objects)
 	owners := func(name string, fields criteria.Lookup) (all []documents.Ref, ok bool) {
 		for _, reading := range readings(r, name) {
 			bound, ok := binds(reading)
 			if !ok {
 				continue
 			}
-			filled, ok := rule.Item{Bound: bound, Field: fields}.Fill(r.Gone[0].Document)
-			if !ok || len(filled) != 1 {
-				return nil, false
-			}
-			if !slices.Contains(all, filled[0]) {
-				all = append(all, filled[0])
+			for _, g := range r.Gone {
+				filled, ok := rule.Item{Bound: bound, Field: fields}.Fill(g.Document)
+				if !ok || len(filled) != 1 {
+					return nil, false
+				}
+				if !slices.Contains(all, filled[0]) {
+					all = append(all, filled[0])
+				}
 			}
 		}
 		return all, len(all) > 0
@@ -66,7 +69,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	pass := orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason}
 	switch {
 	case r.ByReference():
 		pass.Named = references{r}.names

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // references reads which objects are named by the documents of a rule's gone.
@@ -51,7 +52,7 @@ func doubtful(format string, args ...any) error {
 // names no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
-	folder := objects.Folders{rule.Folder(c.Objects)}
+	folder := objects.Folders{pattern.Folder(c.Objects)}
 	for i, of := range c.Gone {
 		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place() == of.Place() }) {
 			continue // read already

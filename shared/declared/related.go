@@ -59,6 +59,8 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	for _, q := range all {
 		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
+		} else if c.isGone(q.of) {
+			items[q.item].missing = append(items[q.item].missing, q.missing()...)
 		}
 		gone := c.isGone(q.of)
 		c.keepers.answered(q, gone)
@@ -68,6 +70,21 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	}
 	c.keepers.loaded(items, missing)
 	return items, nil
+}
+
+// missing returns what does not exist, in words.
+func (q *question) missing() (all []string) {
+	for _, ref := range q.refs {
+		all = append(all, ref.Shown()+" does not exist")
+	}
+	switch {
+	case q.uid != "":
+		account := documents.Ref{Collection: "accounts", ID: q.uid}.Shown()
+		return []string{"account " + strings.TrimPrefix(account, "accounts/") + " does not exist"}
+	case len(q.queries) > 0:
+		return []string{"no " + q.of.Noun() + " exists"}
+	}
+	return all
 }
 
 // named returns the documents that fields name. What the item's path fills before that is as the rule writes it, because an id that

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // functions run where there may be no time zones
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
@@ -81,7 +82,7 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		switch {
 		case isOwn:
 		case hole == criteria.DateHole:
-			text = at.UTC().AddDate(0, 0, r.Warn.Days).Format(time.DateOnly)
+			text = at.Add(time.Duration(r.Warn.Days) * retention.Day).In(zoneOf(r)).Format(time.DateOnly) // when it goes at the earliest
 		default:
 			value, _ := item.Field(hole)
 			text = textOf(value)
@@ -92,6 +93,15 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 		return text
 	})
 	return to[0], data, lacks
+}
+
+// zoneOf returns the time zone in which people are told a day.
+func zoneOf(r rule.Rule) *time.Location {
+	zone, err := time.LoadLocation(r.Zone)
+	if err != nil { // which no list of rules has
+		return time.UTC
+	}
+	return zone
 }
 
 // textOf returns what a field holds as a text; "" if it is neither a text, a number nor a reference.

@@ -303,3 +303,48 @@ func TestWarnNeeds(t *testing.T) {
 	enginetest.Want(t, "words", "deletes documents of every collection drafts whose editedAt is more than 90 days ago, "+
 		"if still so 1 day after it set warnedAt and created a document in mail", e.Words())
 }
+
+// TestTheDayIsThatOfTheTimeZone: people are told the day in the entry's time zone, and nothing goes before it has begun there, whatever
+// the clocks do until then.
+func TestTheDayIsThatOfTheTimeZone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		zone, warned string
+		day          string
+	}{
+		"ahead of UTC":             {"Asia/Tokyo", "2026-05-01T16:00:00Z", "2026-05-09"},
+		"behind UTC":               {"America/New_York", "2026-05-01T02:00:00Z", "2026-05-07"},
+		"with an hour set back":    {"Europe/Berlin", "2026-10-19T22:30:00Z", "2026-10-26"}, // 00:30 there, and a week later 23:30
+		"with an hour set ahead":   {"Europe/Berlin", "2026-03-24T22:30:00Z", "2026-04-01"}, // 23:30 there, and a week later 00:30
+		"without one, that is UTC": {"", "2026-05-01T23:59:59Z", "2026-05-08"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warned, err := time.Parse(time.RFC3339, tt.warned)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rule := warnsFirst
+			if tt.zone != "" {
+				rule = with(rule, fields{"timeZone": tt.zone})
+			}
+			f := start(t, rule)
+			f.Clock = func() time.Time { return f.Now }
+			f.Now = warned
+			f.Set(t, "drafts/d", fields{"editedAt": warned.AddDate(0, 0, -91), "ownerId": "hana", "title": "Haiku"})
+			counts(t, f.Run(t, ""), map[string]int{warnings: 1})
+			enginetest.Want(t, "mails", []string{"[hana] 1Haiku (d) goes on " + tt.day}, mails(t, f))
+			zone, err := time.LoadLocation(tt.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begins, err := time.ParseInLocation(time.DateOnly, tt.day, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Now = begins.Add(-time.Microsecond)
+			counts(t, f.Run(t, ""), map[string]int{})
+			f.Now = warned.AddDate(0, 0, 7)
+			counts(t, f.Run(t, ""), map[string]int{deletes: 1})
+		})
+	}
+}

@@ -73,6 +73,7 @@ type page struct {
 type owners struct {
 	missing map[string][]string // by collection, the ids that name no document
 	meant   map[string]bool     // objects, by name, of which one of [Objects.Meant] exists
+	nowhere []string            // collections in which something was looked for that may be meant, and nothing of it is there
 }
 
 // name implements [Pass].
@@ -98,6 +99,9 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 			for _, id := range found.missing[collection] {
 				absent[documents.Ref{Collection: collection, ID: id}] = true
 			}
+		}
+		for _, collection := range found.nowhere {
+			p.LookedUp(collection, 1, 1) // that most are missing is normal there, but not that it is empty
 		}
 		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
 			var err error
@@ -178,6 +182,11 @@ func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (found 
 		}
 	}
 	missing, err := lookUp(ctx, r, asked)
+	for collection, ids := range asked {
+		if p.asked[collection] == nil && len(missing[collection]) == len(ids) {
+			found.nowhere = append(found.nowhere, collection)
+		}
+	}
 	exist, found.meant = existing(asked, missing), map[string]bool{}
 	for name, refs := range meant {
 		found.meant[name] = slices.ContainsFunc(refs, func(ref documents.Ref) bool { return exist[ref] })

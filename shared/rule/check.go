@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 var (
@@ -34,16 +35,17 @@ func (r *Rule) Problems() (problems []string) {
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
+	r.Gone, r.Unless, r.With = each(goneRole, r.Gone), each(unlessRole, r.Unless), each(withRole, r.With)
 	c.source()
 	c.ages()
 	c.where("where", r.Where, c.kind)
-	c.related(goneRole, goneRole, r.Gone)
-	c.related(unlessRole, unlessRole, r.Unless)
+	c.related(goneRole, r.Gone)
+	c.related(unlessRole, r.Unless)
 	switch c.kind {
 	case criteria.OfAccounts:
 		c.withAccounts()
 	case criteria.OfDocuments:
-		c.related(withRole, withRole, r.With)
+		c.related(withRole, r.With)
 		c.set()
 		c.remove()
 		c.warn()
@@ -75,14 +77,8 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (c *checker) source() {
 	r := c.rule
 	if r.Objects != "" {
-		c.pattern("objects", r.Objects)
-		for _, part := range strings.Split(r.Objects, "/") {
-			several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
-			c.Expect(len(criteria.Holes(part)) == 0 || !several, "objects", "%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
-		}
-		c.Expect(strings.Count(r.Objects, "{") == len(criteria.Holes(r.Objects)), "objects", "%q has the same hole twice", r.Objects)
-		c.Expect(Folder(r.Objects) != "" || r.Objects == Everything, "objects",
-			`%q lies at the top of the bucket: begin with a folder, such as avatars/, or take the whole bucket with "**"`, r.Objects)
+		pattern.Check(&c.Problems, "objects", r.Objects)
+		pattern.CheckHoles(&c.Problems, "objects", r.Objects)
 		return
 	}
 	if r.Accounts != "" {
@@ -146,6 +142,7 @@ func (c *checker) collection(key, path string, binds bool) {
 // name checks a collection's name, unless it is empty.
 func (c *checker) name(key, name string) {
 	c.Expect(name == "" || plainID(name), key, "%q is not a collection's name: a name has no slash", name)
+	c.Expect(!strings.Contains(name, "*"), key, "* in %q is not every collection: write a rule for each name", name)
 	c.foreign(key, name)
 }
 
@@ -218,7 +215,7 @@ func (c *checker) path(key, path, hint string) {
 	}
 	for _, hole := range criteria.Holes(path) {
 		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
-			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.")
+			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.") && !strings.Contains(hole, "*")
 		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
 	}
 	if hole, isHole := criteria.HoleOf(path); isHole && c.kind == criteria.OfDocuments {
@@ -232,21 +229,12 @@ func (c *checker) path(key, path, hint string) {
 				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
 					"field for a rule about them", hole)
 		}
-		c.Expect(plainID(criteria.Hole.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
+		plain := criteria.Hole.ReplaceAllString(part, "x")
+		c.Expect(plainID(plain), key, "%q is not a part of a path", part)
+		c.Expect(!strings.Contains(plain, "*"), key, "* in %q is no id: write {id}, a field such as {userId}, or {map.*} for each key of a map", path)
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
-}
-
-// pattern checks a pattern of objects' names.
-func (c *checker) pattern(key, pattern string) {
-	parts := strings.Split(pattern, "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
-		right := part == Everything && last || plainID(plain) && !strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*"))
-		c.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
-	}
 }
 
 // gone checks whose absence makes items due.
@@ -259,11 +247,14 @@ func (c *checker) gone() {
 			c.Add("gone", `every old object would go; say whose, or "nobody"`)
 		case r.ByReference():
 			c.byReference()
-		case len(r.Gone) > 1:
-			c.Add("gone", "an object has one owner: give one document, or a collection and field for each that may name it")
-		case len(r.Gone) == 1:
-			c.Expect(len(criteria.Holes(r.Gone[0].Document)) > 0, "gone[0].document", "%q would be the same for every object: give it a hole that the "+
-				"pattern binds, such as {uid}", r.Gone[0].Document)
+		default:
+			for _, g := range r.Gone {
+				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole that "+
+					"the pattern binds, such as {uid}", g.Document)
+			}
+			byMetadata := func(g Relation) bool { return strings.Contains(g.Document, "{metadata.") }
+			c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",
+				"of several documents, each must be named by what the pattern binds, such as {uid}, not by metadata")
 		}
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
@@ -309,7 +300,7 @@ func (c *checker) byReference() {
 		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}
-	c.Expect(c.rule.Objects != Everything, "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
+	c.Expect(pattern.Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
 	for _, a := range c.rule.Age {
 		now := time.Unix(0, 0)
 		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")

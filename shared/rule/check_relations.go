@@ -7,12 +7,13 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // related checks the relations of a role.
-func (c *checker) related(key, role string, all []Relation) {
+func (c *checker) related(role string, all []Relation) {
 	for i := range all {
-		key := fmt.Sprintf("%s[%d]", key, i)
+		key := all[i].Key
 		if all[i].kind() == nil && role == unlessRole && all[i].Field != "" {
 			w := all[i].Condition()
 			c.Condition(key, &w, c.kind, c.bound())
@@ -26,7 +27,6 @@ func (c *checker) related(key, role string, all []Relation) {
 
 // relation checks a relation to items of a kind and place. It may be one that goes along with what goes along.
 func (c *checker) relation(key, role string, r *Relation, kind, of string, nested bool) {
-	r.Key = key
 	var keys, given []string
 	for _, k := range relations {
 		if slices.Contains(k.roles, role) && slices.Contains(k.kinds, kind) {
@@ -69,6 +69,8 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		everything := r.Subcollection == Everything && role == withRole
 		c.Expect(everything || plainID(r.Subcollection) && r.Subcollection != Everything, key+".subcollection",
 			"%q is not a collection's name: a name has no slash", r.Subcollection)
+		c.Expect(everything || !strings.Contains(r.Subcollection, "*"), key+".subcollection",
+			`* in %q is not every collection: write a name or, in with, "**" for all that is below`, r.Subcollection)
 		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
 			"** takes along all that is below the documents of the rule itself, of a collection that is named: name what is below here")
 		c.foreign(key+".subcollection", r.Subcollection)
@@ -85,7 +87,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")
 	}
 	for n := range r.With {
-		at, own := fmt.Sprintf("%s.with[%d]", key, n), r.At(of)
+		at, own := r.With[n].Key, r.At(of)
 		c.relation(at, role, &r.With[n], criteria.OfDocuments, own, true)
 		c.Expect(!strings.Contains(own, "/") || !slices.Equal(criteria.Holes(r.With[n].Document), []string{idHole}), at+".document",
 			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
@@ -162,7 +164,7 @@ func (c *checker) document(key, role, path string, nested bool) {
 // objectsAlong checks objects that go along with a document.
 func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	folder, below := strings.CutSuffix(r.Objects, "/"+Everything)
-	c.pattern(key+".objects", r.Objects)
+	pattern.Check(&c.Problems, key+".objects", r.Objects)
 	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
 	for _, hole := range criteria.Holes(r.Objects) {
 		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
@@ -171,13 +173,14 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 		"%q: {id} must be the whole name of a folder, as in drafts/{id}/**", r.Objects)
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
+	c.OneKey(key+".metadata", r.Metadata)
 	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
 }
 
 // withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
 func (c *checker) withAccounts() {
 	for i, w := range c.rule.With {
-		key := fmt.Sprintf("with[%d]", i)
+		key := w.Key
 		collection, id := cutLast(w.Document)
 		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
 			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else goes along`)
@@ -189,7 +192,7 @@ func (c *checker) withAccounts() {
 		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
-		below.related(key+".with", withRole, w.With)
+		below.related(withRole, w.With)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the account is gone by then: leave account out")
 		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }

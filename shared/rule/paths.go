@@ -2,7 +2,6 @@ package rule
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -181,51 +180,4 @@ func (i Item) UID(text string) (uid string, ok bool) {
 		return "", false
 	}
 	return refs[0].ID, true
-}
-
-// holeOrStar matches what stands for something in a part of a pattern, as [regexp.QuoteMeta] writes it.
-var holeOrStar = regexp.MustCompile(`\\\{[^{}]*\\\}|\\\*`)
-
-// Binds returns what reports whether an object's name is one of the rule's, and what the holes of the rule's pattern stand for in
-// it.
-func (r Rule) Binds() func(name string) (bound map[string]string, ok bool) {
-	pattern, bare := strings.CutSuffix(r.Objects, ".*") // bare: names are matched without what follows their last dot
-	parts, holes := strings.Split(pattern, "/"), [][]string{}
-	for n, part := range parts {
-		if part == Everything {
-			parts[n] = "(?s:.+)"
-			continue
-		}
-		holes = append(holes, criteria.Hole.FindAllStringSubmatch(part, -1)...)
-		parts[n] = holeOrStar.ReplaceAllStringFunc(regexp.QuoteMeta(part), func(of string) string {
-			if of == `\*` {
-				return "[^/]*"
-			}
-			return "([^/]+?)"
-		})
-	}
-	matches := regexp.MustCompile("^" + strings.Join(parts, "/") + "$")
-	return func(name string) (map[string]string, bool) {
-		if bare {
-			name = strings.TrimSuffix(name, path.Ext(name))
-		}
-		m := matches.FindStringSubmatch(name)
-		if m == nil {
-			return nil, false
-		}
-		bound := map[string]string{}
-		for n, hole := range holes {
-			bound[hole[1]] = m[n+1]
-		}
-		return bound, true
-	}
-}
-
-// Folder returns the folder that all objects of a pattern lie below: its literal beginning.
-func Folder(pattern string) string {
-	i := strings.IndexAny(pattern, "{*")
-	if i < 0 {
-		i = len(pattern)
-	}
-	return pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
 }

@@ -2,14 +2,16 @@
 // changes, and what goes along with them. It reads a rule, checks it, puts it into words, and judges items by their own
 // attributes; shared/declared makes a job of it.
 //
-// rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, and relations.go how something else
-// belongs to an item, each by tables. paths.go fills paths with what an item holds. From these, check*.go say what is wrong with
-// a rule, query.go what it asks Firestore for and which indexes that needs, and words.go what it does, in a sentence.
+// rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of
+// objects do, and relations.go how something else belongs to an item, by tables. paths.go fills paths with what an item holds.
+// From these, check*.go say what is wrong with a rule, query.go what it asks Firestore for and which indexes that needs, words.go
+// what it does, in a sentence, and noun.go what its items and actions are called.
 package rule
 
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,6 +36,8 @@ type Rule struct {
 	Remove string `json:"remove,omitempty" example:"\"tokens[]\"" jsonschema:"entries to remove instead of deleting the document: tokens[] of a list, tokens.* of a map; conditions and ages of fields that begin so judge each entry"`
 
 	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it goes so many days later, if it still is due"`
+
+	Zone string `json:"-"` // the entry's time zone, in which {date} is a day; empty: UTC
 
 	Limit         int `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
@@ -61,12 +65,12 @@ func orWord[S ~[]E, E any](word string, all S) ([]byte, error) {
 // Relation is how something belongs to an item. Exactly one of the keys in [Relations] says what it is. In unless, it may also
 // be a condition on the item itself.
 type Relation struct {
-	Document        string `json:"document,omitempty" jsonschema:"a document's path: {id} is the item's id, {field} what its field holds, {parent} the path of the document that it lies below, {x} what the rule's path binds"`
-	Account         string `json:"account,omitempty" jsonschema:"an account of Firebase Authentication by its uid, e.g. {ownerId}"`
-	Subcollection   string `json:"subcollection,omitempty" jsonschema:"documents of this collection below the item; in with, ** are all documents below it"`
-	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection whose field names the item"`
-	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field names the item"`
-	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it names"`
+	Documents       []string `json:"document,omitempty" one:"true" example:"\"users/{id}\"" jsonschema:"a document's path: {id} is the item's id, {field} what its field holds, {parent} the path of the document that it lies below, {x} what the rule's path binds. A list is the same as an entry for each path"`
+	Account         string   `json:"account,omitempty" jsonschema:"an account of Firebase Authentication by its uid, e.g. {ownerId}"`
+	Subcollection   string   `json:"subcollection,omitempty" jsonschema:"documents of this collection below the item; in with, ** are all documents below it"`
+	Collection      string   `json:"collection,omitempty" jsonschema:"documents of this collection whose field names the item"`
+	CollectionGroup string   `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field names the item"`
+	Objects         string   `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it names"`
 
 	Field    string               `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
 	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
@@ -78,7 +82,8 @@ type Relation struct {
 	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"-"`
 
-	Key string `json:"-"` // where the rule says it, e.g. unless[0]
+	Key      string `json:"-"` // where the rule says it, e.g. unless[0]
+	Document string `json:"-"` // the path, which is the only one of Documents once a rule is checked
 }
 
 // Condition returns the condition on the item itself that an entry of unless may be.
@@ -89,6 +94,25 @@ func (r Relation) Condition() criteria.Condition {
 // Data is [criteria.Condition.Data] for conditions in unless.
 func (Relation) Data() []string { return criteria.Operators() }
 
+// each returns relations of one document each, where they were written with a list of documents. at is where they are written.
+func each(at string, all []Relation) (single []Relation) {
+	if all != nil {
+		single = []Relation{} // an empty list is not the same as none
+	}
+	for n, one := range all {
+		one.Key = fmt.Sprintf("%s[%d]", at, n)
+		one.With = each(one.Key+".with", one.With)
+		paths := one.Documents
+		if one.Documents = nil; len(paths) == 0 {
+			single = append(single, one)
+		}
+		for _, one.Document = range paths {
+			single = append(single, one)
+		}
+	}
+	return single
+}
+
 // UnmarshalJSON reads a relation.
 func (r *Relation) UnmarshalJSON(text []byte) error {
 	type plain Relation
@@ -98,6 +122,9 @@ func (r *Relation) UnmarshalJSON(text []byte) error {
 // MarshalJSON writes a relation.
 func (r Relation) MarshalJSON() ([]byte, error) {
 	type plain Relation
+	if r.Document != "" {
+		r.Documents = []string{r.Document}
+	}
 	return criteria.WriteOps(plain(r), r.Ops)
 }
 

@@ -22,7 +22,7 @@ func (r Rule) Words() string {
 		whose = append(whose, "of any age")
 	}
 	for _, g := range r.Gone {
-		no := "for which no " + g.noun() + " exists"
+		no := "for which no " + g.Noun() + " exists"
 		if r.ByReference() {
 			no = "that no document of " + g.Place().words() + " names in " + g.Field
 		}
@@ -73,8 +73,8 @@ func (r Rule) verb() string {
 	return "deletes documents of " + r.Place().words()
 }
 
-// noun returns what is related, e.g. "account {id}".
-func (r Relation) noun() string {
+// Noun returns what is related, e.g. "account {id}".
+func (r Relation) Noun() string {
 	noun := r.say(r.kind().noun)
 	for _, c := range r.Where {
 		noun += " and whose " + c.Words()
@@ -88,11 +88,11 @@ func (r Relation) Exists() string {
 	case r.kind() == nil:
 		return "its " + r.Condition().Words()
 	case r.Within != nil:
-		return fmt.Sprintf("a %s exists whose %s is within %s", r.noun(), r.Within.Field, r.Within.Words())
+		return fmt.Sprintf("a %s exists whose %s is within %s", r.Noun(), r.Within.Field, r.Within.Words())
 	case r.Document != "" || r.Account != "":
-		return r.noun() + " exists"
+		return r.Noun() + " exists"
 	}
-	return "a " + r.noun() + " exists"
+	return "a " + r.Noun() + " exists"
 }
 
 // along returns what goes along, each with what goes along with it.

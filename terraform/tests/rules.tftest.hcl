@@ -4,6 +4,10 @@ mock_provider "google" {
 }
 mock_provider "archive" {}
 mock_provider "time" {}
+override_module {
+  target  = module.archive
+  outputs = { hash = "0123456789abcdef" }
+}
 
 variables {
   enabled = ["cleanupBannedUsers"]
@@ -57,10 +61,6 @@ run "rules_of_another_folder" {
       contains(flatten(local.group_indexes["(default)"]), "activity.at ASCENDING")
     )
     error_message = "Terraform would make ${jsonencode(keys(google_firestore_field.override))}, and names ${jsonencode(local.group_indexes)} as the application's to make"
-  }
-  assert {
-    condition     = { for s in data.archive_file.source.source : s.filename => s.content }["functions/rules.json"] == file("examples/own-rules/rules.json")
-    error_message = "the functions must be built with the rules that are deployed"
   }
 }
 
@@ -136,4 +136,50 @@ run "refuses_a_lock_file_of_other_jobs" {
     rules_file = "tests/rules/manifest.json"
   }
   expect_failures = [var.rules_file]
+}
+
+run "refuses_roles_that_are_not_on_its_list" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/roles.json"
+    enabled    = ["ownerOfAll", "foreignRole", "foreignBackend"]
+    dry_run    = {}
+  }
+  expect_failures = [
+    google_service_account.function["ownerOfAll"], google_service_account.function["foreignRole"], google_service_account.function["foreignBackend"],
+  ]
+}
+
+run "refuses_entries_of_no_rule" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/forged.json"
+    enabled    = ["cleanupBannedUsers", "cleanupReports", "otherName", "withWorker", "withPackage"]
+    dry_run    = { cleanupBannedUsers = true, cleanupReports = true }
+  }
+  expect_failures = [
+    google_service_account.function["cleanupBannedUsers"], google_service_account.function["cleanupReports"], google_service_account.function["otherName"],
+    google_service_account.function["withWorker"], google_service_account.function["withPackage"],
+  ]
+}
+
+# And what the file says of a job of the nine counts nowhere.
+run "the_nine_are_those_of_this_version" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/forged.json"
+    enabled    = ["cleanupPlaceholderUsers"]
+    dry_run    = { cleanupPlaceholderUsers = true }
+  }
+
+  assert {
+    condition = alltrue([
+      for f in jsondecode(file("../functions/manifest.json")).functions : jsonencode(local.functions[f.name]) == jsonencode(f) if can(f.package)
+    ]) && jsonencode(local.functions["cleanupReports"]) == jsonencode(jsondecode(file("../functions/rules.lock.json")).functions["cleanupReports"])
+    error_message = "a lock file takes the place of one of the nine jobs: ${jsonencode(local.functions)}"
+  }
+  assert {
+    condition     = alltrue(flatten([for f in values(local.functions) : [for backend, roles in f.roles : [for role in roles : contains(local.grantable[backend], role)]]]))
+    error_message = "a job asks for a role that Terraform does not grant"
+  }
 }

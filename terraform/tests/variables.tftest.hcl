@@ -1,9 +1,13 @@
-# What is refused, and what a disabled job leaves.
+# What is refused, what is taken, and what a disabled job leaves.
 mock_provider "google" {
   source = "./tests/mocks"
 }
 mock_provider "archive" {}
 mock_provider "time" {}
+override_module {
+  target  = module.archive
+  outputs = { hash = "0123456789abcdef" }
+}
 
 variables {
   # Every other job only plans.
@@ -18,15 +22,13 @@ run "disabled_jobs_leave_nothing" {
     enabled = ["cleanupReports"]
     dry_run = { cleanupReports = true }
     bucket  = null
-
-    continue_for = { cleanupReports = "0s" }
   }
 
   assert {
     condition = alltrue([
       for names in [
         keys(module.job), keys(google_service_account.function), keys(google_cloud_scheduler_job.job), keys(google_cloud_run_v2_service_iam_binding.caller),
-        keys(time_static.since), flatten(values(local.watched_functions)), keys(google_cloud_tasks_queue.continue),
+        keys(time_static.since), flatten(values(local.watched_functions)),
         [for key in keys(google_project_iam_member.firestore) : split(" ", key)[0]],
       ] : names == ["cleanupReports"]
     ])
@@ -35,11 +37,16 @@ run "disabled_jobs_leave_nothing" {
   assert {
     condition = length(concat(
       keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_tasks_queue_iam_binding.tasks),
+      keys(google_service_account_iam_binding.acts_as_itself), data.google_project.this, data.google_storage_bucket.application,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
       google_monitoring_alert_policy.worker, [for api in keys(google_project_service.api) : api if api == "identitytoolkit.googleapis.com"],
       [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo *"],
     )) == 0
     error_message = "what only other jobs need is there"
+  }
+  assert {
+    condition     = !strcontains(google_monitoring_alert_policy.attention["0"].conditions[0].condition_matched_log[0].filter, "cloud_tasks_queue")
+    error_message = google_monitoring_alert_policy.attention["0"].conditions[0].condition_matched_log[0].filter
   }
 }
 
@@ -56,7 +63,8 @@ run "a_job_brings_its_worker" {
   }
 }
 
-# Each run holds one wrong value for each of several variables, to keep the number of plans small; all must be refused.
+# Each run holds one wrong value for each of several variables, to keep the number of plans small; all must be refused. A variable
+# whose check looks at another one stands where that one is right.
 run "refuses_names_and_formats" {
   command = plan
   variables {
@@ -78,10 +86,12 @@ run "refuses_names_and_formats" {
     inquiry_folders        = ["inquiries"]
     orphans                = ["task"]
     runbook_url            = "https://example.com/runbook#here"
+    undo_days              = { deletePlaceholderUser = 7 } # a worker has its job's
+    dry_run                = {}                            # no decision about any job
   }
   expect_failures = [
     var.project, var.region, var.bucket, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.paused, var.labels, var.queue_suffix,
-    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url,
+    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url, var.undo_days, var.dry_run,
   ]
 }
 
@@ -97,8 +107,13 @@ run "refuses_numbers_and_english" {
     schedules       = { cleanupReports = "every day 03:00" }
     time_zones      = { cleanupReports = "JST" }
     inquiry_folders = ["/inquiries/"]
+    undo_days       = { cleanupReports = 91 }
+    enabled         = ["cleanupReports"]
+    dry_run         = { cleanupReports = true, cleanupBannedUsers = true } # one of them is not enabled
   }
-  expect_failures = [var.project, var.region, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.inquiry_folders]
+  expect_failures = [
+    var.project, var.region, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.inquiry_folders, var.undo_days, var.dry_run,
+  ]
 }
 
 run "refuses_what_only_looks_right" {
@@ -110,19 +125,27 @@ run "refuses_what_only_looks_right" {
     retries    = { cleanupReports = 0.5 }
     schedules  = { cleanupReports = "0 3 * *" }
     time_zones = { cleanupReports = "Asia/Tokio" }
+    dry_run    = { cleanupReports = null }
+    enabled    = ["cleanupReports"]
   }
-  expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones]
+  expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.dry_run]
 }
 
-# Nothing starts with what shared/objects, placeholderusers/places and shared/orphans refuse.
+# Nothing starts with what shared/objects, placeholderusers/places, shared/orphans and shared/config refuse.
 run "refuses_what_no_function_takes" {
   command = plan
   variables {
     inquiry_folders        = ["gs://my-app-1a2b3.firebasestorage.app/inquiries/"]
     placeholder_references = ["posts.userId", "posts.userId"]
     max_owners             = 3000000000
+    schedules              = { cleanupReports = "0 3 1 1 *" }
+    bucket                 = null
+    safety_limits          = { max_action = 5 }
+    job_safety_limits      = { cleanupReports = { max_due_percent = 101 } }
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners]
+  expect_failures = [
+    var.inquiry_folders, var.placeholder_references, var.max_owners, var.schedules, var.bucket, var.safety_limits, var.job_safety_limits,
+  ]
 }
 
 run "refuses_empty_parts_and_too_many_places" {
@@ -131,8 +154,10 @@ run "refuses_empty_parts_and_too_many_places" {
     inquiry_folders        = ["a//"]
     placeholder_references = [for i in range(51) : "posts.user${i}"]
     max_owners             = 999
+    safety_limits          = { max_actions = 1000001 }
+    job_safety_limits      = { cleanupReports = { max_action = 5 } }
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners]
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners, var.safety_limits, var.job_safety_limits]
 }
 
 run "refuses_dots_and_reserved_fields" {
@@ -140,8 +165,12 @@ run "refuses_dots_and_reserved_fields" {
   variables {
     inquiry_folders        = ["../"]
     placeholder_references = ["posts.__x__"]
+    enabled                = ["cleanupReports"]
+    dry_run                = { cleanupReports = true }
+    safety_limits          = { max_missing_percent = 101 }
+    job_safety_limits      = { cleanupReports = { max_actions = 512001 } } # its memory is 512Mi
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references]
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits, var.job_safety_limits]
 }
 
 run "refuses_blanks_and_reserved_paths" {
@@ -149,8 +178,12 @@ run "refuses_blanks_and_reserved_paths" {
   variables {
     inquiry_folders        = [" /"]
     placeholder_references = ["group:posts.__a.b__"]
+    safety_limits          = { max_due_percent = 0 }
+    job_safety_limits      = { cleanupReport = { max_actions = 5 } } # no such job
+    enabled                = ["cleanupReports", "cleanupBannedUsers"]
+    dry_run                = { cleanupReports = true } # says nothing about the other
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references]
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits, var.job_safety_limits, var.dry_run]
 }
 
 run "refuses_folders_without_room_for_a_name" {
@@ -158,116 +191,45 @@ run "refuses_folders_without_room_for_a_name" {
   variables {
     inquiry_folders        = ["x${join("", [for i in range(511) : "ä"])}/"]       # 1024 bytes
     placeholder_references = ["posts.x${join("", [for i in range(750) : "xx"])}"] # 1501 bytes
+    safety_limits          = { max_per_owner = 0 }
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references]
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits]
 }
 
-run "accepts_what_only_looks_wrong" {
+run "refuses_an_unknown_job" {
   command = plan
   variables {
-    enabled                = ["cleanupReports"]
-    dry_run                = { cleanupReports = true }
-    inquiry_folders        = ["..a/.b./c d/", "${join("", [for i in range(511) : "ä"])}/"]
-    placeholder_references = concat(["posts.__x", "group:posts.__x", "posts.x__"], [for i in range(47) : "posts.user${i}"])
-    max_owners             = 2147483647
+    enabled = ["cleanupReports", "cleanupReport"]
+    dry_run = { cleanupReports = true }
   }
+  expect_failures = [var.enabled]
 }
 
-# The safety limits are checked against the functions' memory, so not where another variable is wrong.
-run "refuses_a_misspelt_safety_limit" {
+run "refuses_a_worker_as_job" {
   command = plan
   variables {
-    safety_limits = { max_action = 5 }
+    enabled = ["cleanupReports", "deletePlaceholderUser"]
+    dry_run = { cleanupReports = true }
   }
-  expect_failures = [var.safety_limits]
+  expect_failures = [var.enabled]
 }
 
-run "refuses_a_limit_of_a_job_out_of_range" {
+# The other safety limits, each alone, on jobs of 256Mi and of 512Mi.
+run "refuses_no_lookup" {
   command = plan
   variables {
-    job_safety_limits = { cleanupReports = { max_due_percent = 101 } }
-  }
-  expect_failures = [var.job_safety_limits]
-}
-
-run "refuses_a_misspelt_limit_of_a_job" {
-  command = plan
-  variables {
-    job_safety_limits = { cleanupReports = { max_action = 5 } }
-  }
-  expect_failures = [var.job_safety_limits]
-}
-
-run "refuses_a_limit_of_no_job" {
-  command = plan
-  variables {
-    job_safety_limits = { cleanupReport = { max_actions = 5 } }
-  }
-  expect_failures = [var.job_safety_limits]
-}
-
-run "refuses_more_actions_of_a_job_than_fit_into_its_memory" {
-  command = plan
-  variables {
-    enabled           = ["cleanupReports"]
-    dry_run           = { cleanupReports = true }
-    job_safety_limits = { cleanupReports = { max_actions = 512001 } }
-  }
-  expect_failures = [var.job_safety_limits]
-}
-
-run "refuses_the_earlier_name_of_the_safety_limits" {
-  command = plan
-  variables {
-    belts = { max_actions = 5 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_too_many_actions" {
-  command = plan
-  variables {
-    safety_limits = { max_actions = 1000001 }
-  }
-  expect_failures = [var.safety_limits]
-}
-
-run "refuses_too_many_percent" {
-  command = plan
-  variables {
-    safety_limits = { max_missing_percent = 101 }
-  }
-  expect_failures = [var.safety_limits]
-}
-
-run "refuses_no_percent" {
-  command = plan
-  variables {
-    safety_limits = { max_due_percent = 0 }
-  }
-  expect_failures = [var.safety_limits]
-}
-
-run "refuses_no_item_of_an_owner" {
-  command = plan
-  variables {
-    safety_limits = { max_per_owner = 0 }
-  }
-  expect_failures = [var.safety_limits]
-}
-
-run "refuses_a_month" {
-  command = plan
-  variables {
+    enabled       = ["cleanupReports"]
+    dry_run       = { cleanupReports = true }
     safety_limits = { min_lookups = 0 }
-    schedules     = { cleanupReports = "0 3 1 1 *" }
   }
-  expect_failures = [var.safety_limits, var.schedules]
+  expect_failures = [var.safety_limits]
 }
 
 run "refuses_half_a_user" {
   command = plan
   variables {
+    enabled       = ["cleanupReports"]
+    dry_run       = { cleanupReports = true }
     safety_limits = { max_users = 1.5 }
   }
   expect_failures = [var.safety_limits]
@@ -276,6 +238,8 @@ run "refuses_half_a_user" {
 run "refuses_no_limit" {
   command = plan
   variables {
+    enabled       = ["cleanupReports"]
+    dry_run       = { cleanupReports = true }
     safety_limits = { max_actions = null }
   }
   expect_failures = [var.safety_limits]
@@ -289,21 +253,6 @@ run "refuses_more_actions_than_fit_into_the_memory" {
     safety_limits = { max_actions = 256001 }
   }
   expect_failures = [var.safety_limits]
-}
-
-run "accepts_what_fits_into_the_memory" {
-  command = plan
-  variables {
-    enabled       = ["cleanupReports", "cleanupBannedUsers"]
-    dry_run       = { cleanupReports = true, cleanupBannedUsers = true }
-    safety_limits = { max_actions = 1000000, max_users = 1000 }
-    memory        = { cleanupReports = "1Gi", cleanupBannedUsers = "1Gi" }
-  }
-
-  assert {
-    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables["MAX_ACTIONS"] == "1000000" && module.job["cleanupReports"].function.service_config[0].environment_variables["MIN_LOOKUPS"] == "20"
-    error_message = "a safety limit that is given is not used, or one that is not given has no default"
-  }
 }
 
 run "refuses_schedules_out_of_range" {
@@ -330,9 +279,15 @@ run "refuses_schedules_out_of_range" {
   ]
 }
 
-run "accepts_every_form_of_schedule" {
+run "accepts_what_only_looks_wrong" {
   command = plan
   variables {
+    safety_limits          = { max_actions = 1000000, max_users = 1000 } # all of it fits into the memory
+    memory                 = { for f in jsondecode(file("../functions/manifest.json")).functions : f.name => "1Gi" }
+    inquiry_folders        = ["..a/.b./c d/", "${join("", [for i in range(511) : "ä"])}/"]
+    placeholder_references = concat(["posts.__x", "group:posts.__x", "posts.x__"], [for i in range(47) : "posts.user${i}"])
+    max_owners             = 2147483647
+    undo_days              = { cleanupPlaceholderUsers = 14, cleanupBannedUsers = 0, cleanupReports = 0 }
     schedules = {
       cleanupReports           = "59 23 31 * 7"
       cleanupBannedUsers       = "0-59/15 0,12 1-15 * 0"
@@ -343,144 +298,19 @@ run "accepts_every_form_of_schedule" {
   }
 
   assert {
+    condition     = local.environment["cleanupReports"].MAX_ACTIONS == "1000000" && local.environment["cleanupReports"].MIN_LOOKUPS == "20"
+    error_message = "a safety limit that is given is not used, or one that is not given has no default"
+  }
+  assert {
     condition     = alltrue([for problems in values(local.cron_problems) : length(problems) == 0])
     error_message = jsonencode(local.cron_problems)
   }
-}
-
-run "refuses_a_missing_bucket" {
-  command = plan
-  variables {
-    bucket = null
-  }
-  expect_failures = [var.bucket]
-}
-
-run "refuses_an_unknown_job" {
-  command = plan
-  variables {
-    enabled = ["cleanupReports", "cleanupReport"]
-    dry_run = { cleanupReports = true }
-  }
-  expect_failures = [var.enabled]
-}
-
-run "refuses_a_worker_as_job" {
-  command = plan
-  variables {
-    enabled = ["cleanupReports", "deletePlaceholderUser"]
-    dry_run = { cleanupReports = true }
-  }
-  expect_failures = [var.enabled]
-}
-
-run "refuses_a_job_without_decision" {
-  command = plan
-  variables {
-    enabled = ["cleanupReports", "cleanupBannedUsers"]
-    dry_run = { cleanupReports = true }
-  }
-  expect_failures = [var.dry_run]
-}
-
-run "refuses_a_decision_about_no_job" {
-  command = plan
-  variables {
-    enabled = ["cleanupReports"]
-    dry_run = { cleanupReports = true, cleanupBannedUsers = true }
-  }
-  expect_failures = [var.dry_run]
-}
-
-run "refuses_no_decision" {
-  command = plan
-  variables {
-    enabled = ["cleanupReports"]
-    dry_run = { cleanupReports = null }
-  }
-  expect_failures = [var.dry_run]
-}
-
-run "refuses_undo_days_of_a_worker" {
-  command = plan
-  variables {
-    undo_days = { deletePlaceholderUser = 7 }
-  }
-  expect_failures = [var.undo_days]
-}
-
-run "refuses_undo_days_that_are_none" {
-  command = plan
-  variables {
-    undo_days = { cleanupReports = 91 }
-  }
-  expect_failures = [var.undo_days]
-}
-
-run "refuses_to_go_on_for_too_long" {
-  command = plan
-  variables {
-    continue_for = { cleanupReports = "25h", noSuchJob = "6h", deleteInactiveProjects = "1h" }
-  }
-  expect_failures = [var.continue_for]
-}
-
-run "refuses_to_go_on_for_an_odd_time" {
-  command = plan
-  variables {
-    continue_for = { cleanupReports = "6" }
-  }
-  expect_failures = [var.continue_for]
-}
-
-run "refuses_to_go_on_where_a_job_stops_on_purpose" {
-  command = plan
-  variables {
-    continue_for = { deleteInactiveProjects = "1h" }
-  }
-  expect_failures = [var.continue_for]
-}
-
-run "refuses_shards_of_what_cannot_be_split" {
-  command = plan
-  variables {
-    shards = { cleanupReports = 2 }
-  }
-  expect_failures = [var.shards]
-}
-
-run "refuses_too_many_shards" {
-  command = plan
-  variables {
-    shards = { cleanupOrphanedMedia = 17 }
-  }
-  expect_failures = [var.shards]
-}
-
-run "refuses_shards_that_nobody_hands_over" {
-  command = plan
-  variables {
-    shards       = { cleanupOrphanedMedia = 2 }
-    continue_for = { cleanupOrphanedMedia = "0s" }
-  }
-  expect_failures = [var.shards]
-}
-
-run "undo_days_of_single_jobs" {
-  command = apply
-  variables {
-    undo_days = { cleanupPlaceholderUsers = 14, cleanupBannedUsers = 0, cleanupReports = 0 }
-  }
   assert {
-    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "14"
-    error_message = "a worker takes its job's undo_days"
-  }
-  assert {
-    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables.UNDO_DAYS == "0"
-    error_message = "what a job deletes is kept against what was said"
-  }
-  assert {
-    condition     = module.job["cleanExpiredComped"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
+    condition = { for name in ["deletePlaceholderUser", "cleanupReports", "cleanExpiredComped"] : name => local.environment[name].UNDO_DAYS } == {
+      deletePlaceholderUser = "14" # its job's
+      cleanupReports        = "0"
+      cleanExpiredComped    = "7"
+    }
     error_message = "what a job deletes is kept for seven days unless something else is said"
   }
 }

@@ -33,12 +33,17 @@ func (p Place) String() string {
 // first refers to the document, asking them one by one would save up to placesAtOnce - 1 reads.
 const (
 	maxPlaces    = 50
-	placesAtOnce = 10
+	placesAtOnce = 12
 )
 
 // Form says what [Parse] reads, for people.
 const Form = "places such as posts.userId, projects.owner.id (id in the map owner) or group:notes.author_id " +
 	"(all collections named notes), separated by commas"
+
+// Default are where users are referred to unless a setting says otherwise: all that the nine jobs take for ids of users, and what
+// GitLab calls its authors and creators.
+const Default = "posts.userId,comments.userId,reactions.userId,circles.ownerId,inquiries.userId," +
+	"projects.owner_ids,projects.maintainer_ids,projects.creator_id,members.user_id,notes.author_id,group:notes.author.id"
 
 const groupPrefix = "group:"
 
@@ -84,7 +89,7 @@ func parsePlace(text string) (Place, error) {
 
 // Referred looks for documents that refer to one: by its id as a text, as a number if it is one, by a reference, or by its path
 // as a text. It returns the first of the places where it finds one, the zero Place if there is none. Places are asked side by
-// side, ten at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the
+// side, a dozen at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the
 // document's id is too long for a query, so that nobody can tell.
 func Referred(ctx context.Context, src cleanup.Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
 	names := append(documents.NamesOf(ref.ID), src.Reference(ref), ref.Path(), "/"+ref.Path())

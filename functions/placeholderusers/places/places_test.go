@@ -246,16 +246,16 @@ func TestReferredAsksSideBySide(t *testing.T) {
 		seconds     int
 		asked       int64
 	}{
-		"nothing refers to it":   {all, nil, nil, ".", false, 3, 23},
-		"as many as at once":     {all[:10], nil, nil, ".", false, 1, 10},
-		"one more":               {all[:11], nil, nil, ".", false, 2, 11},
-		"the first":              {all, []string{"c00"}, nil, "c00.f", false, 1, 10},
-		"the first of several":   {all, []string{"c07", "c04", "c12"}, nil, "c04.f", false, 1, 10},
-		"after ten":              {all, []string{"c22", "c10"}, nil, "c10.f", false, 2, 20},
-		"the last":               {all, []string{"c22"}, nil, "c22.f", false, 3, 23},
-		"a failure":              {all, nil, []string{"c05"}, "c05.f", true, 1, 10},
-		"a failure before it":    {all, []string{"c05"}, []string{"c04"}, "c04.f", true, 1, 10},
-		"a failure that is late": {all, []string{"c05"}, []string{"c06", "c11"}, "c05.f", false, 1, 10},
+		"nothing refers to it":   {all, nil, nil, ".", false, 2, 23},
+		"as many as at once":     {all[:12], nil, nil, ".", false, 1, 12},
+		"one more":               {all[:13], nil, nil, ".", false, 2, 13},
+		"the first":              {all, []string{"c00"}, nil, "c00.f", false, 1, 12},
+		"the first of several":   {all, []string{"c07", "c04", "c12"}, nil, "c04.f", false, 1, 12},
+		"after a dozen":          {all, []string{"c22", "c12"}, nil, "c12.f", false, 2, 23},
+		"the last":               {all, []string{"c22"}, nil, "c22.f", false, 2, 23},
+		"a failure":              {all, nil, []string{"c05"}, "c05.f", true, 1, 12},
+		"a failure before it":    {all, []string{"c05"}, []string{"c04"}, "c04.f", true, 1, 12},
+		"a failure that is late": {all, []string{"c05"}, []string{"c06", "c11"}, "c05.f", false, 1, 12},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			src := answering{asked: new(atomic.Int64), first: func(collection string) (bool, error) {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // allFiles looks at the folders at the top of the bucket, and at the first files of each.
@@ -81,8 +81,8 @@ func (l *looker) ownerOf(ctx context.Context, f *place) error {
 }
 
 // idIn returns what stands for the hole of a pattern in an object's name; "" if nothing that could be an id.
-func idIn(pattern, name string) string {
-	bound, _ := (rule.Rule{Objects: pattern}).Binds()(name)
+func idIn(objects, name string) string {
+	bound, _ := pattern.Binds(objects)(name)
 	for _, id := range bound {
 		if documents.ValidID(id) {
 			return id

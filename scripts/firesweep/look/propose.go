@@ -94,7 +94,7 @@ var kinds = []kind{
 		values: named("true|set"), age: named(created), days: 90},
 	{which: "Closed", why: "the case is closed", of: named(`\w*(support|ticket)\w*`), state: status,
 		values: named("closed|resolved|solved"), age: named(`(closed|resolved|solved)` + when + `|` + changed), days: 180},
-	{which: "Draft", why: "nobody has worked on the draft for so long", state: status, values: named("draft"), age: named(changed),
+	{which: "Stale", why: "nobody has worked on the draft for so long", state: status, values: named("draft"), age: named(changed),
 		days: 180},
 }
 

@@ -100,8 +100,16 @@ func (p *Problems) Field(key, name string) {
 	name = strings.TrimPrefix(name, p.Prefix+".")
 	reserved := slices.ContainsFunc(strings.Split(name, "."),
 		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
-	p.Expect(Name.MatchString(name) && !reserved, key,
-		"%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
+	if p.OneKey(key, name); !strings.Contains(name, "*") {
+		p.Expect(Name.MatchString(name) && !reserved, key,
+			"%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
+	}
+}
+
+// OneKey checks that a field, or a key, does not stand for all keys of a map.
+func (p *Problems) OneKey(key, name string) {
+	p.Expect(!strings.Contains(name, "*"), key, "* in %q is not every key: write one key, as in a.b; only remove and a path "+
+		"such as users/{owners.*} go through all keys of a map", name)
 }
 
 // Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a field.
@@ -110,7 +118,10 @@ func (p *Problems) Condition(at string, w *Condition, kind string, bound []strin
 	case isHole:
 		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))
 	case kind != OfDocuments:
-		p.Expect(knows(kind, w.Field), at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))
+		known, isMap := knows(kind, w.Field)
+		p.Expect(known, at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))
+		p.Expect(!isMap || strings.HasSuffix(w.Is, "empty"), at, `%s holds keys: write one, as in %[1]s.key, or "is": "empty"`, w.Field)
+		p.OneKey(at+".field", w.Field)
 	default:
 		p.Field(at+".field", w.Field)
 	}

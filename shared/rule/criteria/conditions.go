@@ -318,7 +318,11 @@ type Lookup func(field string) (value any, there bool)
 // one field has a name with dots, as JavaScript's set writes {"a.b": true}.
 func (l Lookup) Misplaced(field string) bool {
 	parts := strings.Split(field, ".")
+	whole, _ := l("")
 	for i := range parts {
+		if i == 1 && whole == nil {
+			continue // the claims of an account, or the metadata of an object: their keys may have dots
+		}
 		value, _ := l(strings.Join(parts[:i], "."))
 		inside, isMap := value.(map[string]any)
 		if i > 0 && value != nil && !isMap {

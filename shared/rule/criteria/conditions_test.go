@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
@@ -65,6 +66,27 @@ func TestHoleOf(t *testing.T) {
 	for text, want := range map[string]string{"{uid}": "uid", "uid": "", "{uid": "", "uid}": "", "{a}{b}": "", "x{uid}": "", "{{uid}}": ""} {
 		if hole, ok := criteria.HoleOf(text); ok != (want != "") || ok && hole != want {
 			t.Errorf("%s: %q, %v", text, hole, ok)
+		}
+	}
+}
+
+// TestNoClaimsAtAll: of accounts and objects, it can be asked whether they have any claims or metadata.
+func TestNoClaimsAtAll(t *testing.T) {
+	t.Parallel()
+	with := map[string]json.RawMessage{"admin": []byte("null")}
+	for _, tt := range []struct {
+		of    criteria.Lookup
+		field string
+		empty bool
+	}{
+		{criteria.FieldsOfAccount(accounts.Account{}), "claims", true}, {criteria.FieldsOfAccount(accounts.Account{Claims: with}), "claims", false},
+		{criteria.FieldsOfObject(objects.Object{}), "metadata", true},
+		{criteria.FieldsOfObject(objects.Object{Metadata: map[string]string{"a": ""}}), "metadata", false},
+	} {
+		for state, want := range map[string]bool{"empty": tt.empty, "not empty": !tt.empty} {
+			if got := (criteria.Condition{Field: tt.field, Is: state}).Holds(tt.of); (got == criteria.Met) != want || got == criteria.Unclear {
+				t.Errorf("%s is %s: %v, want %t", tt.field, state, got, want)
+			}
 		}
 	}
 }

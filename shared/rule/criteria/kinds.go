@@ -86,8 +86,11 @@ func lookup[T any](fields map[string]func(T) any, of T) Lookup {
 			value := read(of)
 			return value, value != nil
 		}
-		if read := fields[name+"."]; read != nil && deeper {
+		if read := fields[name+"."]; read != nil {
 			all, _ := read(of).(map[string]any)
+			if !deeper {
+				return all, true
+			}
 			if value, there := all[key]; there { // a key may have dots, such as the address of a claim
 				return value, there
 			}
@@ -108,12 +111,12 @@ func FieldsOf(kind string) []string {
 	return nil
 }
 
-// knows reports whether a kind of items has a field.
-func knows(kind, field string) bool {
+// knows reports whether accounts or objects have a field. isMap says that it holds keys.
+func knows(kind, field string) (known, isMap bool) {
 	all := FieldsOf(kind)
 	name, key, deeper := strings.Cut(field, ".")
-	if deeper {
-		return all == nil || slices.Contains(all, name+".") && key != ""
+	if isMap = !deeper && slices.Contains(all, name+"."); deeper {
+		return slices.Contains(all, name+".") && key != "", false
 	}
-	return all == nil || slices.Contains(all, name)
+	return isMap || slices.Contains(all, name), isMap
 }

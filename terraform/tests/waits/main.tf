@@ -23,10 +23,11 @@ module "firesweep" {
   source     = "../.."
   depends_on = [terraform_data.changed]
 
-  project = "my-app-1a2b3"
-  region  = "asia-northeast1"
-  enabled = ["cleanupReports"]
-  dry_run = { cleanupReports = true }
+  project    = "my-app-1a2b3"
+  region     = "asia-northeast1"
+  rules_file = "${path.module}/../../examples/own-rules/rules.json"
+  enabled    = ["cleanupReports"]
+  dry_run    = { cleanupReports = true }
 }
 
 output "archive" {

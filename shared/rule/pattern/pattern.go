@@ -1,0 +1,80 @@
+// Package pattern holds patterns of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**.
+package pattern
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// Check checks that a text is a pattern.
+func Check(p *criteria.Problems, key, pattern string) {
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts {
+		last := i == len(parts)-1
+		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
+		right := part == documents.Everywhere && last ||
+			documents.ValidID(plain) && !strings.ContainsAny(plain, "{}") && !strings.Contains(part, documents.Everywhere) &&
+				(last || !strings.HasSuffix(part, ".*"))
+		p.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
+	}
+}
+
+// CheckHoles checks that it is clear what each hole of a pattern stands for.
+func CheckHoles(p *criteria.Problems, key, pattern string) {
+	for part := range strings.SplitSeq(pattern, "/") {
+		several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
+		p.Expect(len(criteria.Holes(part)) == 0 || !several, key,
+			"%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
+	}
+	p.Expect(strings.Count(pattern, "{") == len(criteria.Holes(pattern)), key, "%q has the same hole twice", pattern)
+}
+
+// holeOrStar matches what stands for something in a part of a pattern, as [regexp.QuoteMeta] writes it.
+var holeOrStar = regexp.MustCompile(`\\\{[^{}]*\\\}|\\\*`)
+
+// Binds returns what reports whether an object's name is one of a pattern, and what the pattern's holes stand for in it.
+func Binds(pattern string) func(name string) (bound map[string]string, ok bool) {
+	pattern, bare := strings.CutSuffix(pattern, ".*") // bare: names are matched without what follows their last dot
+	parts, holes := strings.Split(pattern, "/"), [][]string{}
+	for n, part := range parts {
+		if part == documents.Everywhere {
+			parts[n] = "(?s:.+)"
+			continue
+		}
+		holes = append(holes, criteria.Hole.FindAllStringSubmatch(part, -1)...)
+		parts[n] = holeOrStar.ReplaceAllStringFunc(regexp.QuoteMeta(part), func(of string) string {
+			if of == `\*` {
+				return "[^/]*"
+			}
+			return "([^/]+?)"
+		})
+	}
+	matches := regexp.MustCompile("^" + strings.Join(parts, "/") + "$")
+	return func(name string) (map[string]string, bool) {
+		if bare {
+			name = strings.TrimSuffix(name, path.Ext(name))
+		}
+		m := matches.FindStringSubmatch(name)
+		if m == nil {
+			return nil, false
+		}
+		bound := map[string]string{}
+		for n, hole := range holes {
+			bound[hole[1]] = m[n+1]
+		}
+		return bound, true
+	}
+}
+
+// Folder returns the folder that all objects of a pattern lie below: its literal beginning.
+func Folder(pattern string) string {
+	i := strings.IndexAny(pattern, "{*")
+	if i < 0 {
+		i = len(pattern)
+	}
+	return pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+}
