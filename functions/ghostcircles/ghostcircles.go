@@ -25,8 +25,8 @@ func init() { functions.Register(Job) }
 
 const circles = "circles"
 
-// plan considers all circles, page after page: no query finds those that lack a field, and a circle without lastHumanPostAt may be
-// abandoned.
+// plan considers all circles, page after page: no query finds those that lack a field, and a circle without lastHumanPostAt may
+// be abandoned.
 func plan(ctx context.Context, p *cleanup.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
 	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint), func(page []documents.Document) error {

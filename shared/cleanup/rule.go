@@ -89,9 +89,9 @@ type Item struct {
 	From string // where [Change.From] left off
 }
 
-// Change says what is written for one item, as data. Without Writes nothing is committed, and no Todo remembers Then and Next: the
-// documents still lead a later run there. So what must be done before an item, such as its children, is asked for without Writes
-// and with Again.
+// Change says what is written for one item, as data. Without Writes nothing is committed, and no Todo remembers Then and Next:
+// the documents still lead a later run there. So what must be done before an item, such as its children, is asked for without
+// Writes and with Again.
 type Change struct {
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
