@@ -28,7 +28,7 @@ const (
 // ErrMore says that what is foreseen is not all.
 var ErrMore = errors.New("there is more")
 
-// Ahead returns a [KeptError] if an item's later commits, or those of what goes first, would meet what is pinned, or what was written
+// Ahead returns a [KeptError] if an item's later commits, or those of what goes first, would meet what the job keeps, or what was written
 // since the plan was approved: too late, as earlier commits have acted by then. What goes without the item, its Next, does not keep it.
 // What lies farther than it looks does not either, and whatever inTime returns ends it.
 func (d *Decider) Ahead(ctx context.Context, item Asked, inTime func() error) error {
@@ -53,7 +53,7 @@ func (d *Decider) looksAhead(w *Asked, c cleanup.Change) bool {
 }
 
 // MayKeep reports whether anything may keep an item because of what goes with it.
-func (d *Decider) MayKeep() bool { return d.Approved != nil || d.Pins.Any() }
+func (d *Decider) MayKeep() bool { return d.Approved != nil || d.Listed().Any() }
 
 // Foresee goes through the steps of items of one rule without committing, on a copy of what is read. It shows each to see, which ends
 // it with an error. Items that come to nothing together are tried one after the other, as their commits would be.

@@ -162,8 +162,8 @@ func (p *Planner) foreseeTodo(ctx context.Context, todo decide.Todo, refused err
 	}
 	then, err := p.ask.Decider.StillAbsent(ctx, todo.Then)
 	for _, t := range then {
-		if pinned := p.ask.Decider.FollowsPinned(t); pinned != nil {
-			f.add("nothing: " + pinned.Error())
+		if kept := p.ask.Decider.FollowsKept(t); kept != nil {
+			f.add("nothing: " + kept.Error())
 		} else if err == nil && t.Object.Folder {
 			err = f.folder(ctx, t.Object, todo.At)
 		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
