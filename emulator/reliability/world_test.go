@@ -218,8 +218,8 @@ type world struct {
 	address string       // of the worker, or of the job that goes on by itself
 	// tasksFirst says that tasks which fail come again before the next scheduled run does.
 	tasksFirst bool
-	clock      time.Duration // how far the clock is ahead of the machine's
-	body       string        // of the job's requests
+	clock      time.Duration    // how far the clock is ahead of the machine's
+	approved   *report.Approval // that runs are restricted to; nil: to none
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -328,7 +328,15 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	f.Now = now
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
-		answer := f.PostContext(ctx, t, w.body)
+		if w.approved != nil {
+			r, err := f.Function.Function.Run(ctx, engine.RunOptions{Plan: w.approved})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep = *r
+			return
+		}
+		answer := f.PostContext(ctx, t, "")
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}

@@ -184,9 +184,7 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its DRY_RUN is true, and " +
 			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
 	}
-	if err = req.plan.Check(f.Binding(cfg), wall); err == nil {
-		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
-	}
+	now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
 		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", err}
 	}
@@ -210,7 +208,7 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 
 // Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
 // job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
-// that the job would not do. Nobody continues such a run, because its state does not hold the plan.
+// that the job would not do.
 func (f *Function) Binding(cfg config.Config) report.Binding {
 	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 	if slices.Contains(f.Uses, config.Storage) {
@@ -242,7 +240,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
-			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+			Approved: req.plan.Size(),
+			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,

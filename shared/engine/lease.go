@@ -70,11 +70,11 @@ func (r *run) acquire(ctx context.Context) error {
 		return nil
 	case r.Report.DryRun:
 		r.share(1)
-		s, at, err := r.store().Read(ctx)
+		s, _, err := r.store().Read(ctx)
 		if err != nil {
 			return err
 		}
-		r.checkpoint, r.Report.Read = s.NextBegins(), at
+		r.checkpoint = s.NextBegins()
 		r.beganAt = r.checkpoint
 		return nil
 	}

@@ -104,7 +104,6 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			r.applyAll(ctx, p)
 		}
 	}
-	r.decider.ReportApproved(r.through && r.beganAt == "")
 	r.release(ctx)
 	r.continueInTasks(ctx)
 	return nil

@@ -81,13 +81,9 @@ func (e Entry) Writes(attempt int, records []undo.Record, todo Todo) (writes []d
 		if err != nil {
 			return nil, err
 		}
-		at := documents.ServerTimestamp
-		if !todo.At.IsZero() {
-			at = todo.At
-		}
 		writes = append(writes, documents.Write{Op: documents.Set, Ref: e.Todo(), Data: map[string]any{
-			"run": e.log.Run, "shard": todo.Shard, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": at,
-			"data": data,
+			"run": e.log.Run, "shard": todo.Shard, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt,
+			"at": documents.ServerTimestamp, "data": data,
 		}})
 	}
 	if len(records) == 0 && len(writes) > 0 {

@@ -38,9 +38,6 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}
 	}
-	if a.Approved != nil {
-		c.at = a.Approved.Made // nobody approved what was uploaded since
-	}
 	left := a.followUp(ctx, c.at, all)
 	for i, o := range c.outcomes {
 		w := group[i]
@@ -189,12 +186,8 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	return a.Tasks.Enqueue(ctx, t)
 }
 
-// handOver hands over the tasks that go before an item's commit. Without any, the item waits for a look ahead.
+// handOver hands over the tasks that go before an item's commit.
 func (a *Applier) handOver(ctx context.Context, w *work) error {
-	if len(w.before) == 0 {
-		w.Looked = true
-		return a.Ahead(ctx, w.Asked, a.Time.CheckTime)
-	}
 	for _, t := range w.before {
 		if w.Handed[decide.TaskKey(t)] {
 			continue

@@ -228,7 +228,7 @@ type step int
 const (
 	ended      step = iota // its err says what became of it
 	toJudge                // once more
-	toHandOver             // tasks, or to look ahead, and then to judge
+	toHandOver             // tasks, and then to judge
 )
 
 // next says what comes next for an item of which a commit made this.
@@ -242,7 +242,7 @@ func (w *work) next(o decide.Outcome) step {
 		w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
 	case o.Postponed, len(o.Change.First) > 0:
 		return toJudge
-	case o.Ahead, len(o.Change.Before) > o.Handed(&w.Asked):
+	case len(o.Change.Before) > o.Handed(&w.Asked):
 		return toHandOver
 	case o.Change.Again != "":
 		w.Kind, w.From = o.Change.Again, o.Change.From

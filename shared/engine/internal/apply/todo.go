@@ -19,9 +19,6 @@ func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.
 	if part := a.Report.Part; part != nil {
 		todo.Shard = part.Number
 	}
-	if a.Approved != nil {
-		todo.At = a.Approved.Made
-	}
 	var last cleanup.FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {
