@@ -6,13 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
-	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // TestEveryFolderIsListedAndBundled keeps a job from being written and never deployed.
@@ -54,21 +50,6 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 	for name := range registered {
 		t.Errorf("%s is registered, and no list has it", name)
-	}
-}
-
-// TestCollectionsOfTheJobs: each collection of a job's sample is listed, so that no rule archives into it what clients wrote.
-func TestCollectionsOfTheJobs(t *testing.T) {
-	for _, e := range upstream(t) {
-		if e.Rule != nil || e.Trigger != manifest.Schedule {
-			continue
-		}
-		for _, d := range sampledata.Job(e.Name, time.Now(), "bucket").Documents {
-			place := strings.ReplaceAll(collectionOf(d.Path), "/", "/{id}/")
-			if !slices.Contains(append(collections.Names(), e.Collections...), place) {
-				t.Errorf("functions/manifest.json: collections of %s lacks %s", e.Name, place)
-			}
-		}
 	}
 }
 

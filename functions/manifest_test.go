@@ -3,7 +3,6 @@ package functions_test
 import (
 	"encoding/json"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -60,31 +59,6 @@ func TestLocks(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
 			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
-		}
-	}
-}
-
-// TestTerraformTakesEveryRoleFromTheManifest: whoever reads manifest.json knows what the functions and their callers may do.
-// That Terraform gives each role on the right thing, terraform/tests/iam.tftest.hcl looks at.
-func TestTerraformTakesEveryRoleFromTheManifest(t *testing.T) {
-	var list struct {
-		Roles map[string]string `json:"roles"`
-	}
-	if err := json.Unmarshal([]byte(read(t, "manifest.json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	iam := read(t, "../terraform/iam.tf")
-	taken := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^ +role += (.+)$`).FindAllStringSubmatch(iam, -1) {
-		name, found := strings.CutPrefix(m[1], "local.manifest.roles.")
-		taken[name] = true
-		if found && list.Roles[name] == "" || !found && m[1] != "local.role_id[each.key]" {
-			t.Errorf("terraform/iam.tf gives the role %s, which is not from manifest.json", m[1])
-		}
-	}
-	for name := range list.Roles {
-		if !taken[name] {
-			t.Errorf("manifest.json has a role %s, which terraform/iam.tf does not give", name)
 		}
 	}
 }

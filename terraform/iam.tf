@@ -128,7 +128,7 @@ resource "google_cloud_tasks_queue_iam_binding" "continue" {
   project  = var.project
   location = local.tasks_region
   name     = google_cloud_tasks_queue.continue[each.key].name
-  role     = local.manifest.roles.ownQueue
+  role     = "roles/cloudtasks.enqueuer"
   members  = [google_service_account.function[each.key].member]
 }
 
@@ -138,7 +138,7 @@ resource "google_service_account_iam_binding" "acts_as_itself" {
   for_each = setunion(values(local.job_of), keys(local.continue_for))
 
   service_account_id = google_service_account.function[each.key].name
-  role               = local.manifest.roles.tasksAccount
+  role               = "roles/iam.serviceAccountUser"
   members            = [google_service_account.function[each.key].member]
 }
 
@@ -158,7 +158,7 @@ resource "google_cloud_run_v2_service_iam_binding" "caller" {
   project  = var.project
   location = var.region
   name     = basename(merge(module.job, module.worker)[each.key].function.service_config[0].service)
-  role     = local.manifest.roles.caller
+  role     = "roles/run.invoker"
   members = concat(
     contains(keys(local.jobs), each.key) ? [google_service_account.scheduler_invoker.member] : [],
     contains(keys(local.continue_for), each.key) ? [google_service_account.function[each.key].member] : [],

@@ -421,9 +421,9 @@ variable "notification_channels" {
 }
 
 variable "notification_locale" {
-  description = "Language of the notifications: en, or ja as the original had it."
+  description = "Language of what users are told: ja, as the original had it, or en."
   type        = string
-  default     = "en"
+  default     = "ja"
 
   validation {
     condition     = contains(["ja", "en"], var.notification_locale)

@@ -106,20 +106,6 @@ var actions = map[string][]action{
 			kept: []string{"inquiries/inquiry-resolved-anew"}, made: []string{"inquiryId:inquiry-resolved-anew"},
 		},
 	},
-	"cleanupResolvedInquiriesInParts": {
-		{
-			name: "a message is added", kept: []string{"archivedInquiries/inquiry-long/messages/m0-new"}, then: archivedInParts,
-			do: update("inquiries/inquiry-long", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *batch) {
-				b.Create(w.content.Firestore.Doc("inquiries/inquiry-long/messages/m0-new"), newMessage)
-			}),
-		},
-		{
-			name: "the inquiry is reopened", do: update("inquiries/inquiry-longer", nil, map[string]any{"status": "in_progress"}),
-			kept: []string{"inquiries/inquiry-longer", "inquiries/inquiry-longer/messages/m0", "inquiries/inquiry-longer/messages/m1",
-				"inquiries/inquiry-longer/messages/m2"},
-			then: notArchived,
-		},
-	},
 	"checkGhostCircles": {
 		{
 			name: "the circle to delete is posted to", do: postTo("circle-cinema"),
@@ -405,25 +391,5 @@ func archived(w *world, e *expectation) {
 			after["messages"] = append(slices.Clone(after["messages"].([]any)), newMessage)
 			e.documents[path] = after
 		}
-	}
-}
-
-// archivedInParts is [archived] where the messages are in the archive's subcollection.
-func archivedInParts(w *world, e *expectation) {
-	const path = "archivedInquiries/inquiry-long"
-	for _, d := range w.sample.Documents {
-		if d.Path == path {
-			e.documents[path] = maps.Clone(d.After)
-			e.documents[path]["lastMessageAt"] = during
-		}
-	}
-	e.documents[path+"/messages/m0-new"] = newMessage
-}
-
-// notArchived expects that nothing is left of an archive that was being made.
-func notArchived(_ *world, e *expectation) {
-	const path = "archivedInquiries/inquiry-longer"
-	for _, path := range []string{path, path + "/messages/m0", path + "/messages/m1", path + "/messages/m2"} {
-		e.documents[path] = nil
 	}
 }

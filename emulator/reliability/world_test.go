@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,7 +26,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/orphanedmedia"
-	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -74,7 +72,7 @@ func subjects() (all []subject) {
 
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
-	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
+	"cleanupUnconfirmedUsers", "cleanupNotifications", "cleanupClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
 }
 
@@ -110,9 +108,8 @@ func newFunction(job cleanup.Job) *engine.Function {
 
 // variants are further data that a job is tried on.
 var variants = map[string][]subject{
-	resolvedinquiries.Job.Name: {{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries}},
-	orphanedmedia.Job.Name:     {inShards()},
-	"cleanupReports":           {inLinks()},
+	orphanedmedia.Job.Name: {inShards()},
+	"cleanupReports":       {inLinks()},
 }
 
 // goesOn reports whether the job makes tasks for itself.
@@ -126,26 +123,6 @@ func sampled(job cleanup.Job) subject {
 	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
-}
-
-// longInquiries are two whose messages do not fit in one archive document, so that they are archived in parts. Users do
-// something with each of them.
-func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
-	for _, id := range []string{"inquiry-long", "inquiry-longer"} {
-		inquiry := map[string]any{"userId": "user-ken", "subject": "長い話", "status": "resolved", "resolvedAt": now.AddDate(0, 0, -8)}
-		archive := maps.Clone(inquiry)
-		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
-		s.Documents = append(s.Documents,
-			sampledata.Document{Path: "inquiries/" + id, Before: inquiry},
-			sampledata.Document{Path: "archivedInquiries/" + id, After: archive})
-		for i := range 3 {
-			message := map[string]any{"content": strings.Repeat("long ", 80_000), "createdAt": now.AddDate(0, 0, -10+i)}
-			s.Documents = append(s.Documents,
-				sampledata.Document{Path: fmt.Sprintf("inquiries/%s/messages/m%d", id, i), Before: message},
-				sampledata.Document{Path: fmt.Sprintf("archivedInquiries/%s/messages/m%d", id, i), After: message})
-		}
-	}
-	return s
 }
 
 // inLinks is cleanupReports as a job that has time for one report a run, and goes on by itself.

@@ -85,9 +85,6 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		created("archivedInquiries/inquiry-restored/earlier/"+daysAgo(83).UTC().Format(time.RFC3339Nano), firstArchive),
 		deleted("inquiries/inquiry-silent", silent),
 		created("archivedInquiries/inquiry-silent", with(silent, map[string]any{"archivedAt": now, "messages": []any{}})),
-		kept("archivedInquiries/inquiry-long", inquiry("長い相談", daysAgo(400), map[string]any{
-			"archivedAt": daysAgo(393), "messagesInSubcollection": true})),
-		kept("archivedInquiries/inquiry-long/messages/m1", message("user", "長い質問", 410, nil)),
 		kept("archivedInquiries/inquiry-of-last-year", inquiry("昨年", daysAgo(300), map[string]any{
 			"archivedAt": daysAgo(293), "messages": []any{message("user", "昨年の質問", 310, nil)}})),
 

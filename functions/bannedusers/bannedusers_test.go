@@ -258,7 +258,7 @@ func TestForgedEntries(t *testing.T) {
 		"absent": named,
 		"none":   {"absent": "", "account": "victim2"},
 		"user":   enginetest.AccountOf("user", "users/victim2"),
-		"item":   enginetest.ItemOf("user", "users/victim2", ""),
+		"item":   enginetest.ItemOf("user", "users/victim2"),
 	} {
 		f.SetTodo(t, name, stored)
 	}

@@ -85,7 +85,7 @@ func TestJudgeReport(t *testing.T) {
 }
 
 func TestJudgeInvite(t *testing.T) {
-	const due = "not accepted, created_at 2025-10-12T15:09:59Z, older than 90 days"
+	const due = "invite_token is a non-empty string, user_id is null or missing, created_at 2025-10-12T15:09:59Z, older than 90 days"
 	kept := map[string]bool{inviteYoung: false, keptAccepted: false, inviteUnset: false, keptTokenless: true, inviteUndated: true}
 	base := invite("t0ken", limit.Add(-tick))
 	for _, tt := range []struct {

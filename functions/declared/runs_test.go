@@ -93,7 +93,7 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 		}
 	}
 	got := enginetest.NewGolden(t, "memberinvites").Run(t, "what is read and counted", f, "", "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete invite", 3))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete member", 3))
 	enginetest.Want(t, "scanned", 14, got.Scanned)
 	enginetest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUnset: 2, inviteUndated: 1}, got.Kept)
 	enginetest.Want(t, "members left", slices.Sorted(maps.Keys(left)), f.IDs(t, "members"))
@@ -113,7 +113,7 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 		}
 		f.Set(t, "members/invited-anew", invite("token-new", now))
 	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete invite": {Planned: 6, Done: 2, Changed: 4}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete member": {Planned: 6, Done: 2, Changed: 4}})
 	enginetest.Want(t, "members left", []string{"accepted", "accepted-token-cleared", "invited-anew"}, f.IDs(t, "members")) // resent keeps its age
 }
 
@@ -127,7 +127,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
 			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From(checkpoint))
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 1))
 		})
 	}
 }
@@ -149,14 +149,14 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 		return fmt.Sprintf("members/twin%d", i), invite(fmt.Sprintf("%05d%s%d", declared.PageSize-1, long, i), old)
 	})
 	f.Set(t, "members/accepted", with(invite("~"+long, old), fields{"user_id": 7}))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 2*declared.PageSize))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 2*declared.PageSize))
 	enginetest.Want(t, "left", []string{"accepted", "twin0", "twin1", "twin2"}, f.IDs(t, "members"))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 3))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 3))
 
 	// A run that was out of time goes on behind the accepted one.
 	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From("members/accepted"))
 	f.Set(t, "members/last", invite("\U0010FFFF", old))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete invite", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 1))
 }
 
 // TestCheckpointTellsNoToken: a run that is out of time saves the path of the last invitation that it read, and the next one goes on

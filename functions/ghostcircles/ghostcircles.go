@@ -162,9 +162,10 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 		return cleanup.Change{Again: toFinish}
 	}
 	for _, post := range c.posts.Documents {
-		change.First = append(change.First, cleanup.Item{Rule: postRule, Ref: post.Ref()})
+		change.Next = append(change.Next, cleanup.Item{Rule: postRule, Ref: post.Ref()})
 	}
-	if len(change.First) > 0 || !c.posts.Whole {
+	if len(change.Next) > 0 || !c.posts.Whole {
+		change.Again = toFinish
 		return change
 	}
 	farewell := notifications.Notification{

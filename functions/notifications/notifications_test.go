@@ -58,7 +58,7 @@ func TestEveryTextInBothLanguages(t *testing.T) {
 		"project":   func(l Locale, name string) Text { return l.InactiveProjectWarning(name, "2026-02-28") },
 	} {
 		ja, en := text(Japanese, "50 %s off"), text(English, "50 %s off")
-		if ja == en || text("", "50 %s off") != en {
+		if ja == en || text("", "50 %s off") != ja {
 			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text("", "50 %s off"))
 		}
 		for _, tt := range []Text{text(Japanese, evil), text(English, evil)} {

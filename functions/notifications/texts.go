@@ -35,12 +35,12 @@ func NameOf(d documents.Document) string {
 // quote returns what users wrote as a text repeats it. Every text passes it through here, so that none can hold a link.
 func quote(written string) string { return clip.Name(written, maxQuote) }
 
-// choose returns the Japanese text for Japanese and the English one otherwise, English being the default.
+// choose returns the English text for English, and otherwise the Japanese one, as the original has it.
 func (l Locale) choose(ja, en Text) Text {
-	if l == Japanese {
-		return ja
+	if l == English {
+		return en
 	}
-	return en
+	return ja
 }
 
 // InquiryDeletionWarning announces that a resolved inquiry, which may have no subject, is deleted tomorrow.

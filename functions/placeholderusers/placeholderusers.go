@@ -81,20 +81,22 @@ func userOf(detail cleanup.Subject) documents.Ref {
 // finalAttempt is what is logged when the last attempt is made.
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
-// countAttempt counts the attempt that is due. Each task is due a second after the one before.
-func countAttempt(detail attempt, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
+// countAttempt hands over the task of the attempt that is due, then counts the attempt. Each task is due a second after the one
+// before.
+func countAttempt(detail attempt, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 	attempts, _ := attemptsOf(detail.Subject)
 	last, _ := detail.Time("last_deletion_attempt_at") // the zero time if there was none
 	userID := userOf(detail.Subject).ID
-	c := cleanup.Change{
-		Before: []tasks.Task{{
-			Key:  []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)},
-			Body: map[string]string{"placeholder_user_id": userID}, NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
-		}},
-		Writes: []documents.Write{{Op: documents.Update, Ref: detail.Ref(), Data: map[string]any{
-			"deletion_attempts": attempts + 1, "last_deletion_attempt_at": run.Now,
-		}}},
+	key := []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)}
+	if handedOver := strings.Join(key, " "); detail.From != handedOver {
+		task := tasks.Task{
+			Key: key, Body: map[string]string{"placeholder_user_id": userID},
+			NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
+		}
+		then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
+		return cleanup.Change{Then: then, Again: d.Kind, From: handedOver}
 	}
+	c := cleanup.Update(detail.Ref(), map[string]any{"deletion_attempts": attempts + 1, "last_deletion_attempt_at": run.Now})
 	if attempts+1 == maxAttempts {
 		c.Notices = []cleanup.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": userID}}}
 	}

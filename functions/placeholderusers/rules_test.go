@@ -86,8 +86,15 @@ func TestTheTask(t *testing.T) {
 		s := subject(detail(int64(7), "deletion_attempts", tt.attempts, "last_deletion_attempt_at", tt.last))
 		s.Nth = 7
 		body := map[string]string{"placeholder_user_id": "7"}
-		got := countAttempt(attempt{Subject: s}, cleanup.Decision{}, run)
-		enginetest.Want(t, name, []tasks.Task{{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}}, got.Before)
+		task := tasks.Task{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}
+		got := countAttempt(attempt{Subject: s}, cleanup.Do("count", ""), run)
+		first := cleanup.Change{Then: []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}, Again: "count", From: got.From}
+		enginetest.Want(t, name+": first", first, got)
+		s.From = "another task"
+		enginetest.Want(t, name+": after another task", first, countAttempt(attempt{Subject: s}, cleanup.Do("count", ""), run))
+		s.From = got.From
+		got = countAttempt(attempt{Subject: s}, cleanup.Do("count", ""), run)
+		enginetest.Want(t, name+": counted", 1, len(got.Writes))
 		var notices []cleanup.Notice
 		if tt.last15 {
 			notices = []cleanup.Notice{{

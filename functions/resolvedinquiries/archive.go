@@ -2,48 +2,123 @@ package resolvedinquiries
 
 import (
 	"context"
+	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/functions/resolvedinquiries/copies"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // Fields that an archive has besides those of the inquiry.
 const (
-	archivedAt      = "archivedAt"              // when it was archived
-	messagesField   = "messages"                // all messages in the order of createdAt; or instead of it
-	inSubcollection = "messagesInSubcollection" // true: they are in the archive's own subcollection messages
-	original        = "original"                // fields of the inquiry that have one of these names, if there are any
+	archivedAt    = "archivedAt" // when it was archived
+	messagesField = "messages"   // all messages in the order of createdAt
+	original      = "original"   // fields of the inquiry that have one of these names, if there are any
 )
 
-// gatherWhole reads all messages, unless they are too large for one document.
-func (s *state) gatherWhole(ctx context.Context, src cleanup.Source, most int) error {
-	others, _, _, err := copies.Part(ctx, src, messagesOf(s.archiveRef()), "", 1, most)
-	if err != nil {
-		return err
-	}
-	s.inTheWay = len(others) > 0
-	if err := s.gatherArchive(ctx, src); err != nil || s.inTheWay || s.Room < cleanup.MaxRoom {
-		return err
-	}
-	own := documents.Size(s.archiveRef().Path(), archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}}))
-	s.messages, _, s.complete, err = copies.Part(ctx, src, messagesOf(s.Ref()), "", math.MaxInt, most-own)
-	return err
+// keptLarge is the reason to keep an inquiry whose archive Firestore would refuse, or has refused.
+const keptLarge = "its archive does not fit in one document: archive it by hand"
+
+// state is an inquiry with what the commit that archives it reads.
+type state struct {
+	cleanup.Subject
+	messages []documents.Document
+	large    bool                // its archive does not fit in one document
+	old      *documents.Document // the archive that exists already
+	earlier  documents.Ref       // where that archive is moved
 }
 
-// archiveWhole archives the inquiry in one commit. The commit has read all messages, so it fails if one is added or changed
-// before. If Firestore refuses it, because it counts sizes in its own way, the inquiry is archived in parts.
-func (s state) archiveWhole(run cleanup.Run) cleanup.Change {
-	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
-	return s.withImages(cleanup.Change{Writes: append(own, cleanup.Delete(s.messages...).Writes...)}, run)
+func (s state) archiveRef() documents.Ref { return documents.Ref{Collection: archives, ID: s.ID()} }
+
+// reach is what [archiveRule] does at most.
+var reach = cleanup.Reach{
+	Items:   inquiries,
+	Deletes: []string{inquiries, inquiries + "/*/messages"},
+	Writes:  []string{archives, archives + "/*/earlier"},
+	Objects: []cleanup.Files{{Setting: settings.In}},
 }
 
-// archive writes the archive and deletes the inquiry. If an archive exists already, it is moved.
-func (s state) archive(own map[string]any) []documents.Write {
+// archiveRule archives inquiries and deletes them. One commit reads all messages, writes the archive and deletes the inquiry: it
+// fails if a message is added or changed before, so nobody sees a half, and no message is lost.
+var archiveRule = cleanup.Rule[state]{
+	Name: "inquiry", Group: 1, Reach: reach,
+	Load: cleanup.Each(func(s cleanup.Subject) state { return state{Subject: s} }),
+	Judge: func(s state, run cleanup.Run) cleanup.Decision {
+		if d := judge(s.Document, run.Now, run.Promise); d.Kind != warn {
+			return d
+		}
+		return cleanup.Decision{}
+	},
+	Gather: func(ctx context.Context, src cleanup.Source, due []*state) error {
+		for _, s := range due {
+			if err := s.gather(ctx, src); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	Change: change,
+}
+
+// firstMessages is how many messages the first request asks for: few, because it is not known yet how large they are.
+const firstMessages = 10
+
+// gather reads all messages, unless they are too large for one document, and the archive that exists already. A commit has less
+// room after Firestore refused one: then it counts sizes in another way, or the archive holds maps that are too deep.
+func (s *state) gather(ctx context.Context, src cleanup.Source) error {
+	own := archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}})
+	left := maxArchive - documents.Size(s.archiveRef().Path(), own)
+	s.large = s.Room < cleanup.MaxRoom
+	q := documents.Query{Collection: s.Path + "/" + messagesField}
+	var from documents.Cursor
+	for n, more := firstMessages, true; more && !s.large; n *= 2 {
+		page, err := src.First(ctx, q, from, n)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			left -= documents.ValueSize(m.Data)
+		}
+		s.messages, s.large = append(s.messages, page...), left < 0
+		if more = len(page) == n; more {
+			if from, err = q.After(page[n-1]); err != nil {
+				return err
+			}
+		}
+	}
+	if s.large {
+		return nil
+	}
+	return s.gatherArchive(ctx, src)
+}
+
+// gatherArchive reads the archive that exists already, and finds where to move it: two archives may have the same time.
+func (s *state) gatherArchive(ctx context.Context, src cleanup.Source) error {
+	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
+	old, exists := found[s.archiveRef()]
+	if err != nil || !exists {
+		return err
+	}
+	s.old, s.earlier = &old, documents.Ref{Collection: old.Path + "/earlier", ID: "undated"}
+	if at, ok := old.Time(archivedAt); ok {
+		s.earlier.ID = at.UTC().Format(time.RFC3339Nano)
+	}
+	for id, n := s.earlier.ID, 2; ; n++ {
+		taken, err := src.Get(ctx, []documents.Ref{s.earlier})
+		if err != nil || len(taken) == 0 {
+			return err
+		}
+		s.earlier.ID = fmt.Sprintf("%s-%d", id, n)
+	}
+}
+
+func change(s state, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
+	if s.large {
+		return cleanup.Change{Invalid: keptLarge}
+	}
+	own := map[string]any{messagesField: contents(s.messages), archivedAt: run.Now}
 	writes := []documents.Write{
 		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own), CopyOf: s.Ref()},
 		{Op: documents.Delete, Ref: s.Ref()},
@@ -51,7 +126,7 @@ func (s state) archive(own map[string]any) []documents.Write {
 	if s.old != nil {
 		writes = append(writes, documents.Write{Op: documents.Create, Ref: s.earlier, Data: s.old.Data, CopyOf: s.archiveRef()})
 	}
-	return writes
+	return s.withImages(cleanup.Change{Writes: append(writes, cleanup.Delete(s.messages...).Writes...)}, run)
 }
 
 // archiveOf returns the archive of an inquiry: all fields of the inquiry, and the archive's own. If the inquiry has fields
@@ -59,7 +134,7 @@ func (s state) archive(own map[string]any) []documents.Write {
 // original.
 func archiveOf(inquiry documents.Document, own map[string]any) map[string]any {
 	fields, replaced := maps.Clone(inquiry.Data), map[string]any{}
-	for _, name := range []string{archivedAt, messagesField, inSubcollection} {
+	for _, name := range []string{archivedAt, messagesField} {
 		if value, has := fields[name]; has {
 			replaced[name] = value
 			delete(fields, name)

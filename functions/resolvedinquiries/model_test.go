@@ -57,11 +57,11 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 	return w
 }
 
-// moveArchive makes room for an archive: one that exists already moves to earlier/, with the messages below it.
+// moveArchive makes room for an archive: one that exists already moves to earlier/.
 func moveArchive(w model.World, id string) {
 	path := "archivedInquiries/" + id
-	old, messages := w.Documents[path], w.In("archivedInquiries/"+id+"/messages")
-	if old == nil && len(messages) == 0 {
+	old := w.Documents[path]
+	if old == nil {
 		return
 	}
 	name := "undated"
@@ -69,16 +69,10 @@ func moveArchive(w model.World, id string) {
 		name = at.Format(time.RFC3339Nano)
 	}
 	to := path + "/earlier/" + name
-	for n := 2; w.Documents[to] != nil || len(w.In(to+"/messages")) > 0; n++ {
+	for n := 2; w.Documents[to] != nil; n++ {
 		to = fmt.Sprintf("%s/earlier/%s-%d", path, name, n)
 	}
-	if old != nil {
-		w.Documents[to] = old
-	}
-	for m, data := range messages {
-		delete(w.Documents, path+"/messages/"+m)
-		w.Documents[to+"/messages/"+m] = data
-	}
+	w.Documents[to] = old
 }
 
 // archiveInquiry is the model of archiving, after seven days.
@@ -203,18 +197,9 @@ func TestModel(t *testing.T) {
 					earlier = "archivedInquiries/" + id + "/earlier/" + at.Format(time.RFC3339Nano)
 				}
 				for _, number := range []string{"", "-2"}[:rapid.IntRange(0, 2).Draw(rt, "earlier ones")] {
-					if rapid.IntRange(0, 2).Draw(rt, "earlier one without messages") > 0 {
-						w.Documents[earlier+number] = map[string]any{"status": "resolved"}
-					} else { // or nothing but its messages
-						w.Documents[earlier+number+"/messages/0"] = message.Draw(rt, "message")
-					}
+					w.Documents[earlier+number] = map[string]any{"status": "resolved"}
 				}
-				if rapid.IntRange(0, 3).Draw(rt, "whole") > 0 { // or nothing but its messages
-					w.Documents["archivedInquiries/"+id] = old
-				}
-				for m := range rapid.IntRange(0, 2).Draw(rt, "messages of the archive") {
-					w.Documents[fmt.Sprintf("archivedInquiries/%s/messages/%d", id, m)] = message.Draw(rt, "message")
-				}
+				w.Documents["archivedInquiries/"+id] = old
 			}
 		}
 		return w

@@ -1,8 +1,7 @@
 // Package resolvedinquiries is cleanupResolvedInquiries. Six days after an inquiry was resolved, it tells the user that the
 // inquiry will be deleted. A day later it moves the inquiry and its messages to archivedInquiries, and deletes their images.
 //
-// The rules are in rules.go. warn.go tells users, and archive.go archives an inquiry in one commit. An inquiry that takes
-// several commits goes through stages (stages.go): its archive does not fit in one document, or it has an archive already.
+// The rules are in rules.go; warn.go tells users, and archive.go archives an inquiry.
 package resolvedinquiries
 
 import (
@@ -13,9 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Job is cleanupResolvedInquiries. An archive may be as large as a document, less a margin, because its exact size is not
-// known.
-var Job = jobWith(documents.MaxDocument - 48<<10)
+// Job is cleanupResolvedInquiries.
+var Job = cleanup.Job{Name: name, Settings: settings, Rules: []cleanup.AnyRule{archiveRule, warnings}, Plan: plan}
 
 func init() { functions.Register(Job) }
 
@@ -26,33 +24,25 @@ const (
 	pageSize  = 100 // inquiries in memory: what users wrote in their fields may be large
 )
 
-// messagesOf returns the collection of the messages of an inquiry or of an archive.
-func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
+// maxArchive is how many bytes an archive may have: those of a document, less a margin, because its exact size is not known.
+const maxArchive = documents.MaxDocument - 48<<10
 
-// jobWith returns the job with a limit on the bytes of an archive in one document, and of the messages that one commit of an
-// archive in parts moves.
-func jobWith(most int) cleanup.Job {
-	rule := archiveRule(most)
-	return cleanup.Job{
-		Name: name, Settings: settings, Rules: []cleanup.AnyRule{rule, warnings},
-		Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
-			due := documents.Query{
-				Collection: inquiries,
-				Where: []documents.Filter{
-					resolved, {Field: "resolvedAt", Op: ">=", Value: documents.Earliest},
-					{Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)},
-				},
-				OrderBy:  []string{"resolvedAt"},
-				Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
-				PageSize: pageSize,
-			}
-			p.CountKept(ctx, cleanup.KeptCount{
-				Due: due, Eligible: []documents.Filter{resolved},
-				Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
-				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
-			})
-			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint), rule, warnings)
+func plan(ctx context.Context, p *cleanup.Planner) error {
+	resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
+	due := documents.Query{
+		Collection: inquiries,
+		Where: []documents.Filter{
+			resolved, {Field: "resolvedAt", Op: ">=", Value: documents.Earliest},
+			{Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)},
 		},
+		OrderBy:  []string{"resolvedAt"},
+		Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
+		PageSize: pageSize,
 	}
+	p.CountKept(ctx, cleanup.KeptCount{
+		Due: due, Eligible: []documents.Filter{resolved},
+		Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
+		KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
+	})
+	return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint), archiveRule, warnings)
 }

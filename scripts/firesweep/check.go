@@ -227,7 +227,7 @@ func noteOn(r rule.Rule, database string) string {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there "+
 			"is deleted", r.Objects))
 	}
-	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == nil &&
+	if r.Plain() && len(r.Where)+len(r.Unless) == 0 && len(r.Age) == 1 && r.Age[0].Indexed() && r.Age[0].As == "" &&
 		!strings.Contains(r.Collection, "/") { // a policy asks for the last name alone
 		notes = append(notes, fmt.Sprintf("A TTL policy deletes by age alone, too, also by times before 1971, without reads, limits, plan, "+
 			"pins and undo, in every collection %s, wherever it is: gcloud firestore fields ttls update %s --database='%s' "+
@@ -408,16 +408,15 @@ func readsOf(r rule.Rule) string {
 				all = append(all, of)
 			}
 		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted; %d at most (maxReads)",
-			strings.Join(all, " and "), r.Judges())
+		return fmt.Sprintf("%s, in every run, and once more before objects are deleted", strings.Join(all, " and "))
 	case r.Objects != "":
 		return ""
 	case r.Scans():
 		which := "every document of " + r.Source()
-		if len(r.Asked().Filters)+len(r.Asked().Any) > 0 {
+		if len(r.Asked().Filters) > 0 {
 			which += " that meets the conditions which an index answers"
 		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it; %d a run at most (maxReads)", which, r.Judges()) +
+		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it", which) +
 			prefixed("; and whether ", strings.Join(judged, ", or whether "))
 	case len(judged) == 0:
 		return ""

@@ -104,7 +104,7 @@ func TestCheckForPeople(t *testing.T) {
 	rules := rulesFile(t, `{"rules":[
 		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","collection":"drafts",
 			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
-			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}],"action":"delete draft"},
+			"age":{"field":"updatedAt","days":90},"with":[{"objects":"drafts/**","field":"coverUrl"}]},
 		{"name":"cleanupDevices","schedule":"0 4 * * *","collection":"users/{user}/devices","age":{"field":"seenAt","days":400}},
 		{"name":"cleanupExports","schedule":"0 3 1 * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"months":2}}]}`)
 	want(t, "what is said", `cleanupStaleDrafts

@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 	o.dueDrafts(t, 2)
 	before := o.everything(t)
 	out, errs := o.ends(t, exitWrongUse, "run", "--project", o.ID)
-	wantParts(t, out, "cleanupDrafts: 2 due", "  delete document: 2, because editedAt 2025", "\n    drafts/d0000\n")
+	wantParts(t, out, "cleanupDrafts: 2 due", "  delete draft: 2, because editedAt 2025", "\n    drafts/d0000\n")
 	want(t, "standard error", "firesweep: nothing was changed, because nobody can be asked. Do it:\n"+
 		"    firesweep run --project "+o.ID+" --yes --confirm "+o.ID+"\n", errs)
 	o.env["npm_command"] = "exec" // as npx sets it
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 
 	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--confirm", o.ID, "--json")).Runs
 	rep := runs[0].Report
-	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete document"])
+	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete draft"])
 	wantParts(t, rep.Revision, "firesweep run by ")
 	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
 	if len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0 {
@@ -250,7 +250,7 @@ func TestRunGoesOn(t *testing.T) {
 	}
 	rep := parsed[ranHere](t, out.String()).Runs[0].Report
 	want(t, "status", report.Completed, rep.Status)
-	want(t, "done", 3000, rep.Actions["delete document"].Done)
+	want(t, "done", 3000, rep.Actions["delete draft"].Done)
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	saved := o.Documents(t, "cleanupRuns")
 	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
@@ -276,7 +276,7 @@ func TestRunInterrupted(t *testing.T) {
 	want(t, "drafts", 2001, len(o.Documents(t, "drafts")))
 	o.running.BeforeApply = nil
 	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs
-	want(t, "the next run", 2000, runs[0].Report.Actions["delete document"].Done)
+	want(t, "the next run", 2000, runs[0].Report.Actions["delete draft"].Done)
 }
 
 // TestRunInterruptedBehindACommit: documents are gone and their files are not. The run says of how many, and the next one does the rest.
@@ -303,7 +303,7 @@ func TestRunInterruptedBehindACommit(t *testing.T) {
 		t.Fatalf("exit code %d, %s%s", code, errs, out)
 	}
 	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
-	begun := "delete document: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
+	begun := "delete draft: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
 	wantParts(t, oneLine(out.String()), "partial", begun, "Take it back: firesweep undo ")
 	wantParts(t, oneLine(o.well(t, "show", "cleanupDrafts")), begun)
 	wantParts(t, oneLine(o.well(t, "runs", "cleanupDrafts")), "3 begun, and the next run does the rest")
@@ -441,7 +441,7 @@ func TestRights(t *testing.T) {
 			t.Cleanup(server.Close)
 			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
 			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
-				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90},"action":"delete account"},
+				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90}},
 				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
 			o.google = func(context.Context, string, string) []option.ClientOption {
 				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}

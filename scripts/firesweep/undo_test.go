@@ -212,7 +212,7 @@ func TestPin(t *testing.T) {
 	want(t, "left", 0, len(o.Documents(t, "reports")))
 }
 
-// TestUndoneAccounts: claims and verified addresses are shown first, and claims come back only if that is asked for. Jobs on another
+// TestUndoneAccounts: claims, addresses and identities are shown first, and claims come back only if that is asked for. Jobs on another
 // database keep the account too.
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()

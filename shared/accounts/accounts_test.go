@@ -40,8 +40,13 @@ type fake struct {
 	list   func(token string) ([]*User, string, error)
 }
 
+// FindUsers implements [API].
+func (f *fake) FindUsers(context.Context, []auth.UserIdentifier) ([]*auth.UserRecord, error) {
+	return nil, nil
+}
+
 // GetUsers implements [API].
-func (f *fake) GetUsers(context.Context, *Identifiers) ([]*User, error) { return nil, nil }
+func (f *fake) GetUsers(context.Context, []string) ([]*User, error) { return nil, nil }
 
 // Tenants implements [API].
 func (f *fake) Tenants(context.Context) (bool, error) { return false, nil }
@@ -154,38 +159,109 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestAsleepBetweenCalls: a call whose answer broke off may have taken effect, and none follows once it is too late.
-func TestAsleepBetweenCalls(t *testing.T) {
+// google is a server in place of Google's: the SDK is opened as in a function, where no variable names an emulator.
+func google(t *testing.T, answer http.HandlerFunc) API {
+	t.Helper()
 	backendstest.Start(t) // before the environment changes, which it would set
-	calls, late := 0, errors.New("too late")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls++
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer server.Close()
-	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", server.Listener.Addr().String())
-	c, err := Open(t.Context(), "demo-asleep", false, nil)
+	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", "")
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	made, err := newSDK(t.Context(), "demo-google", &http.Client{Transport: timely{toServer(server.Listener.Addr().String())}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pauses := 0
-	w := writer(c.api, &pauses)
-	w.InTime = func() error {
-		if calls > 0 {
-			return late
+	return client{sdk: made}
+}
+
+// toServer sends requests to a server on this machine.
+type toServer string
+
+// RoundTrip implements [http.RoundTripper].
+func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = "http", string(s)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestAsleepBetweenCalls: a call whose answer broke off may have taken effect, and none follows once it is too late: neither one that
+// the writer makes, nor one that the SDK makes by itself.
+func TestAsleepBetweenCalls(t *testing.T) {
+	for name, breaks := range map[string]http.HandlerFunc{
+		"unavailable": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"lost answer": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls, late := 0, errors.New("too late")
+			api := google(t, func(w http.ResponseWriter, r *http.Request) {
+				calls++
+				breaks(w, r)
+			})
+			pauses := 0
+			w := writer(api, &pauses)
+			w.InTime = func() error {
+				if calls > 0 {
+					return late
+				}
+				return nil
+			}
+			got := w.Delete(t.Context(), []string{"u1"})[0]
+			if calls != 1 || pauses != 1 {
+				t.Errorf("%d calls and %d pauses, want one of each", calls, pauses)
+			}
+			if !errors.Is(got, errUnanswered) || errors.Is(got, late) {
+				t.Errorf("%v, want that the call that was made was not answered", got)
+			}
+			calls = 1
+			if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls != 1 {
+				t.Errorf("%v after %d calls, want %v after none", got, calls-1, late)
+			}
+		})
+	}
+}
+
+// TestSentAgainInTime: the SDK sends again by itself, and is asked each time.
+func TestSentAgainInTime(t *testing.T) {
+	calls, asked := 0, 0
+	api := google(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
+		fmt.Fprint(w, "{}")
+	})
+	pauses := 0
+	w := writer(api, &pauses)
+	w.InTime = func() error {
+		asked++
 		return nil
 	}
+	if got := w.Delete(t.Context(), []string{"u1"})[0]; got != nil || calls != 2 || pauses != 0 {
+		t.Errorf("%v after %d calls and %d pauses", got, calls, pauses)
+	}
+	if asked != 3 { // by the writer, and before each of the two
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// TestWordsOfGoogle: an error that the SDK tells has the status and the words of the API.
+func TestWordsOfGoogle(t *testing.T) {
+	status, text := http.StatusForbidden, "PERMISSION_DENIED : no right"
+	api := google(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Client-Version") == "" || !strings.HasSuffix(r.URL.Path, "/v1/projects/demo-google/accounts:batchDelete") {
+			t.Errorf("not as the SDK sends it: %s %v", r.URL, r.Header)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":{"code":%d,"message":%q}}`, status, text)
+	})
+	pauses := 0
+	w := writer(api, &pauses)
 	got := w.Delete(t.Context(), []string{"u1"})[0]
-	if calls != 1 || pauses != 1 {
-		t.Errorf("%d calls and %d pauses, want one of each", calls, pauses)
+	if fmt.Sprint(got) != "delete account u1: PERMISSION_DENIED : no right" || !Refused(got) || pauses != 0 {
+		t.Errorf("%v, refused %t, after %d pauses", got, Refused(got), pauses)
 	}
-	if got == nil || errors.Is(got, late) {
-		t.Errorf("%v, want the answer of the call that was made", got)
-	}
-	calls = 1
-	if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls != 1 {
-		t.Errorf("%v after %d calls, want %v after none", got, calls-1, late)
+	status, text = http.StatusBadRequest, "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."
+	if got := w.Delete(t.Context(), []string{"u1"})[0]; !strings.HasSuffix(fmt.Sprint(got), text) || pauses != maxAttempts-1 {
+		t.Errorf("%v after %d pauses", got, pauses)
 	}
 }
 

@@ -4,35 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"os"
 	"time"
 
+	"firebase.google.com/go/v4/auth"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/api/identitytoolkit/v1"
-	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
-	"google.golang.org/api/option"
 )
 
-// What Google's API has of accounts. Firebase's SDK leaves out whether somebody has signed in by a custom token, without which
-// such an account cannot be told from an anonymous one, and what keeps an import from replacing accounts and making second ones.
-type (
-	// User is an account.
-	User = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
-	// Identifiers name accounts, by uid or by what they have.
-	Identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
-	// Upload is what is imported, and how.
-	Upload = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
-)
-
-// API are the calls of Authentication that are made. What a call refuses of what it is given is returned by its index.
+// API are the calls of Authentication that are made: the first two by Firebase's SDK, the others by the API below it. What a call
+// refuses of what it is given is returned by its index. Errors that Authentication answered are of [googleapi.Error].
 type API interface {
 	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
 	DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error)
-	// GetUsers returns those of some accounts that there are, in one call.
-	GetUsers(ctx context.Context, by *Identifiers) ([]*User, error)
+	// FindUsers returns the accounts that these identify, in one call.
+	FindUsers(ctx context.Context, by []auth.UserIdentifier) ([]*auth.UserRecord, error)
+	// GetUsers returns those of some accounts that there are, with all that Authentication tells of them, in one call.
+	GetUsers(ctx context.Context, uids []string) ([]*User, error)
 	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
 	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
 	// Tenants reports whether the project may have tenants, whose accounts no other call sees.
@@ -41,111 +29,13 @@ type API interface {
 	ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error)
 }
 
-// toolkit makes the calls by Google's client of the API.
-type toolkit struct {
-	project string
-	users   *identitytoolkit.ProjectsAccountsService
-	config  *identitytoolkitv2.ProjectsService
-	header  http.Header // of each call
-}
-
 // emulatorHost names the variable with the emulator's address, which Firebase's SDK reads as well.
 const emulatorHost = "FIREBASE_AUTH_EMULATOR_HOST"
 
-func openToolkit(ctx context.Context, project string, options ...option.ClientOption) (toolkit, error) {
-	header := http.Header{}
-	if host := os.Getenv(emulatorHost); host != "" {
-		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"),
-			option.WithoutAuthentication())
-		header.Set("Authorization", "Bearer owner") // the emulator's administrator
-	}
-	service, err := identitytoolkit.NewService(ctx, options...)
-	if err != nil {
-		return toolkit{}, err
-	}
-	config, err := identitytoolkitv2.NewService(ctx, options...)
-	if err != nil {
-		return toolkit{}, err
-	}
-	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), config.Projects, header}, nil
-}
-
-// DeleteUsers implements [API]. It deletes accounts that are not disabled as well.
-func (t toolkit) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
-	call := t.users.BatchDelete(t.project, &identitytoolkit.GoogleCloudIdentitytoolkitV1BatchDeleteAccountsRequest{
-		LocalIds: uids, Force: true,
-	}).Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	answer, err := call.Do() // [Writer] repeats it
-	if err != nil {
-		return nil, err
-	}
-	refused := map[int]string{}
-	for _, e := range answer.Errors {
-		refused[int(e.Index)] = e.Message
-	}
-	return refused, nil
-}
-
-// ImportUsers implements [API].
-func (t toolkit) ImportUsers(ctx context.Context, upload *Upload) (map[int]string, error) {
-	call := t.users.BatchCreate(t.project, upload).Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	answer, err := call.Do() // [Importer] repeats it
-	if err != nil {
-		return nil, err
-	}
-	refused := map[int]string{}
-	for _, e := range answer.Error {
-		refused[int(e.Index)] = e.Message
-	}
-	return refused, nil
-}
-
-// GetUsers implements [API].
-func (t toolkit) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
-	call := t.users.Lookup(t.project, by).Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, gax.Sleep, call.Do)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Users, nil
-}
-
-// ListUsers implements [API].
-func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, next string, err error) {
-	call := t.users.BatchGet(t.project).MaxResults(PageSize).Context(ctx)
-	if token != "" {
-		call.NextPageToken(token)
-	}
-	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, gax.Sleep, call.Do)
-	if err != nil {
-		return nil, "", err
-	}
-	return answer.Users, answer.NextPageToken, nil
-}
-
-// Tenants implements [API]. Google's answer has a name. That of Firebase's emulator has none and says nothing of tenants, so
-// it is asked for these themselves.
-func (t toolkit) Tenants(ctx context.Context) (bool, error) {
-	call := t.config.GetConfig("projects/"+t.project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	config, err := again(ctx, gax.Sleep, call.Do)
-	if err != nil {
-		return false, err
-	}
-	if config.Name != "" {
-		return config.MultiTenant != nil && config.MultiTenant.AllowTenants, nil
-	}
-	list := t.config.Tenants.List("projects/" + t.project).PageSize(1).Context(ctx)
-	maps.Copy(list.Header(), t.header)
-	answer, err := again(ctx, gax.Sleep, list.Do)
-	if err != nil {
-		return false, err
-	}
-	return len(answer.Tenants) > 0, nil
+// client makes the calls.
+type client struct {
+	sdk
+	toolkit
 }
 
 // again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it
@@ -199,9 +89,20 @@ func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (map[int]string
 	return through(w.around, "DeleteUsers", uids, func() (map[int]string, error) { return w.base.DeleteUsers(ctx, uids) })
 }
 
+// FindUsers implements [API].
+func (w wrapped) FindUsers(ctx context.Context, by []auth.UserIdentifier) ([]*auth.UserRecord, error) {
+	var uids []string
+	for _, one := range by {
+		if named, is := one.(auth.UIDIdentifier); is {
+			uids = append(uids, named.UID)
+		}
+	}
+	return through(w.around, "FindUsers", uids, func() ([]*auth.UserRecord, error) { return w.base.FindUsers(ctx, by) })
+}
+
 // GetUsers implements [API].
-func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
-	return through(w.around, "GetUsers", by.LocalId, func() ([]*User, error) { return w.base.GetUsers(ctx, by) })
+func (w wrapped) GetUsers(ctx context.Context, uids []string) ([]*User, error) {
+	return through(w.around, "GetUsers", uids, func() ([]*User, error) { return w.base.GetUsers(ctx, uids) })
 }
 
 // ListUsers implements [API].

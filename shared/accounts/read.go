@@ -7,9 +7,10 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -63,7 +64,7 @@ func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
 	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return !Deletable(uid) })
 	for chunk := range slices.Chunk(uids, maxLookup) {
 		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		users, err := r.c.api.GetUsers(ctx, &Identifiers{LocalId: chunk})
+		users, err := r.c.api.GetUsers(ctx, chunk)
 		if err != nil {
 			return nil, fmt.Errorf("look up %d accounts: %w", len(chunk), readable(err))
 		}
@@ -82,40 +83,49 @@ func (r Reader) Tenants(ctx context.Context) (bool, error) {
 	return may, nil
 }
 
-// Sharing returns the accounts that have an address, a phone number or an identity of one of these, themselves among them, in no
-// order and perhaps more than once. One call is for up to 100 of what they have.
-func (r Reader) Sharing(ctx context.Context, all []Account) ([]Account, error) {
-	var wanted []func(*Identifiers)
+// Exist returns which of some uids accounts have, in one call for up to 100 of them.
+func (r Reader) Exist(ctx context.Context, uids []string) (map[string]bool, error) {
+	all := make([]Account, len(uids))
+	for i, uid := range uids {
+		all[i].UID = uid
+	}
+	found, err := r.Sharing(ctx, all)
+	exist := make(map[string]bool, len(found))
+	for _, a := range found {
+		exist[a.UID] = true
+	}
+	return exist, err
+}
+
+// Sharing returns the accounts that have the uid, the address, the phone number or an identity of one of these, in no order and
+// perhaps more than once. One call is for up to 100 of what they have. What cannot be an account's, nobody has.
+func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, err error) {
+	var by []auth.UserIdentifier
 	for _, a := range all {
-		if a.Email != "" {
-			wanted = append(wanted, func(by *Identifiers) { by.Email = append(by.Email, a.Email) })
+		if Deletable(a.UID) {
+			by = append(by, auth.UIDIdentifier{UID: a.UID})
 		}
-		if a.PhoneNumber != "" {
-			wanted = append(wanted, func(by *Identifiers) { by.PhoneNumber = append(by.PhoneNumber, a.PhoneNumber) })
+		if name, host, is := strings.Cut(a.Email, "@"); is && name != "" && host != "" && !strings.Contains(host, "@") {
+			by = append(by, auth.EmailIdentifier{Email: a.Email})
+		}
+		if strings.HasPrefix(a.PhoneNumber, "+") && strings.ContainsAny(a.PhoneNumber, "0123456789") {
+			by = append(by, auth.PhoneIdentifier{PhoneNumber: a.PhoneNumber})
 		}
 		for _, p := range a.Providers {
-			if p.ID == "" || p.UID == "" {
-				continue
+			if p.ID != "" && p.UID != "" {
+				by = append(by, auth.ProviderIdentifier{ProviderID: p.ID, ProviderUID: p.UID})
 			}
-			wanted = append(wanted, func(by *Identifiers) {
-				by.FederatedUserId = append(by.FederatedUserId, &identitytoolkit.GoogleCloudIdentitytoolkitV1FederatedUserIdentifier{
-					ProviderId: p.ID, RawId: p.UID,
-				})
-			})
 		}
 	}
-	var found []Account
-	for chunk := range slices.Chunk(wanted, maxLookup) {
-		by := &Identifiers{}
-		for _, add := range chunk {
-			add(by)
-		}
+	for chunk := range slices.Chunk(by, maxLookup) {
 		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		users, err := r.c.api.GetUsers(ctx, by)
+		users, err := r.c.api.FindUsers(ctx, chunk)
 		if err != nil {
-			return nil, fmt.Errorf("look for accounts that share what %d have: %w", len(all), readable(err))
+			return nil, fmt.Errorf("look for accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
-		found = append(found, accountsOf(users)...)
+		for _, user := range users {
+			found = append(found, foundOf(user))
+		}
 	}
 	return found, nil
 }

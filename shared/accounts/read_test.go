@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -144,7 +145,44 @@ func TestLastActive(t *testing.T) {
 	}
 }
 
-// TestCustomTokensAreTold: the one thing that Firebase's SDK leaves out.
+// TestFoundAndRead: what Firebase's SDK finds is what tells an account from others.
+func TestFoundAndRead(t *testing.T) {
+	p := backendstest.Start(t)
+	whole := Account{
+		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", Password: true, Created: 1000,
+		Claims: map[string]json.RawMessage{"admin": []byte("true")}, Providers: []Provider{{ID: "google.com", UID: "g1"}},
+	}
+	wantImported(t, importer(t, p, nil), []Account{whole})
+	want := whole
+	want.EmailVerified, want.Password = false, false
+	r := opened(t, p).Reader
+	for name, by := range map[string]Account{
+		"uid": {UID: "whole"}, "address": {Email: "A@example.com"}, "number": {PhoneNumber: "+819012345678"},
+		"identity": {Providers: []Provider{{ID: "google.com", UID: "g1"}}},
+	} {
+		var meter usage.Meter
+		found, err := r.Sharing(usage.NewContext(t.Context(), &meter), []Account{by})
+		if diff := cmp.Diff([]Account{want}, found); diff != "" || err != nil || meter.Usage().AuthCalls != 1 {
+			t.Errorf("%s: %v, %d calls (-want +got):\n%s", name, err, meter.Usage().AuthCalls, diff)
+		}
+	}
+	odd := Account{
+		UID: strings.Repeat("長", 129), Email: "a@b@c", PhoneNumber: "number", Providers: []Provider{{ID: "google.com"}, {UID: "g1"}},
+	}
+	if found, err := r.Sharing(t.Context(), []Account{odd, {Email: "@b"}, {Email: "a@"}, {Email: "a"}, {PhoneNumber: "+"}}); len(found) != 0 || err != nil {
+		t.Errorf("what cannot be an account's: %v, %v", found, err)
+	}
+	var uids []string
+	for n := range 101 {
+		uids = append(uids, fmt.Sprintf("nobody%d", n))
+	}
+	exist, err := r.Exist(t.Context(), append(uids, "whole", ""))
+	if diff := cmp.Diff(map[string]bool{"whole": true}, exist); diff != "" || err != nil {
+		t.Errorf("%v, exist (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestCustomTokensAreTold: Firebase's SDK leaves them out.
 func TestCustomTokensAreTold(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Import(t, new(auth.UserToImport).UID("u1").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))

@@ -13,7 +13,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -23,7 +22,7 @@ import (
 
 // With says what is deleted along with documents of a rule's collection.
 type With struct {
-	rule.Rule // its Collection or CollectionGroup, With and Archive
+	rule.Rule // its Collection or CollectionGroup, and With
 	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
 	// do not count.
 	Strict bool
@@ -35,18 +34,14 @@ type With struct {
 // reach returns what a rule can do of whose items these are what goes along.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
-	archive := rule.Rule{Collection: w.Archive}.Items()
-	if w.Archive != "" {
-		r.Writes = []string{archive}
-	}
 	for _, a := range w.With {
-		w.reachAlong(&r, a, w.At(), archive)
+		w.reachAlong(&r, a, w.At())
 	}
 	return r
 }
 
-// reachAlong adds what goes along with documents of a place, which are copied to a collection if there is an archive.
-func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) {
+// reachAlong adds what goes along with documents of a place.
+func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at string) {
 	folder := strings.TrimSuffix(a.Objects, rule.Everything)
 	switch {
 	case a.Account != "":
@@ -66,12 +61,8 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at, archive string) 
 		return
 	}
 	r.Deletes = append(r.Deletes, along)
-	archive += "/*/" + path.Base(along)
-	if w.Archive != "" {
-		r.Writes = append(r.Writes, archive)
-	}
 	for _, below := range a.With {
-		w.reachAlong(r, below, at, archive)
+		w.reachAlong(r, below, at)
 	}
 }
 
@@ -131,19 +122,17 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
-	whole    bool          // children are all
-	place    documents.Ref // where its copy goes in the archive
+	whole    bool // children are all
 }
 
 // child is a document that goes along.
 type child struct {
 	documents.Document
-	path string // of its copy, below that of the item
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
 }
 
-// gather reads the documents that go along, and finds places in the archive.
+// gather reads the documents that go along.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
 		var err error
@@ -157,9 +146,6 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 		if err != nil {
 			return err
 		}
-	}
-	if w.Archive != "" && len(due) > 0 {
-		return w.findPlaces(ctx, src, due)
 	}
 	return nil
 }
@@ -185,17 +171,11 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	for n, i := range due {
 		of := found[parents[n]]
 		for _, d := range of.Documents {
-			i.children = append(i.children, child{Document: d, path: below("", d)})
+			i.children = append(i.children, child{Document: d})
 		}
 		i.whole = i.whole && of.Whole
 	}
 	return nil
-}
-
-// below returns where the copy of what goes along is, below the copy of what it goes along with.
-func below(above string, d documents.Document) string {
-	ref := d.Ref()
-	return above + "/" + path.Base(ref.Collection) + "/" + ref.ID
 }
 
 // named returns the documents that a path names, of those that there are.
@@ -221,7 +201,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
-		whole, err := t.add(ctx, a, filled, i.Ref(), w.At(), "")
+		whole, err := t.add(ctx, a, filled, i.Ref(), w.At())
 		if err != nil {
 			return err
 		}
@@ -238,10 +218,8 @@ type tree struct {
 	children []child
 }
 
-// add adds what goes along with a document of a place, and reports whether that is all. above is where the document's copy is.
-func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at, above string) (
-	whole bool, err error,
-) {
+// add adds what goes along with a document of a place, and reports whether that is all.
+func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
 		below, err := t.src.Below(ctx, ref, most)
@@ -260,7 +238,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 			if all.Subcollection == rule.Everything {
 				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
 			}
-			if whole, err := t.add(ctx, all, of, parent.Ref(), at, above); err != nil || !whole {
+			if whole, err := t.add(ctx, all, of, parent.Ref(), at); err != nil || !whole {
 				return false, err
 			}
 		}
@@ -272,13 +250,13 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return false, err
 	}
 	for _, d := range found {
-		c := child{Document: d, path: below(above, d)}
+		c := child{Document: d}
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at), c.path); err != nil || !all {
+			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at)); err != nil || !all {
 				return false, err
 			}
 		}
@@ -303,7 +281,7 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 		return nil, true, nil
 	}
 	q, limit := queries[0], max(0, t.room)+1
-	if t.Archive != "" || a.Remove || slices.ContainsFunc(a.With, func(b rule.Relation) bool { return b.Document != "" }) {
+	if a.Remove || slices.ContainsFunc(a.With, func(b rule.Relation) bool { return b.Document != "" }) {
 		q.Select = nil // else names are enough
 	}
 	found, err = t.src.First(ctx, q, "", limit)
@@ -331,8 +309,7 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 
 // belonging returns the lookup for documents that go along: those below a document, or those that name it.
 func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
-	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
-		Whole: w.Archive != ""}
+	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != ""}
 	if c.Subcollection || w.Strict {
 		return c
 	}
@@ -360,32 +337,6 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	return c
 }
 
-// findPlaces gives each document a place in the archive. That is its own id. If an earlier document has that place, the time
-// at which this one was created is appended. So the place is the same in each commit for the document, whichever run makes
-// it.
-func (w With) findPlaces(ctx context.Context, src cleanup.Source, due []*item) error {
-	refs := make([]documents.Ref, len(due))
-	for n, i := range due {
-		filled, _ := w.ItemOf(i.Document)
-		place, ok := filled.Fill(w.Archive + "/x")
-		if !ok {
-			return fmt.Errorf("%s has no place in %s", i.Path, w.Archive)
-		}
-		refs[n] = documents.Ref{Collection: place[0].Collection, ID: i.ID()}
-	}
-	taken, err := src.Get(ctx, refs)
-	if err != nil {
-		return err
-	}
-	for n, i := range due {
-		i.place = refs[n]
-		if _, there := taken[refs[n]]; there {
-			i.place.ID += i.CreateTime.UTC().Format("@" + time.RFC3339Nano)
-		}
-	}
-	return nil
-}
-
 func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
 	if !i.whole && !i.Alone {
 		return cleanup.Change{Again: d.Kind}
@@ -395,18 +346,11 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		if child.loses != nil {
 			continue
 		}
-		if w.Archive != "" {
-			to := documents.Document{Path: i.place.Path() + child.path}.Ref()
-			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: to, Data: child.Data, CopyOf: child.Ref()})
-		}
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
 	}
 	if !i.whole {
 		change.Again = d.Kind
 		return change
-	}
-	if w.Archive != "" {
-		change.Writes = append(change.Writes, documents.Write{Op: documents.Create, Ref: i.place, Data: i.Data, CopyOf: i.Ref()})
 	}
 	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	for _, a := range w.With {

@@ -22,6 +22,9 @@ type Planner struct {
 	Checkpoint string // where an earlier run ran out of time, as given to [Plan.SaveCheckpoint]; empty: start from the beginning
 	End        string // the checkpoint at which planning ends, where the run is one of a shard ([Job.Split]); empty: the end
 
+	// Cuts is where the job's last listings of objects may be cut ([objects.Cutter]), and in the end those of this plan.
+	Cuts []string
+
 	Plan
 }
 

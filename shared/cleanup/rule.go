@@ -59,9 +59,6 @@ type Subject struct {
 	// refused what was to be written for this item alone; far more where what would go is looked at, and nothing committed.
 	Room int
 	Nth  int // how many items the run had proposed before this one, which the plan alone tells; 0 of one that follows from another
-	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then,
-	// with all room, for a way back, because earlier commits may have left what is of no use without this one.
-	Refused bool
 }
 
 // MaxRoom is how many documents besides the items' own a commit holds. Firestore's limits are 10 MiB and, in effect, the index
@@ -92,28 +89,24 @@ type Item struct {
 	From string // where [Change.From] left off
 }
 
-// Change says what is written for one item, as data.
+// Change says what is written for one item, as data. Without Writes nothing is committed, and no Todo remembers Then and Next: the
+// documents still lead a later run there. So what must be done before an item, such as its children, is asked for without Writes
+// and with Again.
 type Change struct {
-	// First are items that must be done before, such as children. Nothing is written for this item until they are; then it
-	// is judged again. They are not remembered: the documents still tell what is left of them.
-	First []Item
-	// Before are tasks to hand over before the commit. It is judged again after that, and must ask for the same tasks.
-	Before []tasks.Task
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
 	// Then is done after the commit, at least once: a Todo remembers it, unless it is [Recorded].
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
-	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
-	// finished. If it asks for nothing else, it has the next commit to itself. A run may be killed before that: unless From is
-	// remembered, what this commit writes must lead a later run's plan to the item.
+	// Again says that the item is judged again after this, and is the kind that its next judgment must have; empty: the item is
+	// finished. If it asks for nothing else, it has the next commit to itself. A run may be killed before that: what this commit
+	// writes must lead a later run's plan to the item.
 	Again string
-	// From is handed to the next judgment. Of an item with a commit of its own (Group 1) a Todo remembers it, so that a later run
-	// goes on from there. Its next commit renews the Todo or ends it.
-	From string
-	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it.
-	Fail error
+	From  string // is handed to the next judgment
+	// Invalid says why the item is kept, because it turns out that it cannot be done. It is counted and named, and nothing else is
+	// done of the change.
+	Invalid string
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
 	// Notices are logged as warnings, once committed: the first 20 of them.

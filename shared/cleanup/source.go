@@ -31,7 +31,6 @@ type Source interface {
 type Children struct {
 	Collection, Field string
 	Select            []string // the fields to read besides Field
-	Whole             bool     // all fields are read
 	// Names returns the values by which the field may name a parent, and NameOf the parent that a value names; nil where
 	// the field holds the parent's id as it is.
 	Names  func(parent string) []any
@@ -61,9 +60,6 @@ func (c Children) Query(parents ...string) documents.Query {
 
 // fields returns what to read, besides what is needed anyway.
 func (c Children) fields(needed []string) []string {
-	if c.Whole {
-		return nil
-	}
 	return append(slices.Clone(needed), c.Select...)
 }
 

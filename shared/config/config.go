@@ -66,7 +66,7 @@ type Config struct {
 	Bucket   string // STORAGE_BUCKET; empty if the function does not use Storage
 	Database string // FIRESTORE_DATABASE, "(default)" unless set
 	DryRun   bool   // DRY_RUN: no request makes a run a real one; false: a request may still ask for a preview
-	Locale   string // NOTIFICATION_LOCALE: "en" (default) or "ja"
+	Locale   string // NOTIFICATION_LOCALE: "ja" (default) or "en"
 
 	MaxActions        int // MAX_ACTIONS: planned actions a run may have
 	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
@@ -156,7 +156,7 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern.MatchString,
 			"the bucket's name without gs://, e.g. my-project.firebasestorage.app", used[Storage]),
 		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern.MatchString, "a Firestore database id or (default)", true),
-		Locale:   l.text("NOTIFICATION_LOCALE", "en", regexp.MustCompile(`^(ja|en)$`).MatchString, "ja or en", true),
+		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`).MatchString, "ja or en", true),
 
 		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),

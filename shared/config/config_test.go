@@ -27,7 +27,7 @@ func TestLoadDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Project: "my-project", Database: "(default)", Locale: "en",
+		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Shards: 1,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
@@ -56,7 +56,7 @@ var readOwn Own[own] = func(l *Loader) own {
 func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
-		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "ja",
+		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
 		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
@@ -67,7 +67,7 @@ func TestLoadEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "ja",
+		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1,
 		ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3,
 		own:           own{7, "a"},

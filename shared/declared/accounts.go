@@ -86,11 +86,14 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
 		of := ofDocuments(c.following(w))
-		of.Because, of.Unless = "its account is deleted", append(of.Unless, account)
+		of.Unless = append(of.Unless, account)
 		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
 			d := of.judge(i, run)
 			if i.exists == account.Exists() { // last, so it goes before what else exists
 				return cleanup.Decision{}
+			}
+			if d.Kind != "" {
+				d.Reason = "its account is deleted"
 			}
 			for n, related := range c.Related() {
 				if i.exists == of.Unless[n].Exists() {
@@ -124,14 +127,14 @@ func (c accountsOf) judge(a accounts.Account, run cleanup.Run) cleanup.Decision 
 	if at, known := a.LastActive(); known {
 		i.Times[criteria.LastActive] = at
 	}
-	if c.Because == "" && c.Accounts != rule.All && len(c.Where) == 0 {
-		c.Because = c.Accounts
-	}
 	d := judgeOwn(c.Rule, i, run.Now)
-	switch {
-	case d.Kind == "":
+	if d.Kind == "" {
 		return d
-	case !accounts.Deletable(a.UID):
+	}
+	if c.Accounts != rule.All && len(c.Where) == 0 {
+		d.Reason = c.Accounts + ", " + d.Reason
+	}
+	if !accounts.Deletable(a.UID) {
 		return cleanup.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
 	for _, related := range append(c.Related(), c.With...) {

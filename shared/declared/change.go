@@ -31,9 +31,9 @@ func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.D
 // change returns what is written for a document that is not deleted: its fields, the mark of its warning and what that creates.
 func (c documentsOf) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
 	switch {
-	case d.Kind == toClear:
+	case d.Kind == c.toClear():
 		return cleanup.Update(i.Ref(), map[string]any{c.Warn.Field: documents.DeleteField})
-	case d.Kind == toWarn:
+	case d.Kind == c.toWarn():
 		change = cleanup.Update(i.Ref(), map[string]any{c.Warn.Field: run.Promise})
 		if ref, data, _ := Message(c.Rule, i.Document, run.Promise); data != nil {
 			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: ref, Data: data, Sent: true})

@@ -1,7 +1,6 @@
 package declared
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -68,7 +67,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		return err
 	}
 	for {
-		n := min(PageSize, g.Judges()-g.seen)
+		n := PageSize
 		if g.Limit > 0 {
 			n = min(n, g.Limit-g.Planned())
 		}
@@ -97,7 +96,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		if len(found) < n {
 			break
 		}
-		if g.Limit > 0 && g.Planned() == g.Limit || g.seen >= g.Judges() {
+		if g.Limit > 0 && g.Planned() == g.Limit {
 			g.later = true
 			g.Continue(func([]documents.Ref) string { return checkpoint })
 			break
@@ -144,7 +143,9 @@ func (g *planning) consider(ctx context.Context, all []documents.Document) (goes
 }
 
 // clears reports whether a document holds the mark of a warning, and is no longer due by its own fields.
-func (g *planning) clears(d documents.Document) bool { return g.judgeItself(d, g.Run).Kind == toClear }
+func (g *planning) clears(d documents.Document) bool {
+	return g.judgeItself(d, g.Run).Kind == g.toClear()
+}
 
 // clear considers those of all documents that hold such a mark, from a cursor on.
 func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
@@ -174,9 +175,9 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 }
 
 // counted reports whether counts tell which documents the query skips, and why each is kept: where its age is a timestamp that
-// an index finds, and its conditions have no alternatives.
+// an index finds.
 func (c documentsOf) counted() bool {
-	return !c.Scans() && len(c.Age) == 1 && len(c.Age[0].As) == 0 && len(c.Asked().Any) == 0
+	return !c.Scans() && len(c.Age) == 1 && c.Age[0].As == ""
 }
 
 // share holds what is due against all documents that meet the conditions which the query asks for.
@@ -187,7 +188,7 @@ func (g *planning) share(ctx context.Context) {
 	all, what := g.query, "documents of "+g.Source()
 	if all.Select = nil; !g.Scans() {
 		asked := g.Asked()
-		all.Where, all.Any, what = asked.Filters, asked.Any, what+" that meet its conditions"
+		all.Where, what = asked.Filters, what+" that meet its conditions"
 	}
 	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
 		g.Share(what, g.mine, g.Planned()-g.cleared, g.DuePercent())
@@ -220,7 +221,7 @@ func (g *planning) share(ctx context.Context) {
 func (g *planning) count(ctx context.Context) {
 	k := g.kept(g.Planner, g.query)
 	if g.later {
-		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", cmp.Or(g.Limit, g.Judges()))
+		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", g.Limit)
 	}
 	k.Planned = func(due int) int {
 		planned := g.Planned() - g.cleared
@@ -237,10 +238,8 @@ func (g *planning) count(ctx context.Context) {
 func (c documentsOf) countFields(p *cleanup.Planner, q documents.Query, found []documents.Document) {
 	var fields []string
 	for _, w := range c.Where {
-		for _, one := range append(slices.Clone(w.Any), w) {
-			if one.Absence() {
-				fields = append(fields, one.Field)
-			}
+		if w.Absence() {
+			fields = append(fields, w.Field)
 		}
 	}
 	for _, a := range c.Age {

@@ -25,7 +25,7 @@ func TestDoubts(t *testing.T) {
 			"unless[0]: 28 of 30 are kept because users/{author} exists: did you mean gone?",
 			`with: comments below 1 of 20 documents would stay: add {"subcollection": "comments"}, or "**" for all that is below`,
 		}},
-		"none": {fields{"age": fields{"field": "at", "as": array{"milliseconds", "timestamp", "text"}, "days": 30}, "unless": array{fields{"document": "users/{author}"}},
+		"none": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "unless": array{fields{"document": "users/{author}"}},
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil, nil},
 		"a few of another form": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": all}, 27, nil, []string{
 			"age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these", "age[0]: at is a timestamp in 1 of 30, and the rule keeps these"}},

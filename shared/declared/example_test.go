@@ -11,7 +11,7 @@ import (
 )
 
 var signups = rule.Rule{
-	Collection: "signups", Age: rule.Ages{{Field: "createdAt", Days: new(7)}}, Action: "delete signup",
+	Collection: "signups", Age: rule.Ages{{Field: "createdAt", Days: new(7)}},
 	Where: []criteria.Condition{{Field: "confirmedAt", Is: "not set"}},
 }
 

@@ -77,7 +77,7 @@ func judgeEntries(r rule.Rule, i rule.Item, now time.Time) (left any, d cleanup.
 	default:
 		return nil, cleanup.Invalid(r.Remove + " is of neither a list nor a map")
 	}
-	if due.Kind != "" && r.Because == "" && len(whole.Where)+len(whole.Age) > 0 {
+	if due.Kind != "" && len(whole.Where)+len(whole.Age) > 0 {
 		due.Reason = d.Reason + ", " + due.Reason
 	}
 	return left, due
@@ -115,13 +115,8 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		}
 	}
 	var parts []string
-	if r.Because != "" {
-		parts = append(parts, r.Because)
-	}
 	for _, w := range r.Where {
-		if r.Because == "" {
-			parts = append(parts, shown(w, i))
-		}
+		parts = append(parts, shown(w, i))
 	}
 	for _, a := range r.Age {
 		at, set, ok := timeOf(i, a)

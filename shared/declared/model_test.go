@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,18 +67,6 @@ func alike(a, b any) bool {
 
 // holds decides whether a condition holds, written from docs/rules.md.
 func holds(condition fields, document fields) string {
-	if all, is := condition["any"].(array); is {
-		answer := no
-		for _, one := range all {
-			switch holds(one.(fields), document) {
-			case yes:
-				return yes
-			case odd:
-				answer = odd
-			}
-		}
-		return answer
-	}
 	var value any = document
 	there := true
 	for name := range strings.SplitSeq(condition["field"].(string), ".") {
@@ -231,10 +218,6 @@ func drawConditions(t *rapid.T) (all array) {
 		switch rapid.IntRange(0, 5).Draw(t, "how "+field) {
 		case 0, 1:
 			all = append(all, drawCondition(t, field, n < 2))
-		case 2:
-			if field == "d" {
-				all = append(all, fields{"any": array{drawCondition(t, "d", false), drawCondition(t, "deep.c", false)}})
-			}
 		}
 	}
 	if rapid.IntRange(0, 5).Draw(t, "id") == 0 {
@@ -243,38 +226,34 @@ func drawConditions(t *rapid.T) (all array) {
 	return all
 }
 
-// timeOf returns the time that a value means in one of some forms.
-func timeOf(value any, forms array) (time.Time, bool) {
+// timeOf returns the time that a value means in a form.
+func timeOf(value any, form any) (time.Time, bool) {
 	y2k, latest := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	earliest := time.Date(1971, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, form := range forms {
-		switch form {
-		case "timestamp":
-			if at, is := value.(time.Time); is && !at.Before(earliest) {
-				return at, true
-			}
-		case "milliseconds", "seconds":
-			if kindOf(value) != "number" {
-				continue
-			}
-			microseconds := asNumber(value) * 1e6
-			if form == "milliseconds" {
-				microseconds = asNumber(value) * 1e3
-			}
-			if at := time.UnixMicro(int64(microseconds)).UTC(); !at.Before(y2k) && !at.After(latest) {
-				return at, true
-			}
-		case "text":
-			text, _ := value.(string)
-			if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-				return at, !at.Before(earliest)
-			}
-			if at, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
-				return at.Add(12 * time.Hour), true
-			}
-			if at, err := time.Parse(time.DateOnly, text); err == nil {
-				return at.Add(36 * time.Hour), true
-			}
+	switch form {
+	case nil:
+		at, is := value.(time.Time)
+		return at, is && !at.Before(earliest)
+	case "milliseconds", "seconds":
+		if kindOf(value) != "number" {
+			return time.Time{}, false
+		}
+		microseconds := asNumber(value) * 1e6
+		if form == "milliseconds" {
+			microseconds = asNumber(value) * 1e3
+		}
+		at := time.UnixMicro(int64(microseconds)).UTC()
+		return at, !at.Before(y2k) && !at.After(latest)
+	case "text":
+		text, _ := value.(string)
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return at, !at.Before(earliest)
+		}
+		if at, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+			return at.Add(12 * time.Hour), true
+		}
+		if at, err := time.Parse(time.DateOnly, text); err == nil {
+			return at.Add(36 * time.Hour), true
 		}
 	}
 	return time.Time{}, false
@@ -304,15 +283,11 @@ func isDue(rule fields, document fields, cutoffs []time.Time) bool {
 		if age["by"] != nil {
 			continue // everything was written before
 		}
-		forms, _ := age["as"].(array)
-		if forms == nil {
-			forms = array{"timestamp"}
-		}
 		value := document[age["field"].(string)]
 		if value == nil && age["optional"] == true {
 			continue
 		}
-		if at, dated := timeOf(value, forms); !dated || !at.Before(cutoffs[n]) {
+		if at, dated := timeOf(value, age["as"]); !dated || !at.Before(cutoffs[n]) {
 			return false
 		}
 	}
@@ -323,25 +298,6 @@ func isDue(rule fields, document fields, cutoffs []time.Time) bool {
 	}
 	unless, _ := rule["unless"].(array)
 	return !slices.ContainsFunc(unless, func(u any) bool { return u.(fields)["field"] != nil && holds(u.(fields), document) != no })
-}
-
-// amongNewest decides whether a document is kept as the newest one of those with the same d.
-func amongNewest(w model.World, among func(collection string) bool, of fields, sameD bool) bool {
-	if sameD && kindOf(of["d"]) == "" {
-		return true // nobody can tell
-	}
-	return !slices.ContainsFunc(slices.Collect(maps.Keys(w.Documents)), func(path string) bool {
-		other := w.Documents[path]
-		if !among(path[:strings.LastIndexByte(path, '/')]) || sameD && !alike(other["d"], of["d"]) {
-			return false
-		}
-		at, isTime := of["at"].(time.Time)
-		later, alsoTime := other["at"].(time.Time)
-		if isTime || alsoTime {
-			return isTime && alsoTime && later.After(at)
-		}
-		return kindOf(of["at"]) == "number" && kindOf(other["at"]) == "number" && asNumber(other["at"]) > asNumber(of["at"])
-	})
 }
 
 // rulesARound is how many rules each round of the model has. One rule alone would test little.
@@ -364,10 +320,9 @@ func TestModel(t *testing.T) {
 			age, before = fields{"field": "at", "months": 3}, func(at time.Time) time.Time { return model.MonthsAgo(at, 3) }
 		}
 		cutoff := before(now)
-		forms := rapid.SampledFrom([]array{nil, nil, nil, {"milliseconds"}, {"seconds"}, {"text"}, {"timestamp", "text"}, {"milliseconds", "timestamp"}}).Draw(
-			rt, "forms")
-		if forms != nil {
-			age["as"] = forms
+		form := rapid.SampledFrom(array{nil, nil, nil, "milliseconds", "seconds", "text"}).Draw(rt, "form")
+		if form != nil {
+			age["as"] = form
 		}
 		ages := array{age}
 		if rapid.IntRange(0, 3).Draw(rt, "second age") == 0 {
@@ -401,12 +356,7 @@ func TestModel(t *testing.T) {
 				with = append(with, along)
 			}
 		}
-		switch rapid.SampledFrom([]string{"delete", "delete", "archive", "set"}).Draw(rt, "how") {
-		case "archive":
-			if !group {
-				rule["archive"] = strings.ReplaceAll(strings.ReplaceAll(source, "other", "archive"), "things", "olds")
-			}
-		case "set":
+		if rapid.IntRange(0, 3).Draw(rt, "set") == 0 {
 			with = nil
 			rule["where"] = append(rule["where"].(array), fields{"field": "done", "is": "not true"})
 			rule["set"] = fields{"done": true, "doneAt": "{now}", "a": nil}
@@ -427,13 +377,6 @@ func TestModel(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(rt, "exception") == 0 {
 			unless = append(unless, drawCondition(rt, "e", true))
 		}
-		if rapid.IntRange(0, 2).Draw(rt, "newest") == 0 && (forms == nil || len(forms) == 1 && forms[0] != "text") {
-			per := "d"
-			if below {
-				per = "{parent}"
-			}
-			unless = append(unless, fields{"newest": 1, "per": per})
-		}
 		if unless != nil {
 			rule["unless"] = unless
 		}
@@ -451,7 +394,7 @@ func TestModel(t *testing.T) {
 				value := model.Around(cutoff, now).Draw(rt, "time")
 				if at, isTime := value.(time.Time); isTime {
 					others := []string{"timestamp", "milliseconds", "seconds", "text", "local", "date"}
-					if forms == nil {
+					if form == nil {
 						others = []string{"timestamp"}
 					}
 					return writtenAs(at, rapid.SampledFrom(others).Draw(rt, "form"))
@@ -512,14 +455,6 @@ func TestModel(t *testing.T) {
 			},
 			Reads: func(before, after model.World) int { return mostReads(before, after, rule, cutoffs(now)) },
 		}
-		if rule["archive"] != nil {
-			job.Name = func(path string, _ map[string]any) string {
-				if named := archivedAgain.ReplaceAllString(path, againName); named != path {
-					return named
-				}
-				return ""
-			}
-		}
 		job.Prover(t)(rt, w)
 	}
 	model.Check(t, func(rt *rapid.T) {
@@ -528,11 +463,6 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
-
-// archivedAgain is what follows the id of a copy whose place was taken, and againName what the model calls it.
-var archivedAgain = regexp.MustCompile(`@20\d\d-[^/]*Z`)
-
-const againName = "@again"
 
 // afterWarning decides by the mark of its warning whether a document goes, and returns it as it is left if not.
 func afterWarning(data fields, now time.Time, due bool, dueAt func(time.Time) bool) (goes bool, left fields) {
@@ -643,10 +573,6 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 		among := func(collection string) bool {
 			return collection == "things" && !below || (group || below) && strings.HasSuffix(collection, "/things")
 		}
-		same := among
-		if below {
-			same = func(other string) bool { return other == collection }
-		}
 		named := maps.Clone(data)
 		named["{id}"] = id
 		if !among(collection) {
@@ -655,8 +581,6 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 		unless, _ := rule["unless"].(array)
 		due := isDue(rule, named, cutoffs(now)) && !slices.ContainsFunc(append(slices.Clone(gone), unless...), func(u any) bool {
 			switch related := u.(fields); {
-			case related["newest"] != nil:
-				return amongNewest(w, same, data, related["per"] == "d")
 			case related["document"] != nil, related["account"] != nil, related["subcollection"] != nil, related["collection"] != nil:
 				there, unknown := exists(w, related, path, now)
 				return there || unknown
@@ -681,26 +605,13 @@ func afterRun(w model.World, rule fields, now time.Time, cutoffs func(time.Time)
 			want.Documents[path] = changed
 			continue
 		}
-		place, first := "olds/"+id, ""
-		if below {
-			place = "archive/" + strings.Split(path, "/")[1] + "/olds/" + id
-		}
-		if _, taken := w.Documents[place]; taken { // by a copy that somebody changed before the document was restored
-			place, first = place+againName, " (1)" // as World.Renamed has it
-		}
-		move := func(path, to string) {
-			if rule["archive"] != nil {
-				want.Documents[place+strings.TrimPrefix(to, id)+first] = w.Documents[path]
-			}
-			delete(want.Documents, path)
-		}
-		move(path, id)
+		delete(want.Documents, path)
 		for other := range w.Documents {
-			if part, ok := strings.CutPrefix(other, path+"/parts/"); ok && chosen("subcollection", "parts") {
-				move(other, id+"/parts/"+part)
+			if strings.HasPrefix(other, path+"/parts/") && chosen("subcollection", "parts") {
+				delete(want.Documents, other)
 			}
-			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id && !group && !below {
-				move(other, id+"/notes/"+note)
+			if strings.HasPrefix(other, "notes/") && chosen("collection", "notes") && w.Documents[other]["of"] == id && !group && !below {
+				delete(want.Documents, other)
 			}
 			if !strings.HasPrefix(other, "teams/") || group || below {
 				continue

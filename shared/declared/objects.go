@@ -64,9 +64,6 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		if why != "" {
 			because = why + ", " + because
 		}
-		if r.Because != "" {
-			because = r.Because + ": " + because
-		}
 		return because
 	}
 	pass := orphans.Objects{Folder: rule.Folder(r.Objects), Judge: judge, Reason: reason}

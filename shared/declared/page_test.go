@@ -53,8 +53,8 @@ func TestRulesOfThePages(t *testing.T) {
 			rep := f.Run(t, "")
 			want := enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done))
 			if e.Warn != nil {
-				maps.Copy(want, enginetest.Done("warn about document", 2))
-				maps.Copy(want, enginetest.Done("clear warning of document", 1))
+				maps.Copy(want, enginetest.Done("warn about "+e.Noun(), 2))
+				maps.Copy(want, enginetest.Done("clear warning of "+e.Noun(), 1))
 			}
 			enginetest.WantReport(t, rep, report.Completed, want)
 			left, err := project.Read(t.Context())

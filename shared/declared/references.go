@@ -51,7 +51,7 @@ func doubtful(format string, args ...any) error {
 // names no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
-	read, folder := 0, objects.Folders{rule.Folder(c.Objects)}
+	folder := objects.Folders{rule.Folder(c.Objects)}
 	for i, of := range c.Gone {
 		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place() == of.Place() }) {
 			continue // read already
@@ -69,10 +69,6 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 		for page, err := range r.Pages(ctx, q, "") {
 			if err != nil {
 				return nil, err
-			}
-			if read += len(page.Documents); read > c.Judges() {
-				return nil, doubtful("more than %d documents may name objects %s, so nobody knows which are in use: raise maxReads in the rule",
-					c.Judges(), c.Objects)
 			}
 			for _, d := range page.Documents {
 				for _, field := range fields {

@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // question asks whether something is related to an item.
@@ -24,7 +23,6 @@ type question struct {
 	refs    []documents.Ref
 	uid     string
 	queries []documents.Query
-	newest  int             // so many must be found, or the item counts as one of them; 0: one tells that there is any
 	found   atomic.Bool     // its queries are asked side by side
 	there   []documents.Ref // of refs
 }
@@ -46,13 +44,12 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 		}
 		for _, related := range c.Related() {
 			q, ok := c.questionOf(related, s.Document, src)
-			switch {
-			case !ok:
+			if !ok {
 				items[i].nameless = related.Nameless()
-			case q != nil:
-				q.item = i
-				all = append(all, q)
+				continue
 			}
+			q.item = i
+			all = append(all, q)
 		}
 	}
 	if err := answer(ctx, src, all); err != nil {
@@ -62,9 +59,6 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	for _, q := range all {
 		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
-		}
-		if q.newest > 0 {
-			continue
 		}
 		gone := c.isGone(q.of)
 		c.keepers.answered(q, gone)
@@ -110,20 +104,11 @@ func (c documentsOf) isGone(r rule.Relation) bool {
 	return slices.ContainsFunc(c.Gone, func(g rule.Relation) bool { return g.Exists() == r.Exists() && g.Place() == r.Place() })
 }
 
-// questionOf returns what to ask for, nil if the item itself tells; ok is false if the item names nothing, or nothing that could be
-// asked for.
+// questionOf returns what to ask for; ok is false if the item names nothing, or nothing that could be asked for.
 func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src cleanup.Source) (q *question, ok bool) {
-	q = &question{of: r, newest: r.Newest}
+	q = &question{of: r}
 	i, _ := c.ItemOf(d)
 	switch {
-	case r.Newest > 0:
-		for _, w := range r.Where {
-			if a := w.Holds(i.Field); a != criteria.Met { // it is none of those that where finds
-				return nil, a == criteria.Unmet
-			}
-		}
-		q.queries = make([]documents.Query, 1)
-		q.queries[0], ok = c.Newer(r, d, src.Reference)
 	case r.Document != "":
 		q.refs, ok = i.Fill(r.Document)
 	case r.Account != "":
@@ -147,8 +132,8 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 		for _, query := range q.queries {
 			query.ReadOnly = true
 			asks = append(asks, func() error {
-				found, err := src.First(ctx, query, "", max(1, q.newest))
-				if len(found) > 0 && q.newest == 0 || len(found) < q.newest {
+				found, err := src.First(ctx, query, "", 1)
+				if len(found) > 0 {
 					q.found.Store(true)
 				}
 				return err

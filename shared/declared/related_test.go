@@ -46,7 +46,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			if tt.due >= 0 {
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", tt.due))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete draft", tt.due))
 				return
 			}
 			enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
@@ -117,7 +117,7 @@ func TestTenants(t *testing.T) {
 			case tt.exist:
 				enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 			default:
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", gone))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete pref", gone))
 				enginetest.Want(t, "left", 60-gone, left)
 			}
 			enginetest.Want(t, "how often it was asked", min(1, gone), asked)
@@ -132,7 +132,7 @@ func TestTenantsThatComeLater(t *testing.T) {
 	for i := range 3 {
 		f.Set(t, fmt.Sprintf("prefs/u%02d", i), fields{"at": old})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 3))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete pref", 3))
 	f.Set(t, "prefs/u03", fields{"at": old})
 	f.AllowTenants(t)
 	f.Now = now.Add(time.Hour)
@@ -150,7 +150,7 @@ func TestDatesWithin(t *testing.T) {
 	f.Now = over.Add(-time.Microsecond)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 	f.Now = over
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete chat", 1))
 }
 
 // TestTextsThatAreNoTimes: what cannot be read as a time keeps, wherever it stands among those that can.
@@ -162,7 +162,7 @@ func TestTextsThatAreNoTimes(t *testing.T) {
 		f.Set(t, fmt.Sprintf("chats/c%02d", i), fields{"x": true})
 		f.Set(t, fmt.Sprintf("chats/c%02d/messages/m", i), fields{"on": on})
 	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 5))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete chat", 5))
 	left := f.IDs(t, "chats")
 	for i, on := range odd {
 		if !slices.Contains(left, fmt.Sprintf("c%02d", i)) {
@@ -176,8 +176,7 @@ func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]fields{
 		"any": {"age": "any"}, "not set": {"age": "any", "where": array{fields{"field": "done", "is": "not set"}}},
-		"gone":     {"age": fields{"field": "at", "days": 1, "optional": true}, "gone": array{fields{"document": "orders/{id}"}}},
-		"archived": {"age": "any", "archive": "oldRequests", "with": array{fields{"document": "users/{id}"}}},
+		"gone": {"age": fields{"field": "at", "days": 1, "optional": true}, "gone": array{fields{"document": "orders/{id}"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, with(fields{"collection": "requests", "maxDuePercent": 100,
@@ -188,13 +187,9 @@ func TestTakenBack(t *testing.T) {
 			}
 			f.Hooks.BeforeApply = func() { f.Delete(t, "requests/hana") }
 			got := f.Run(t, "")
-			enginetest.Want(t, "report", report.Counts{Planned: 2, Done: 1, Changed: 1}, got.Actions["delete document"])
+			enginetest.Want(t, "report", report.Counts{Planned: 2, Done: 1, Changed: 1}, got.Actions["delete request"])
 			enginetest.Want(t, "users", []string{"hana"}, f.IDs(t, "users"))
-			if more["archive"] == nil {
-				enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
-			} else {
-				enginetest.Want(t, "archive", []string{"ken"}, f.IDs(t, "oldRequests"))
-			}
+			enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 		})
 	}
 }
@@ -214,7 +209,7 @@ func TestNamesWithDots(t *testing.T) {
 			} {
 				f.Set(t, "drafts/"+id, with(data, fields{"at": old}))
 			}
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete document", 1))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 			enginetest.Want(t, "left", []string{"age", "ageBoth", "unless", "where", "whereAbove", "whereBelow"}, f.IDs(t, "drafts"))
 		})
 	}
@@ -244,7 +239,7 @@ func TestACollectionThatTheItemNames(t *testing.T) {
 				enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
 				enginetest.Want(t, "lifted", report.Completed, f.Run(t, `{"lift":["empty:`+tt.empty+`"]}`).Status)
 			} else {
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 3))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete note", 3))
 			}
 		})
 	}
@@ -282,14 +277,14 @@ func TestFieldsOfOthersThatNobodyWrites(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			if tt.aborted == "" {
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", 5))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete chat", 5))
 				return
 			}
 			collection, field, _ := strings.Cut(tt.aborted, ".")
 			enginetest.WantAborted(t, got, "unwritten field: no document of "+collection+" has "+field+",")
 			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
 			enginetest.Want(t, "left", 5, len(f.IDs(t, "chats")))
-			enginetest.WantReport(t, f.Run(t, `{"lift":["unwritten:`+tt.aborted+`"]}`), report.Completed, enginetest.Done("delete document", 5))
+			enginetest.WantReport(t, f.Run(t, `{"lift":["unwritten:`+tt.aborted+`"]}`), report.Completed, enginetest.Done("delete chat", 5))
 		})
 	}
 }

@@ -14,11 +14,9 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// What is done to documents besides what the rule does in the end, as the report counts it.
-const (
-	toWarn  = "warn about document"
-	toClear = "clear warning of document"
-)
+// toWarn and toClear are what is done to documents besides what the rule does in the end, as the report counts it.
+func (c documentsOf) toWarn() string  { return "warn about " + c.Noun() }
+func (c documentsOf) toClear() string { return "clear warning of " + c.Noun() }
 
 // warned decides by the mark of its warning about a document that is due, or no longer due. The days that a warning leaves begin
 // and end by run.Promise.
@@ -33,7 +31,7 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	case due.Kind == "" && (!mine || !marked):
 		return due
 	case due.Kind == "":
-		return cleanup.Do(toClear, due.Reason+of)
+		return cleanup.Do(c.toClear(), due.Reason+of)
 	case !ok:
 		return cleanup.Invalid(c.Warn.Field + " is not a timestamp")
 	case marked && mark.After(run.Promise):
@@ -49,7 +47,7 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	if _, _, lacks := Message(c.Rule, d, run.Promise); lacks != "" {
 		return cleanup.Invalid("nobody can be warned: " + lacks + " holds no text")
 	}
-	return cleanup.Do(toWarn, due.Reason)
+	return cleanup.Do(c.toWarn(), due.Reason)
 }
 
 // stands reports whether a document was due by its ages when it was marked.

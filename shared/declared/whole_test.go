@@ -59,7 +59,7 @@ func TestTheUndoLogHoldsWholeDocuments(t *testing.T) {
 	}
 	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), rep(i) })
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete document", due))
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete report", due))
 	if u := got.Usage; u.FirestoreReads > due*205/100 || u.FirestoreWrites > 20 {
 		t.Errorf("usage %+v, want at most 2.05 reads a document, and a few writes", u)
 	}
@@ -101,7 +101,7 @@ func TestChangedAfterThePlan(t *testing.T) {
 		f.Set(t, "reports/same", fields{"status": "reviewed", "createdAt": old, "text": "same"}) // writes nothing
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 6, Done: 4, Changed: 2}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete report": {Planned: 6, Done: 4, Changed: 2}})
 	left := f.Documents(t, "reports")
 	enginetest.Want(t, "left", 11, len(left))
 	enginetest.Want(t, "reopened", any("new"), left["reopened"]["text"])
@@ -141,7 +141,7 @@ func TestValuesThatNobodyKnows(t *testing.T) {
 				return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now}
 			})
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete document": {Planned: 4, Done: 3, Changed: 1}})
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete report": {Planned: 4, Done: 3, Changed: 1}})
 			if left := f.Documents(t, "reports"); len(left) != 11 || left["doubtful"] == nil {
 				t.Errorf("left: %v", left)
 			}

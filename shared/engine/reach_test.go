@@ -102,7 +102,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 		return m
 	})
 	item := rapid.Custom(func(rt *rapid.T) map[string]any {
-		return enginetest.ItemOf(rule.Draw(rt, "rule"), path.Draw(rt, "path"), rapid.SampledFrom([]string{"", "x"}).Draw(rt, "from"))
+		return enginetest.ItemOf(rule.Draw(rt, "rule"), path.Draw(rt, "path"))
 	})
 	gone := 0
 	round := func(rt *rapid.T) {
@@ -166,7 +166,7 @@ func TestReplayCountsAndShows(t *testing.T) {
 	f.Set(t, "boxes/old", old)
 	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
-		enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old", ""))
+		enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old"))
 	got := f.Run(t, `{"dryRun":true}`)
 	if len(got.Plan) != 1 {
 		t.Fatalf("plan %v", got.Plan)

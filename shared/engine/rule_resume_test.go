@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,75 +18,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// ladder is a rule whose items take four commits of their own: nothing but a Todo says how far they are, for they are
-// deleted by the first. Each step writes a document, the second deletes a file.
-var ladder = cleanup.Rule[cleanup.Subject]{
-	Name: "ladder", Group: 1, Load: cleanup.Itself,
-	Reach: cleanup.Reach{Items: "ladders", Deletes: []string{"ladders"}, Writes: []string{"steps"}, Objects: []cleanup.Files{{Folder: "files/"}}},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if s.From == "" && s.Data["state"] != "old" {
-			return cleanup.Keep("in use")
-		}
-		return cleanup.Do("climb", "it is old")
-	},
-	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
-		step, _ := strconv.Atoi(s.From)
-		c.Writes = []documents.Write{{Op: documents.Create, Ref: documents.Ref{Collection: "steps", ID: fmt.Sprintf("%s-%d", s.ID(), step)}, Data: map[string]any{}}}
-		if step == 0 {
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: s.Ref()})
-		}
-		if step == 1 {
-			c.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}}
-		}
-		if step < 3 {
-			c.Again, c.From = d.Kind, strconv.Itoa(step+1)
-		}
-		return c
-	},
-}
-
-// TestWhatATodoRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
-// nothing twice: each step creates a document, which would fail the second time.
-func TestWhatATodoRemembers(t *testing.T) {
-	for commits := range 4 {
-		t.Run(fmt.Sprint(commits), func(t *testing.T) {
-			f := ruleFunction(t, ruleJob("ladders", ladder))
-			f.Set(t, "ladders/a", map[string]any{"state": "old"})
-			f.Set(t, "ladders/used", map[string]any{"state": "used"})
-			f.Put(t, "files/a", nil, []byte("x"))
-			late := lateClock(f)
-			steps := 0
-			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-				err := send()
-				if strings.Contains(fmt.Sprint(r.GetWrites()), "/steps/") {
-					if steps++; steps == commits {
-						late.Store(true)
-					}
-				}
-				return err
-			})
-			first := f.Run(t, "")
-			late.Store(false)
-			if commits == 0 {
-				enginetest.WantReport(t, first, report.Completed, enginetest.Done("climb", 1))
-			} else {
-				enginetest.WantReport(t, first, report.Partial, map[string]report.Counts{"climb": {Planned: 1, Begun: 1}})
-				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-				f.Set(t, "ladders/a", map[string]any{"state": "old", "restored": true}) // is left to a later run
-				got := f.Run(t, "")
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
-			}
-			enginetest.Want(t, "steps", []string{"a-0", "a-1", "a-2", "a-3"}, ids(t, f, "steps"))
-			if commits == 1 || commits == 2 { // the ladder was restored before its file went
-				enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
-			} else {
-				enginetest.Want(t, "objects", 0, len(f.Objects(t)))
-			}
-			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-		})
-	}
-}
 
 // TestRoom refuses, as Firestore does what is more than 10 MiB, commits of more than so many writes, for an item that alone
 // has more.

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -16,40 +15,24 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// A tree is felled as a whole. What Firestore refuses of it is marked instead, with a commit for each of its marks, and then it
-// is a failure, or has changed.
-type tree struct {
-	cleanup.Subject
-	marks int
-}
-
-var trees = cleanup.Rule[tree]{
-	Name: "tree", Group: 1,
-	Reach: cleanup.Reach{Items: "trees", Deletes: []string{"trees"}, Writes: []string{"trees/*/marks"}},
-	Load:  cleanup.Each(func(s cleanup.Subject) tree { return tree{Subject: s} }),
-	Judge: func(t tree, _ cleanup.Run) cleanup.Decision {
+// trees are felled, unless the commit finds that they are hollow, or Firestore refuses to delete them with all that is there.
+var trees = cleanup.Rule[cleanup.Subject]{
+	Name: "tree", Group: 1, Load: cleanup.Itself,
+	Reach: cleanup.Reach{Items: "trees", Deletes: []string{"trees"}, Writes: []string{"stumps"}},
+	Judge: func(t cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 		if t.Data["state"] != "old" {
 			return cleanup.Decision{}
 		}
 		return cleanup.Do("fell tree", "it is old")
 	},
-	Gather: func(ctx context.Context, src cleanup.Source, due []*tree) error {
-		marks, err := src.First(ctx, documents.Query{Collection: due[0].Path + "/marks"}, "", 5)
-		due[0].marks = len(marks)
-		return err
-	},
-	Change: func(t tree, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		mark := documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: t.Path + "/marks", ID: string(rune('a' + t.marks))}, Data: map[string]any{}}
-		switch {
-		case t.From == "" && !t.Refused && t.Data["hollow"] == nil:
-			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: t.Ref()}}}
-		case t.marks < 2:
-			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind, From: "marking"}
-		case t.Data["hollow"] != nil:
-			return cleanup.Change{Fail: documents.ErrChanged}
-		default:
-			return cleanup.Change{Fail: errors.New("too hard")}
+	Change: func(t cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		if t.Data["hollow"] == true || t.Room < cleanup.MaxRoom {
+			return cleanup.Change{Invalid: "it cannot be felled"}
 		}
+		stump := documents.Ref{Collection: "stumps", ID: t.ID()}
+		return cleanup.Change{Writes: []documents.Write{
+			{Op: documents.Delete, Ref: t.Ref()}, {Op: documents.Set, Ref: stump, Data: map[string]any{}},
+		}}
 	},
 }
 
@@ -63,45 +46,39 @@ var young = cleanup.Rule[cleanup.Subject]{
 	},
 }
 
-// treeFunction has two rules on one collection. Firestore refuses to delete the hard tree.
-func treeFunction(t *testing.T) *enginetest.Function {
-	t.Helper()
+// TestFoundInvalidByTheCommit has two rules on one collection. What turns out to be invalid is kept, counted and named by each run;
+// a preview says so, but of what Firestore refuses.
+func TestFoundInvalidByTheCommit(t *testing.T) {
 	f := ruleFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{trees}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: "trees"}, "", trees, young)
 	}})
+	refused := 0
 	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range commit.GetWrites() {
 			if strings.HasSuffix(w.GetDelete(), "/trees/hard") {
+				refused++
 				return status.Error(codes.InvalidArgument, "too large")
 			}
 		}
 		return send()
 	})
-	return f
-}
-
-func TestTheWayBackFromWhatFirestoreRefuses(t *testing.T) {
-	f := treeFunction(t)
 	f.Set(t, "trees/hard", map[string]any{"state": "old"})
+	f.Set(t, "trees/hollow", map[string]any{"state": "old", "hollow": true})
 	f.Set(t, "trees/soft", map[string]any{"state": "old"})
 	f.Set(t, "trees/young", map[string]any{})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"fell tree": {Planned: 2, Done: 1, Failed: 1}})
-	enginetest.Want(t, "failure", "too hard", got.Failures[0].Error)
-	enginetest.Want(t, "kept", map[string]int{"young": 1}, got.Kept)
-	enginetest.Want(t, "trees", []string{"hard", "young"}, ids(t, f, "trees"))
-	enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hard/marks"))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"fell tree": {Planned: 1, Failed: 1}})
-}
-
-func TestAnItemThatEndsAsChanged(t *testing.T) {
-	f := treeFunction(t)
-	f.Set(t, "trees/hollow", map[string]any{"state": "old", "hollow": true})
 	preview := f.Run(t, `{"dryRun":true}`)
-	enginetest.Want(t, "previewed", map[string]int{"write document of marks": 1}, preview.Plan[0].With) // by the first commit
-	enginetest.Want(t, "more", true, preview.Plan[0].More)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"fell tree": {Planned: 1, Changed: 1}})
-	enginetest.Want(t, "marks", []string{"a", "b"}, ids(t, f, "trees/hollow/marks"))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	plan := preview.Plan
+	enginetest.Want(t, "previewed", [][2]any{{"", map[string]int{"write document of stumps": 1}}, {"it cannot be felled", map[string]int(nil)},
+		{"", map[string]int{"write document of stumps": 1}}},
+		[][2]any{{plan[0].Kept, plan[0].With}, {plan[1].Kept, plan[1].With}, {plan[2].Kept, plan[2].With}})
+	for run := range 2 {
+		got := f.Run(t, "")
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"fell tree": {Planned: 3 - run, Done: 1 - run}})
+		enginetest.Want(t, "kept", map[string]int{"young": 1, "it cannot be felled": 2}, got.Kept)
+		enginetest.Want(t, "trees", []string{"hard", "hollow", "young"}, ids(t, f, "trees"))
+		enginetest.Want(t, "times that Firestore refused", run+1, refused)
+	}
+	for _, id := range []string{"hard", "hollow"} {
+		enginetest.Want(t, "times that the log names "+id, 2, len(f.Warnings(t)["trees/"+id]))
+	}
 }

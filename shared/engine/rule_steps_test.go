@@ -66,9 +66,10 @@ var crates = cleanup.Rule[crate]{
 			return change
 		}
 		for _, b := range c.boxes {
-			change.First = append(change.First, cleanup.Item{Rule: boxes, Ref: b.Ref()})
+			change.Next = append(change.Next, cleanup.Item{Rule: boxes, Ref: b.Ref()})
+			change.Again = d.Kind
 		}
-		if len(change.First) == 0 {
+		if len(change.Next) == 0 {
 			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
 			change.Then = []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
 		}
@@ -336,11 +337,13 @@ var handed = cleanup.Rule[cleanup.Subject]{
 		}
 		return cleanup.Do("hand over", "it is there")
 	},
-	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		return cleanup.Change{
-			Before: []tasks.Task{{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}},
-			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": 1}}},
+	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
+		if s.From == "" {
+			task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}
+			then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
+			return cleanup.Change{Then: then, Again: d.Kind, From: "handed over"}
 		}
+		return cleanup.Update(s.Ref(), map[string]any{"n": 1})
 	},
 }
 
@@ -435,8 +438,8 @@ func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
 		"account": enginetest.AccountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
 		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1), "both": with("account", true),
-		"item": enginetest.ItemOf("box", "things/t", ""), "item-rule": enginetest.ItemOf("crate", "boxes/old000", ""),
-		"item-more": {"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
+		"item": enginetest.ItemOf("box", "things/t"), "item-rule": enginetest.ItemOf("crate", "boxes/old000"),
+		"item-more": {"rule": "box", "path": "boxes/old000", "from": "x"},
 	}
 	for name, stored := range all {
 		f.SetTodo(t, name, stored)

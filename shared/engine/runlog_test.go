@@ -127,18 +127,18 @@ func TestCauseComesFirst(t *testing.T) {
 	f := fatesFunction(t, "done", "fail")
 	f.Run(t, "")
 	line := f.Summaries(t)[0]
-	begins(t, line["message"].(string), "testJob failed: do things/b: no luck")
+	begins(t, line["message"].(string), "testJob failed: do things/b: panic: no luck")
 	has(t, line["message"].(string)+"\n", "; do 1 of 2, 1 failed; kept 0; 0 ms\n")
 	enginetest.Want(t, "severity", "ERROR", line["severity"])
-	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 {
+	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: panic: no luck") || len(p) > 300 {
 		t.Errorf("problem %q", p)
 	}
-	oneLine(t, f, "do things/b: failed, the next run tries again: no luck")
+	oneLine(t, f, "do things/b: failed, the next run tries again: panic: no luck")
 
 	worker := newFunction(t, touchJob(fates))
 	worker.Set(t, "things/t1", map[string]any{"fate": "fail"})
 	worker.Run(t, `{"color":"red","thing":"t1"}`)
-	oneLine(t, worker, "failed, Cloud Tasks tries again: no luck")
+	oneLine(t, worker, "failed, Cloud Tasks tries again: panic: no luck")
 }
 
 // TestRetryOfAnAbortedRun: Cloud Scheduler tries again whatever is not a 2xx, and the same plan would trip the same limit.

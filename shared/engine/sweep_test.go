@@ -52,11 +52,11 @@ var fates = cleanup.Rule[cleanup.Subject]{
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		switch s.Data["fate"] {
 		case "fail":
-			return cleanup.Change{Fail: errors.New(strings.Repeat("no luck ", 60))}
+			panic(strings.Repeat("no luck ", 60))
 		case "panic":
 			panic("poisoned")
 		case "change":
-			return cleanup.Change{Fail: fmt.Errorf("look again: %w", documents.ErrChanged)}
+			return cleanup.Change{}
 		}
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 	},
@@ -453,7 +453,7 @@ func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"do": {Planned: 5, Done: 2, Changed: 1, Failed: 2}})
 	slices.SortFunc(got.Failures, func(a, b report.Failure) int { return strings.Compare(a.Target, b.Target) })
-	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "no luck") ||
+	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "panic: no luck") ||
 		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
 		t.Errorf("failures %v", got.Failures)
 	}

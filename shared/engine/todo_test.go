@@ -183,7 +183,7 @@ func TestTodosOfShards(t *testing.T) {
 	s.Job.Rules = append(s.Job.Rules, fates)
 	for name, shard := range map[string]int{"a": 0, "b": 1, "c": shards + 1, "d": shards + 1} {
 		s.Set(t, "things/z"+name, map[string]any{"fate": "do"})
-		s.SetTodo(t, name, enginetest.ItemOf("fate", "things/z"+name, ""))
+		s.SetTodo(t, name, enginetest.ItemOf("fate", "things/z"+name))
 		if _, err := s.Firestore(t).Doc("cleanupJobs/testJob/cleanupTodo/"+name).Update(t.Context(), []firestore.Update{{Path: "shard", Value: shard}}); err != nil {
 			t.Fatal(err)
 		}

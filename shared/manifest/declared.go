@@ -40,7 +40,7 @@ func prepare(entries any) {
 func (e Entry) notDeclared() (keys []string) {
 	for key, said := range map[string]bool{
 		"package": e.Package != "", "roles": e.Roles != nil, "indexes": e.Indexes != nil, "fieldOverrides": e.FieldOverrides != nil,
-		"worker": e.Worker != "", "queue": e.Queue != nil, "collections": e.Collections != nil,
+		"worker": e.Worker != "", "queue": e.Queue != nil,
 	} {
 		if said {
 			keys = append(keys, key)
@@ -48,30 +48,6 @@ func (e Entry) notDeclared() (keys []string) {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// archives returns a problem for each archive that a rule or a job reads, or that rules about two collections have. A copy holds what
-// clients wrote, so it must not get to where it decides about anything, nor to where another rule's copy is.
-func archives(entries []Entry) (problems []error) {
-	for i, e := range entries {
-		if e.Rule == nil {
-			continue
-		}
-		for _, archive := range e.Archives() {
-			for k, other := range entries {
-				same := func(place string) bool { return rule.Same(place, archive) }
-				if k > i && other.Rule != nil && other.Collection != e.Collection && slices.ContainsFunc(other.Archives(), same) {
-					problems = append(problems, fmt.Errorf("%s: archive: %s has copies in %s, too, and either may overwrite the other's: "+
-						"choose another collection", e.Name, other.Name, archive))
-				}
-				if place := other.reads(archive); place != "" {
-					problems = append(problems, fmt.Errorf("%s: archive: %s reads %s, and must not find copies in %s: "+
-						"choose a collection that no rule and no job reads", e.Name, other.Name, place, archive))
-				}
-			}
-		}
-	}
-	return problems
 }
 
 // marks returns a problem for each mark of warnings that another rule writes, too: nobody would know who was warned of what.
@@ -94,15 +70,6 @@ func marks(entries []Entry) (problems []error) {
 func (e Entry) writes(field string) bool {
 	_, set := e.Set[field]
 	return set || e.Warn != nil && e.Warn.Field == field
-}
-
-// reads returns which of the places where the entry reads or writes documents is a collection; "" if none is.
-func (e Entry) reads(collection string) string {
-	i := slices.IndexFunc(e.Collections, func(place string) bool { return rule.Same(place, collection) })
-	if i < 0 {
-		return ""
-	}
-	return e.Collections[i]
 }
 
 // AutomaticIndexes returns the indexes that Firestore makes for a field by default.
@@ -128,11 +95,10 @@ func (e Entry) AllIndexes() []Index {
 	return all
 }
 
-// derive sets what follows from the rule: collections, roles, whether it can be split, the index of its query, and the exemptions
+// derive sets what follows from the rule: roles, whether it can be split, the index of its query, and the exemptions
 // from indexes for fields of the bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
-	e.Collections = r.Reads()
 	if r.Objects != "" {
 		e.Shards = cmp.Or(e.Shards, 1)
 	}

@@ -34,10 +34,6 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
-	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. They follow from a
-	// rule; those of a worker are its job's.
-	Collections []string `json:"collections,omitempty"`
-
 	// Of its database, in the form of firestore.indexes.json:
 	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
@@ -55,8 +51,8 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles, indexes and
-	// collections follow from the rule.
+	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles and indexes
+	// follow from the rule.
 	*rule.Rule
 	Run *Run `json:"run,omitempty"` // of an entry with a rule, as it is written; what is read has these keys in the entry itself
 }
@@ -119,26 +115,8 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 // Uses returns the backends that the function has roles on, sorted.
 func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
 
-// Roles are those that Terraform gives to jobs and their callers whatever a function works on.
-type Roles struct {
-	Caller       string `json:"caller"`       // of Cloud Scheduler's account and of those of the tasks, on what they call
-	OwnQueue     string `json:"ownQueue"`     // of a job that continues by itself, on its own queue
-	TasksAccount string `json:"tasksAccount"` // of a job that hands tasks over, on its own account, which the tasks call as
-}
-
-// problems returns what is wrong with the roles.
-func (r Roles) problems() (problems []string) {
-	for _, one := range [][2]string{{"caller", r.Caller}, {"ownQueue", r.OwnQueue}, {"tasksAccount", r.TasksAccount}} {
-		if !rolePattern.MatchString(one[1]) {
-			problems = append(problems, fmt.Sprintf("roles.%s %q is not a role of Google's, such as roles/run.invoker", one[0], one[1]))
-		}
-	}
-	return problems
-}
-
 // jobList is what functions/manifest.json may say.
 type jobList struct {
-	Roles     *Roles  `json:"roles"`
 	Functions []Entry `json:"functions"`
 }
 
@@ -161,7 +139,6 @@ type ruleEntry struct {
 
 // list is what a list of either form says.
 type list struct {
-	Roles     *Roles   `json:"roles"`
 	Enabled   []string `json:"enabled"`
 	Functions []Entry  `json:"functions"`
 	Rules     []Entry  `json:"rules"`
@@ -244,13 +221,6 @@ func (p *parsing) read(f File, of form) {
 	}
 	for _, problem := range wrong {
 		refuse(problem.at, "%s", problem.of(entries))
-	}
-	if l.Roles != nil {
-		for _, text := range l.Roles.problems() {
-			if !slices.ContainsFunc(wrong, func(p problem) bool { return p.hidden }) {
-				refuse("roles", "%s", text)
-			}
-		}
 	}
 	for i, name := range l.Enabled {
 		if !slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name && e.Trigger == Schedule }) {

@@ -56,10 +56,6 @@ func TestParse(t *testing.T) {
 		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "is not unix-cron"},
 		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, `timeZone "" is unknown`},
 		{"role", `"firestore"`, `"fire"`, "roles has none on Firestore"},
-		{"role for all misspelt", `"ownQueue"`, `"queue"`, `there is no key "queue"; the keys are caller, ownQueue, tasksAccount`},
-		{"role for all left out", `"caller": "roles/run.invoker",`, ``, `roles.caller "" is not a role of Google's`},
-		{"role for all without its prefix", `"roles/run.invoker"`, `"run.invoker"`, `roles.caller "run.invoker" is not a role of Google's`},
-		{"role for all as a list", `"roles/run.invoker"`, `["roles/run.invoker"]`, "roles.caller: it must be a string, not a list"},
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
 		{"queue", `"maxAttempts"`, `"attempts"`, `there is no key "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
@@ -107,7 +103,6 @@ func TestNoList(t *testing.T) {
 		`[{` + rule + `}]`:                 `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
 		`{"rules":{` + rule + `}}`:         `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
 		`{"rule":[{` + rule + `}]}`:        `rules.json:1: there is no key "rule": is it "rules"?`,
-		`{"rules":[],"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"}}`: `rules.json:1: there is no key "roles": is it "rules"?`,
 		`{"rules":[{` + rule + `,"package":"x"}]}`:                                                      `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
 		`{"rules":[{` + rule + `,"queue":{}}]}`:                                                         `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
 		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`:                                                     `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
@@ -202,7 +197,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for i := range entries {
 			if e := &entries[i]; e.Rule != nil { // these are derived
-				e.Roles, e.Indexes, e.FieldOverrides, e.Collections = nil, nil, nil, nil
+				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
 			}
 		}
 		written, err := json.Marshal(map[string]any{"functions": entries})
@@ -212,7 +207,7 @@ func FuzzParse(f *testing.F) {
 		again, err := Parse(File{"again", written})
 		for i := range again {
 			if e := &again[i]; e.Rule != nil {
-				e.Roles, e.Indexes, e.FieldOverrides, e.Collections = nil, nil, nil, nil
+				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
 			}
 		}
 		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
@@ -238,48 +233,6 @@ func TestProblemsOfAListTogether(t *testing.T) {
 			"choose another that differs in more than capital letters",
 	}, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestArchives: a copy of what clients wrote must not get to where it decides what is deleted, or who may do what.
-func TestArchives(t *testing.T) {
-	entry := func(name, rule string) string {
-		return `{"name":"` + name + `","schedule":"0 4 * * *","age":{"field":"at","days":9},` + rule + `}`
-	}
-	for _, tt := range []struct{ archive, with, other, reads string }{ // reads is what the error names; empty: no error
-		{"old", `[{"subcollection":"parts"},{"collection":"notes","field":"of"}]`, `"collection":"more"`, ""},
-		{"old", `[]`, `"collection":"old"`, "cleanupOthers reads old"},
-		{"old", `[]`, `"collection":"a/b/old"`, ""},
-		{"old", `[]`, `"collection":"more","archive":"old"`, "cleanupOthers has copies in old"},
-		{"old", `[{"subcollection":"parts"}]`, `"collection":"more","archive":"old/x/parts"`, "cleanupOthers has copies in old/{id}/parts"},
-		{"old", `[]`, `"collection":"things","where":[{"field":"a","==":1}],"archive":"old"`, ""},
-		{"a/b/old", `[]`, `"collectionGroup":"old"`, "cleanupOthers reads …/old"},
-		{"old", `[{"subcollection":"parts"}]`, `"collectionGroup":"parts"`, "cleanupOthers reads …/parts"},
-		{"old", `[{"collection":"a/b/notes","field":"of"}]`, `"collectionGroup":"notes"`, "cleanupOthers reads …/notes"},
-		{"holds", `[]`, `"collection":"more","unless":[{"document":"holds/{id}"}]`, "cleanupOthers reads holds"},
-		{"users/ken/holds", `[]`, `"collection":"more","unless":[{"document":"users/{by}/holds/{id}"}]`, "reads users/{by}/holds"},
-		{"more/x/parts", `[]`, `"collection":"more","with":[{"subcollection":"parts"}]`, "reads more/{id}/parts"},
-		{"notes", `[]`, `"collection":"more","with":[{"collection":"notes","field":"of"}]`, "cleanupOthers reads notes"},
-		{"users/ken/notifications", `[]`, `"collection":"more"`, "reads users/{id}/notifications"},
-		{"users", `[]`, `"collection":"more"`, "reads users"},
-		{"reports", `[]`, `"collection":"more"`, "cleanupReports reads reports"},
-	} {
-		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"rules":[` +
-			entry("cleanupThings", `"collection":"things","archive":"`+tt.archive+`","with":`+tt.with) + "," + entry("cleanupOthers", tt.other) + `]}`)})
-		if tt.reads == "" && err != nil {
-			t.Errorf("%s: %v", tt.archive, err)
-		}
-		if said := fmt.Sprint(err); tt.reads != "" {
-			for _, part := range []string{tt.reads + ",", "cleanupThings: archive: "} {
-				if !strings.Contains(said, part) {
-					t.Errorf("%s: %s, want an error that says %q", tt.archive, said, part)
-				}
-			}
-		}
-	}
-	own := entry("cleanupThings", `"collection":"things","archive":"old","unless":[{"document":"old/{id}"}]`)
-	if _, err := ParseRules(File{"rules.json", []byte(`{"rules":[` + own + `]}`)}); err == nil || !strings.Contains(err.Error(), "reads old,") {
-		t.Errorf("%v, want an error about the rule's own exceptions", err)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 var (
 	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	rolePattern    = regexp.MustCompile(`^roles/[a-z]+\.[A-Za-z]+$`)
 	memoryPattern  = regexp.MustCompile(`^([1-9][0-9]{0,4})(Mi|Gi)$`)
 )
 
@@ -39,7 +38,7 @@ func together(entries []Entry) (problems []error) {
 	for _, e := range entries {
 		byName[e.Name] = e
 	}
-	problems = append(append(problems, archives(entries)...), marks(entries)...)
+	problems = append(problems, marks(entries)...)
 	called := map[string]bool{}
 	for _, e := range entries {
 		called[e.Worker] = true

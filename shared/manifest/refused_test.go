@@ -60,10 +60,6 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","unless":[{"newest":1}]}`, []string{
-			`rules[0], cleanupDrafts: age: how old? {"field":"createdAt","days":90}, or "any"`,
-			"rules[0], cleanupDrafts: unless[0].newest: by which time? The first age must have a field with a timestamp or a number",
-		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
@@ -155,7 +151,7 @@ func TestLock(t *testing.T) {
 	lock := lockOf(t, read(t), rules)
 	drafts := map[string]any{
 		"name": "cleanupDrafts", "package": "", "description": "A declared rule", "trigger": "schedule", "schedule": "0 4 * * *", "timeZone": "UTC",
-		"timeoutSeconds": 540.0, "memory": "512Mi", "cpu": "1", "retryCount": 3.0, "collections": []any{"drafts"},
+		"timeoutSeconds": 540.0, "memory": "512Mi", "cpu": "1", "retryCount": 3.0,
 		"roles": map[string]any{"firestore": []any{"roles/datastore.user"}},
 		"indexes": []any{map[string]any{"collectionGroup": "drafts", "queryScope": "COLLECTION", "fields": []any{
 			map[string]any{"fieldPath": "state", "order": "ASCENDING"}, map[string]any{"fieldPath": "at", "order": "ASCENDING"}}}},
@@ -166,7 +162,7 @@ func TestLock(t *testing.T) {
 	}
 	avatars := map[string]any{
 		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
-		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0, "shards": 1.0, "collections": []any{"users"},
+		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0, "shards": 1.0,
 		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
 		"fieldOverrides": []any{bare("cleanupUndo", "*")},
 	}

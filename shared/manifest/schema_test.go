@@ -59,8 +59,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	between(age, "hours", 0, 24*36500)
 	between(age, "days", 0, 36500)
 	between(age, "months", 0, 1200)
-	form := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: anys(criteria.Forms())} }
-	age.Properties["as"] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{form(), {Type: "array", Items: form()}}}
+	age.Properties["as"].Enum = anys(criteria.Forms())
 	word := func(key, word, ref string) {
 		all := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: ref}}
 		s := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{word}}, all}}

@@ -51,7 +51,7 @@ func BenchmarkPage(b *testing.B) {
 	r := (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
 	b.ReportAllocs()
 	for b.Loop() {
-		if page, _, err := r.list(b.Context(), "posts/", Names{}); err != nil || len(page) != pageSize {
+		if page, _, err := r.pager(b.Context(), "posts/", Names{})(); err != nil || len(page) != pageSize {
 			b.Fatal(len(page), err)
 		}
 	}

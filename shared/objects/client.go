@@ -41,7 +41,7 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 		base = wrap(base)
 	}
 	var options []option.ClientOption
-	transport := http.RoundTripper(meteredTransport{base})
+	transport := http.RoundTripper(newFewLarge(meteredTransport{base}))
 	if b.EmulatorHost != "" {
 		options = append(options, option.WithEndpoint("http://"+b.EmulatorHost+"/storage/v1/"))
 	} else {

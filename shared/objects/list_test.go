@@ -12,11 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 	"unicode/utf8"
 
 	"cloud.google.com/go/storage"
@@ -25,11 +23,14 @@ import (
 
 // fakeBucket answers a listing from names in order, as Cloud Storage does, a page of pageSize at most.
 type fakeBucket struct {
-	names    []string
+	now      func() []string // names in order
+	answers  func(from string)
 	requests atomic.Int64
-	asked    atomic.Int64 // requests for folders
+	fail     int64 // the request that fails
+}
 
-	fail int64
+func fake(names []string) *fakeBucket {
+	return &fakeBucket{now: func() []string { return names }, answers: func(string) {}}
 }
 
 var errFake = errors.New("it was made to fail")
@@ -39,138 +40,156 @@ func mayBegin(offset string) bool {
 	return len(offset) <= maxName && utf8.ValidString(offset) && !strings.ContainsAny(offset, "\x00\r\n")
 }
 
-func (b *fakeBucket) list(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	for _, offset := range []string{names.From, names.Before} {
-		if !mayBegin(offset) {
-			return nil, false, fmt.Errorf("the offset %q can begin no name", offset)
+func (b *fakeBucket) open(prefix string) func(context.Context, Names) pager {
+	return func(ctx context.Context, names Names) pager {
+		from := max(prefix, names.From)
+		return func() (page []Object, more bool, err error) {
+			if !mayBegin(from) || !mayBegin(names.Before) {
+				return nil, false, fmt.Errorf("the offsets %q and %q can begin no names", from, names.Before)
+			}
+			if b.answers(from); ctx.Err() != nil {
+				return nil, false, ctx.Err()
+			}
+			if b.requests.Add(1) == b.fail {
+				return nil, false, errFake
+			}
+			all := b.now()
+			i, _ := slices.BinarySearch(all, from)
+			for n := 0; i < len(all) && strings.HasPrefix(all[i], prefix) && (names.Before == "" || all[i] < names.Before); i++ {
+				if n++; n > pageSize {
+					from = all[i]
+					return page, true, nil
+				}
+				if names.hold(all[i]) {
+					page = append(page, Object{Name: all[i]})
+				}
+			}
+			return page, false, nil
 		}
 	}
-	if b.requests.Add(1) == b.fail {
-		return nil, false, errFake
-	}
-	i, _ := slices.BinarySearch(b.names, max(prefix, names.From))
-	n := 0
-	for ; i < len(b.names) && strings.HasPrefix(b.names[i], prefix) && (names.Before == "" || b.names[i] < names.Before); i++ {
-		if n++; n > pageSize {
-			return page, true, nil
-		}
-		if !names.After || b.names[i] != names.From {
-			page = append(page, Object{Name: b.names[i]})
-		}
-	}
-	return page, false, nil
 }
 
-// folders answers with the names and folders directly in a folder, as Cloud Storage does.
-func (b *fakeBucket) folders(ctx context.Context, parent, from string) (found []string, more bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	if !mayBegin(from) {
-		return nil, false, fmt.Errorf("the offset %q can begin no name", from)
-	}
-	b.requests.Add(1)
-	b.asked.Add(1)
-	i, _ := slices.BinarySearch(b.names, max(parent, from))
-	for i < len(b.names) && strings.HasPrefix(b.names[i], parent) {
-		if len(found) == pageSize {
-			return found, true, nil
-		}
-		folder := folderIn(parent, b.names[i])
-		if folder == "" {
-			found = append(found, b.names[i])
-			i++
-			continue
-		}
-		found = append(found, folder)
-		i, _ = slices.BinarySearch(b.names, behindFolder(folder))
-	}
-	return found, false, nil
-}
-
-// listAll returns all objects of a listing.
-func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, error) {
-	t.Helper()
-	l := newListing(b.list, b.folders, prefix, Names{From: after, After: after != ""}, whole)
-	var got []string
-	err := l.read(t.Context(), func(objects []Object) bool {
-		for _, o := range objects {
-			got = append(got, o.Name)
-		}
-		return true
-	})
+// list returns all names of a listing.
+func (b *fakeBucket) list(ctx context.Context, prefix string, names Names, saved []string) (got []string, err error) {
+	l := listing[string]{open: b.open(prefix), of: func(o Object) string { return o.Name }}
+	err = l.read(ctx, divide(prefix, names, saved), func(page []string) bool { got = append(got, page...); return true })
 	return got, err
 }
 
-// named are sets of names: some whose ranges are easy to guess, and some whose ranges are hard to guess.
-func named(random *rand.Rand, n int) map[string][]string {
-	sorted := func(name func(i int) string) []string {
-		var names []string
-		for i := range n {
-			names = append(names, name(i))
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
+// cutsOf returns the cuts that a listing of names leaves.
+func cutsOf(names []string) []string {
+	var c Cutter
+	for _, name := range names {
+		c.See(name)
 	}
-	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	text := func(n int) string {
-		var b strings.Builder
-		for range n {
-			b.WriteByte(letters[random.IntN(len(letters))])
-		}
-		return b.String()
-	}
-	users := sorted(func(int) string { return text(28) })
-	return map[string][]string{
-		"random":        sorted(func(int) string { return "f/" + text(20) }),
-		"of users":      sorted(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
-		"of few users":  sorted(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
-		"numbered":      sorted(func(i int) string { return fmt.Sprintf("f/%d", i) }),
-		"padded":        sorted(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
-		"in time":       sorted(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
-		"times, joined": sorted(func(i int) string { return fmt.Sprintf("f/%d%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
-		"in Japanese":   sorted(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
-		"all alike":     sorted(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
-		"most of one": sorted(func(i int) string {
-			return "f/" + map[bool]string{true: "heavy", false: text(5)}[i%10 > 0] + "/" + text(8)
-		}),
-		"sparse, dense": sorted(func(i int) string { return "f/" + strings.Repeat(text(1), 1+i%9) + text(3) }),
-		"folders":       sorted(func(i int) string { return map[bool]string{true: "f/", false: "g/"}[i%2 == 0] + text(9) }),
-	}
+	return c.Cuts(nil, "", "", true)
 }
 
-// TestListing compares the listing by ranges side by side with all names: each comes once, in order, whatever the names are.
+// denser returns what a listing would leave that were cut much more often, so that few names have many cuts.
+func denser(names []string, every int) (saved []string) {
+	var cuts []string
+	for i := every; i < len(names) && len(cuts) < maxCuts; i += every {
+		cuts = append(cuts, names[i])
+	}
+	return packed(cuts)
+}
+
+// forged are cuts that no listing leaves, or not one of these names.
+func forged(random *rand.Rand, names []string) map[string][]string {
+	own := denser(names, len(names)/60+1)
+	var texts []string
+	for i := range own {
+		texts = append(texts, own[len(own)-1-i])
+	}
+	all := map[string][]string{
+		"unsorted": texts, "twice": append(slices.Clone(own), own...), "no cuts": {"", ":", "x", "-1:a", "1:", "9999999999999999999999:a"},
+		"invalid": {"0:posts/\xe5"}, "too long": {"0:posts/" + strings.Repeat("x", 1019)}, "with a zero": {"0:posts/a\x00"},
+		"a part of a character": {"0:posts/写", "7:\x86b"}, "before and behind all": packed([]string{"a", "b/", "posts", "posts0", "q"}),
+		"of the folder itself": packed([]string{"posts/"}), "too many": denser(make([]string, 0), 1), "empty": {},
+	}
+	for i := range 2 * maxCuts {
+		all["too many"] = append(all["too many"], fmt.Sprintf("0:posts/%05d", i))
+	}
+	cuts := []string{}
+	for range 100 {
+		if len(names) > 0 {
+			name := names[random.IntN(len(names))]
+			cuts = append(cuts, name[:random.IntN(len(name)+1)]+string(rune('0'+random.IntN(9000))))
+		}
+	}
+	slices.Sort(cuts)
+	all["stale"] = packed(slices.Compact(slices.DeleteFunc(cuts, func(cut string) bool { return !mayBegin(cut) })))
+	return all
+}
+
+// TestListing: each name comes once, in order, whatever the names and the cuts are. The cuts of a listing cost the next one few
+// requests more than there are pages.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(13, 14))
-	for _, n := range []int{0, 1, pageSize - 1, pageSize, pageSize + 1, 2*pageSize - 2, 12_000} {
-		for what, names := range named(random, n) {
-			within := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "f/") })
-			for _, from := range []int{-1, 0, len(within) / 3, len(within) - 1} {
-				after, want := "", within
-				if from >= 0 && from < len(within) {
-					after, want = within[from], within[from+1:]
+	for _, kind := range namings {
+		for _, n := range []int{0, 1, pageSize, pageSize + 1, 9000} {
+			names := kind.names(n)
+			all := append(slices.Clone(names), "posts", "postsx", "a", "q")
+			slices.Sort(all)
+			tried := forged(random, names)
+			tried["none"], tried["its own"], tried["dense"] = nil, cutsOf(names), denser(names, 40)
+			for what, saved := range tried {
+				b := fake(all)
+				got, err := b.list(t.Context(), "posts/", Names{}, saved)
+				if err != nil || !slices.Equal(got, names) {
+					t.Fatalf("%d %s with cuts %s: %d names and %v", len(names), kind.name, what, len(got), err)
 				}
-				b := &fakeBucket{names: names}
-				got, err := b.listAll(t, "f/", after)
-				if err != nil || !slices.Equal(got, want) {
-					t.Fatalf("%d %s from %q: %d names and %v, want %d", n, what, after, len(got), err, len(want))
+				pages := max(1, (len(names)+pageSize-1)/pageSize)
+				if most := pages + len(unpacked(saved)); int(b.requests.Load()) > most {
+					t.Errorf("%d %s with cuts %s: %d requests, want at most %d", len(names), kind.name, what, b.requests.Load(), most)
 				}
-				pages := int64(len(want) / pageSize)
-				most := 2*pages + atFirst + 2 // those under way when it ends are in vain
-				if pages >= wanted {
-					most = 2*pages + maxRanges
+				if what == "its own" && int(b.requests.Load()) > pages+1 {
+					t.Errorf("%d %s with its own cuts: %d requests for %d pages", len(names), kind.name, b.requests.Load(), pages)
 				}
-				// A small folder costs no more requests than it has pages; one name of a page may be left out.
-				if len(want) < pageSize-1 {
-					most = int64(1 + len(want)/(pageSize-1))
+			}
+		}
+	}
+}
+
+// TestForgedCuts are ignored.
+func TestForgedCuts(t *testing.T) {
+	t.Parallel()
+	for what, saved := range forged(rand.New(rand.NewPCG(1, 2)), namings[0].names(2000)) {
+		used := len(unpacked(saved))
+		if harmless := what == "stale" || what == "before and behind all" || what == "of the folder itself"; harmless != (used > 0) {
+			t.Errorf("%s: %d are used", what, used)
+		}
+	}
+}
+
+// TestListingThatIsStopped after any page goes on behind the last name that was given, with the same cuts.
+func TestListingThatIsStopped(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	names := namings[0].names(12_000)
+	for _, saved := range [][]string{nil, cutsOf(names), denser(names, 700), denser(names, 77)} {
+		for range 6 {
+			var got []string
+			for again := true; again; {
+				left := random.IntN(8)
+				l := listing[string]{open: fake(names).open("posts/"), of: func(o Object) string { return o.Name }}
+				in := Names{}
+				if len(got) > 0 {
+					in = Names{From: got[len(got)-1], After: true}
 				}
-				if b.requests.Load() > most {
-					t.Errorf("%d %s from %q: %d requests, want at most %d", n, what, after, b.requests.Load(), most)
+				again = false
+				if err := l.read(t.Context(), divide("posts/", in, saved), func(page []string) bool {
+					got = append(got, page...)
+					left--
+					again = left < 0
+					return !again
+				}); err != nil {
+					t.Fatal(err)
 				}
+			}
+			if !slices.Equal(got, names) {
+				t.Fatalf("%d names, want %d", len(got), len(names))
 			}
 		}
 	}
@@ -179,84 +198,30 @@ func TestListing(t *testing.T) {
 // TestListingWhileObjectsComeAndGo: what exists all the time is listed once, in order, and nothing twice, whatever happens meanwhile.
 func TestListingWhileObjectsComeAndGo(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(3, 4))
-	for what, all := range named(random, 12_000) {
-		exists := func(i, request int) bool { return i%5 > 1 || (i+request)%2 == 0 } // two of five come and go
+	for _, kind := range namings {
+		all := kind.names(9000)
 		var requests atomic.Int64
-		now := func() *fakeBucket {
+		b := fake(nil)
+		b.now = func() (now []string) {
 			request := int(requests.Add(1))
-			var now []string
 			for i, name := range all {
-				if exists(i, request) {
+				if i%5 > 1 || (i+request)%2 == 0 { // two of five come and go
 					now = append(now, name)
 				}
 			}
-			return &fakeBucket{names: now}
+			return now
 		}
-		l := newListing(func(ctx context.Context, prefix string, in Names) ([]Object, bool, error) {
-			return now().list(ctx, prefix, in)
-		}, func(ctx context.Context, parent, from string) ([]string, bool, error) {
-			return now().folders(ctx, parent, from)
-		}, "f/", Names{}, whole)
-		var got []string
-		if err := l.read(t.Context(), func(page []Object) bool {
-			for _, o := range page {
-				got = append(got, o.Name)
-			}
-			return true
-		}); err != nil {
+		got, err := b.list(t.Context(), "posts/", Names{}, denser(all, 900))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
-			t.Errorf("%s: not in order, or twice", what)
+			t.Errorf("%s: not in order, or twice", kind.name)
 		}
 		for i, name := range all {
-			if _, found := slices.BinarySearch(got, name); i%5 > 1 && strings.HasPrefix(name, "f/") && !found {
-				t.Fatalf("%s: %s is left out", what, name)
+			if _, found := slices.BinarySearch(got, name); i%5 > 1 && !found {
+				t.Fatalf("%s: %s is left out", kind.name, name)
 			}
-		}
-	}
-}
-
-// TestFoldersThatAreNotSo: whatever an answer about folders says, and whenever it comes, each name comes once, in order.
-func TestFoldersThatAreNotSo(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(15, 16))
-	all := named(random, 20_000)
-	for i := range 60_000 {
-		all["within folders"] = append(all["within folders"], fmt.Sprintf("f/%c/%x/%c%05d", "acm"[i/20_000], 7*(i/100), "xyz"[i%3], i))
-	}
-	slices.Sort(all["within folders"])
-	for what, names := range all {
-		for turn := range 24 {
-			synctest.Test(t, func(t *testing.T) {
-				b := &fakeBucket{names: slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "f/") })}
-				var mu sync.Mutex
-				chance := func(n int) int {
-					mu.Lock()
-					defer mu.Unlock()
-					return random.IntN(n)
-				}
-				l := newListing(func(ctx context.Context, prefix string, in Names) ([]Object, bool, error) {
-					time.Sleep(time.Duration(50+chance(100)) * time.Millisecond)
-					return b.list(ctx, prefix, in)
-				}, func(ctx context.Context, parent, from string) ([]string, bool, error) {
-					time.Sleep(time.Duration(50+chance(2000)) * time.Millisecond)
-					found, more, err := b.folders(ctx, parent, from)
-					switch chance(3) + turn/12 {
-					case 2:
-						return nil, more, errFake
-					case 3:
-						return append(found[:len(found)/2], "a/", "f/", from, parent+"none/", "z/"), !more, err
-					}
-					return found, more, err
-				}, "f/", Names{}, func(o Object) string { return o.Name })
-				var got []string
-				err := l.read(t.Context(), func(page []string) bool { got = append(got, page...); return true })
-				if err != nil || !slices.Equal(got, b.names) {
-					t.Errorf("%s: %d names and %v, want %d", what, len(got), err, len(b.names))
-				}
-			})
 		}
 	}
 }
@@ -264,25 +229,134 @@ func TestFoldersThatAreNotSo(t *testing.T) {
 // TestListingFailsAsAWhole: if one request fails, the caller got the names before it, and none behind it.
 func TestListingFailsAsAWhole(t *testing.T) {
 	t.Parallel()
-	names := named(rand.New(rand.NewPCG(1, 2)), 25_000)["random"]
-	for fail := int64(1); fail < 20; fail += 6 {
-		b := &fakeBucket{names: names, fail: fail}
-		got, err := b.listAll(t, "f/", "")
-		if !errors.Is(err, errFake) || !slices.Equal(got, names[:len(got)]) {
-			t.Errorf("request %d fails: %d names and %v", fail, len(got), err)
+	names := namings[3].names(25_000)
+	for _, saved := range [][]string{nil, cutsOf(names), denser(names, 400)} {
+		for fail := int64(1); fail < 20; fail += 3 {
+			b := fake(names)
+			b.fail = fail
+			got, err := b.list(t.Context(), "posts/", Names{}, saved)
+			if !errors.Is(err, errFake) || len(got) == len(names) || !slices.Equal(got, names[:len(got)]) {
+				t.Errorf("request %d fails: %d names and %v", fail, len(got), err)
+			}
 		}
 	}
 }
 
-// TestAPageBesideOneThatFailed is taken: the listing ends with the error of the other once all before it is given.
-func TestAPageBesideOneThatFailed(t *testing.T) {
+// TestCanceledListing ends with an error, though pages wait.
+func TestCanceledListing(t *testing.T) {
 	t.Parallel()
-	l := newListing(nil, nil, "posts/", Names{}, func(o Object) string { return o.Name })
-	page := &part[string]{Names: Names{Before: "posts/m"}, found: []string{"posts/a"}, names: []string{"posts/a"}, asked: true}
-	l.parts = []*part[string]{page, {Names: Names{From: "posts/m"}, cut: true, asked: true, done: true, err: errFake}}
-	l.receive(page)
-	if len(l.parts) != 2 || page.last != "posts/a" {
-		t.Errorf("%d parts, the first until %q", len(l.parts), page.last)
+	names := namings[3].names(25_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	b := fake(names)
+	b.answers = func(string) {
+		if b.requests.Load() > 10 {
+			cancel()
+		}
+	}
+	if got, err := b.list(ctx, "posts/", Names{}, denser(names, 900)); !errors.Is(err, context.Canceled) || len(got) == len(names) {
+		t.Errorf("%d names and %v", len(got), err)
+	}
+}
+
+// TestPagesThatNobodyTakes: while the caller is busy, no more is read ahead than may wait, whatever the objects hold.
+func TestPagesThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	names := namings[0].names(200_000)
+	for what, o := range map[string]struct {
+		metadata int
+		cuts     bool
+		most     int // pages that are read when one was given
+	}{
+		"small": {0, true, maxBytes/(pageSize*300) + 1 + atOnce}, "large": {8 << 10, true, maxBytes/(pageSize*8500) + 1 + atOnce},
+		"without cuts": {0, false, 1 + maxReady}, "large without cuts": {64 << 10, false, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := fake(names)
+			open := b.open("posts/")
+			metadata := map[string]string{"m": strings.Repeat("x", o.metadata)}
+			l := listing[Object]{of: func(o Object) Object { return o }, open: func(ctx context.Context, names Names) pager {
+				next := open(ctx, names)
+				return func() ([]Object, bool, error) {
+					page, more, err := next()
+					for i := range page {
+						page[i].Metadata = metadata
+					}
+					return page, more, err
+				}
+			}}
+			var saved []string
+			if o.cuts {
+				saved = cutsOf(names)
+			}
+			given := 0
+			err := l.read(t.Context(), divide("posts/", Names{}, saved), func([]Object) bool {
+				synctest.Wait()
+				given++
+				if got := int(b.requests.Load()) - given + 1; got > o.most {
+					t.Errorf("%s: %d pages were asked for when %d were given, want at most %d besides", what, got, given, o.most)
+				}
+				return given < 40
+			})
+			if err != nil || given != 40 {
+				t.Errorf("%d pages and %v", given, err)
+			}
+		})
+	}
+}
+
+// TestCuts: those of a listing that got through take the place of all before it in its folder, those of one that was stopped only of
+// those up to where it got.
+func TestCuts(t *testing.T) {
+	t.Parallel()
+	before := packed([]string{"a/x", "posts/00003", "posts/00005", "posts/08000", "posts/09990", "q/x"})
+	for what, tt := range map[string]struct {
+		from, last string
+		ended      bool
+		want       []string
+	}{
+		"through":    {"", "posts/09999", true, []string{"a/x", "posts/0395", "posts/079", "q/x"}},
+		"stopped":    {"", "posts/05000", false, []string{"a/x", "posts/0395", "posts/08000", "posts/09990", "q/x"}},
+		"continued":  {"posts/00004", "posts/05000", false, []string{"a/x", "posts/00003", "posts/03955", "posts/08000", "posts/09990", "q/x"}},
+		"its end":    {"posts/09000", "posts/09999", true, []string{"a/x", "posts/00003", "posts/00005", "posts/08000", "q/x"}},
+		"few at all": {"posts/09998", "posts/09999", false, unpacked(before)},
+	} {
+		var c Cutter
+		for i := range 10_000 {
+			if name := fmt.Sprintf("posts/%05d", i); name > tt.from && name <= tt.last {
+				c.See(name)
+			}
+		}
+		if got := unpacked(c.Cuts(before, "posts/", tt.from, tt.ended)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", what, got, tt.want)
+		}
+	}
+}
+
+// TestCutsAreFew, however many names there are, and about as far from each other.
+func TestCutsAreFew(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{cutEvery, cutEvery + 1, 1_100_000} {
+		var c Cutter
+		name := func(i int) string { return fmt.Sprintf("posts/%s%08d", strings.Repeat("写", 300), i) }
+		for i := range n {
+			c.See(name(i))
+		}
+		saved := c.Cuts(nil, "posts/", "", true)
+		cuts := unpacked(saved)
+		if len(saved) > maxCuts || len(cuts) != len(saved) || len(strings.Join(saved, "")) > maxCutBytes || len(cuts) < min(maxCuts/2, n/cutEvery)-1 {
+			t.Fatalf("%d names: %d cuts of %d bytes, %d of use", n, len(saved), len(strings.Join(saved, "")), len(cuts))
+		}
+		at := 0
+		for i, cut := range append(cuts, name(n)) {
+			next := at
+			for next < n && name(next) < cut {
+				next++
+			}
+			if i < len(cuts) && next-at != c.every || next-at > 2*c.every || c.every > 4*cutEvery {
+				t.Fatalf("%d names: %d between cuts %d and %d, want %d", n, next-at, i, i+1, c.every)
+			}
+			at = next
+		}
 	}
 }
 
@@ -317,8 +391,7 @@ func bucketOf(t *testing.T, names []string) Reader {
 	return (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
 }
 
-// TestBucketWithoutOffsets: when a bucket turns out not to support offsets, the rest is listed page after page, and each object
-// comes once.
+// TestBucketWithoutOffsets: each object comes once, in full pages, from a bucket that heeds no offsets.
 func TestBucketWithoutOffsets(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -327,15 +400,18 @@ func TestBucketWithoutOffsets(t *testing.T) {
 	}
 	r := bucketOf(t, names)
 	for after, want := range map[string][]string{"": names, "f/01500": names[1501:]} {
-		var got []string
-		for page, err := range PagesOf(t.Context(), r, "f/", Names{From: after, After: after != ""}, func(o Object) string { return o.Name }) {
-			if err != nil {
-				t.Fatal(err)
+		for _, saved := range [][]string{nil, denser(names, 300)} {
+			var got []string
+			in := Names{From: after, After: after != ""}
+			for page, err := range PagesOf(t.Context(), r, "f/", in, saved, func(o Object) string { return o.Name }) {
+				if err != nil || len(got)+len(page) < len(want) && len(page) < pageSize {
+					t.Fatalf("a page of %d and %v", len(page), err)
+				}
+				got = append(got, page...)
 			}
-			got = append(got, page...)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("after %q: %d names, want %d", after, len(got), len(want))
+			if !slices.Equal(got, want) {
+				t.Errorf("after %q: %d names, want %d", after, len(got), len(want))
+			}
 		}
 	}
 }
@@ -344,19 +420,20 @@ func TestBucketWithoutOffsets(t *testing.T) {
 func TestListingThatPanics(t *testing.T) {
 	t.Parallel()
 	var err error
-	for _, err = range PagesOf(t.Context(), bucketOf(t, []string{"f/a"}), "f/", Names{}, func(o Object) bool { panic("of " + o.Name) }) {
+	for _, err = range PagesOf(t.Context(), bucketOf(t, []string{"f/a"}), "f/", Names{}, nil, func(o Object) bool { panic("of " + o.Name) }) {
 	}
 	if err == nil || !strings.HasPrefix(err.Error(), "list f/ of bucket b: panic: of f/a\n") {
 		t.Errorf("it ended with %v", err)
 	}
 }
 
+// FuzzListing: each name comes once, in order, whatever the cuts are, and the cuts of a listing are of use.
 func FuzzListing(f *testing.F) {
-	f.Add("a b c", "", uint16(3))
-	f.Add("a/1 a/2 b/1 \x7f é 写", "a/1", uint16(1))
-	f.Add("a b c d e f g 写真 写 \U0010ffff z", "b", uint16(399))
-	f.Add("写写 \xe5 写\xff a\x00", "", uint16(399))
-	f.Fuzz(func(t *testing.T, text, after string, times uint16) {
+	f.Add("a b c", "0:a 1:b", "", uint16(3))
+	f.Add("a/1 a/2 b/1 \x7f é 写", "0:a/2 0:é 2:x", "a/1", uint16(1))
+	f.Add("a b c d e f g 写真 写 \U0010ffff z", "0:写 1:\x86 x", "b", uint16(399))
+	f.Add("写写 \xe5 写\xff a\x00", "0:b 0:a", "", uint16(399))
+	f.Fuzz(func(t *testing.T, text, saved, after string, times uint16) {
 		var names []string
 		for _, word := range strings.Fields(text) {
 			for i := range int(times) % 400 {
@@ -371,8 +448,18 @@ func FuzzListing(f *testing.F) {
 		slices.Sort(names)
 		names = slices.Compact(names)
 		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name <= after && after != "" })
-		if got, err := (&fakeBucket{names: names}).listAll(t, "", after); err != nil || !slices.Equal(got, want) {
+		got, err := fake(names).list(t.Context(), "", Names{From: after, After: after != ""}, strings.Fields(saved))
+		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d names behind %q: %d and %v", len(want), after, len(got), err)
+		}
+		c := Cutter{every: 3}
+		for _, name := range names {
+			c.n += cutEvery / 7
+			c.See(name)
+		}
+		cuts := c.Cuts(strings.Fields(saved), "", "", true)
+		if again := packed(unpacked(cuts)); !slices.Equal(again, cuts) || len(c.cuts) > 0 && len(cuts) == 0 {
+			t.Errorf("cuts %q are read as %q", cuts, again)
 		}
 	})
 }

@@ -43,10 +43,7 @@ type Object struct {
 }
 
 // Reader reads. It has no method that writes, so a planner cannot write.
-type Reader struct {
-	c         *Client
-	namesOnly bool // a listing asks for nothing else of an object
-}
+type Reader struct{ c *Client }
 
 // Pace says when deletions may be sent.
 type Pace interface {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
@@ -45,13 +47,13 @@ var Nobody = documents.Ref{ID: "nobody"}
 // KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
-// maxRemembered bounds how many owners a run remembers to have looked up, and with that its memory; beyond, an owner whose
-// objects do not follow each other may be looked up twice.
-const maxRemembered = 50_000
-
-// pagesAhead is how many pages of objects have their owners looked up at once. So many are in memory, besides those that the
-// listing reads ahead.
-const pagesAhead = 24
+// What a run holds of objects whose turn has not come and of their owners, besides what the listing reads ahead.
+const (
+	pagesAhead      = 24       // that have their owners looked up at once
+	bytesAhead      = 16 << 20 // of these pages
+	bytesRemembered = 8 << 20  // of owners that were looked up; beyond, one whose objects do not follow each other is looked up twice
+	overhead        = 256      // bytes of an object besides its texts, or of an owner
+)
 
 // object is what is kept of an object until it is its turn.
 type object struct {
@@ -64,6 +66,7 @@ type page struct {
 	judged []object
 	asked  map[string][]string // by collection, the ids of owners that no page before has asked for
 	forget bool                // forget the owners that were looked up before
+	bytes  int64
 }
 
 // owners are what was found of a page's owners.
@@ -80,9 +83,12 @@ func (f Objects) name() string { return f.Name }
 func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error {
 	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
-	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) }
+	room, cuts := semaphore.NewWeighted(bytesAhead), p.Cuts
+	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
 	ask := func(ctx context.Context, page page) (owners, error) { return f.lookUp(ctx, p.Documents, page) }
-	return flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
+	var listed objects.Cutter
+	err := flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
+		defer room.Release(page.bytes)
 		p.Scanned(len(page.judged))
 		if page.forget {
 			clear(absent)
@@ -100,6 +106,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 			}
 		}
 		for _, o := range page.judged {
+			listed.See(o.Name)
 			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
 			f.count(p, o, exists)
 			if err := f.propose(ctx, p, o, exists); err != nil {
@@ -108,29 +115,37 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		}
 		return in.save(page.judged[len(page.judged)-1].Name)
 	})
+	p.Cuts = listed.Cuts(cuts, f.Folder, in.From, err == nil && in.Before == "")
+	return err
 }
 
-// pages returns the folder's objects with their decisions, and which owners must be looked up, each once.
-func (f Objects) pages(ctx context.Context, p *cleanup.Planner, in objects.Names) iter.Seq2[page, error] {
+// pages returns the folder's objects with their decisions, and which owners must be looked up, each once. It waits for room for each
+// page.
+func (f Objects) pages(
+	ctx context.Context, p *cleanup.Planner, in objects.Names, cuts []string, room *semaphore.Weighted,
+) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
-		known := map[documents.Ref]bool{}
+		known, remembered := map[documents.Ref]bool{}, 0
 		judge := func(o objects.Object) object { return f.judge(o, p.Now) }
-		for found, err := range objects.PagesOf(ctx, p.Objects, f.Folder, in, judge) {
+		for found, err := range objects.PagesOf(ctx, p.Objects, f.Folder, in, cuts, judge) {
 			if err != nil {
 				yield(page{}, err)
 				return
 			}
-			next := page{judged: found, asked: map[string][]string{}, forget: len(known) > maxRemembered}
+			next := page{judged: found, asked: map[string][]string{}, forget: remembered > bytesRemembered}
 			if next.forget {
 				clear(known)
+				remembered = 0
 			}
 			for _, o := range found {
+				next.bytes += int64(overhead + len(o.Name) + len(o.Owner.ID))
 				if o.Kind != "" && o.Owner != Nobody && !known[o.Owner] {
 					known[o.Owner] = true
+					remembered += overhead + len(o.Owner.ID)
 					next.asked[o.Owner.Collection] = append(next.asked[o.Owner.Collection], o.Owner.ID)
 				}
 			}
-			if !yield(next, nil) {
+			if err := room.Acquire(ctx, next.bytes); err != nil || !yield(next, nil) {
 				return
 			}
 		}

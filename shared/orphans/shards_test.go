@@ -88,6 +88,11 @@ func (b *bucket) open(t *testing.T) objects.Reader {
 	return c.Reader()
 }
 
+func namesIn(t *testing.T, r objects.Reader, in objects.Names) iter.Seq2[[]string, error] {
+	t.Helper()
+	return objects.PagesOf(t.Context(), r, "posts/", in, nil, func(o objects.Object) string { return o.Name })
+}
+
 // listed is a pass that divides the names of a listing, for so many pages as there is time.
 type listed struct {
 	Pass
@@ -108,7 +113,7 @@ func (l listed) pieces(_ context.Context, _ *cleanup.Planner, in objects.Names) 
 func (b *bucket) pass(t *testing.T) listed {
 	t.Helper()
 	r := b.open(t)
-	return listed{names: func(in objects.Names) iter.Seq2[[]string, error] { return r.PagesOfNames(t.Context(), "posts/", in) }}
+	return listed{names: func(in objects.Names) iter.Seq2[[]string, error] { return namesIn(t, r, in) }}
 }
 
 // wantShards checks that ranges hold all names of the bucket, each once, and that the largest is at most so many equal ones.
@@ -315,7 +320,7 @@ func TestShardsOfABucketWithoutOffsets(t *testing.T) {
 	b.wantShards(t, "without offsets", ranges, 4, 1.01)
 	var got []string
 	for _, r := range ranges {
-		for page, err := range b.open(t).PagesOfNames(t.Context(), "posts/", objects.Names{From: nameOf(t, r.Begin), Before: nameOf(t, r.End)}) {
+		for page, err := range namesIn(t, b.open(t), objects.Names{From: nameOf(t, r.Begin), Before: nameOf(t, r.End)}) {
 			if err != nil {
 				t.Fatal(err)
 			}

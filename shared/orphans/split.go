@@ -123,7 +123,7 @@ func sampled(pages iter.Seq2[[]string, error], checkTime func() error) (pieces [
 
 // pieces lists the names in the folder.
 func (f Objects) pieces(ctx context.Context, p *cleanup.Planner, in objects.Names) ([]piece, error) {
-	return sampled(p.Objects.PagesOfNames(ctx, f.Folder, in), p.CheckTime)
+	return sampled(objects.PagesOf(ctx, p.Objects, f.Folder, in, nil, func(o objects.Object) string { return o.Name }), p.CheckTime)
 }
 
 // pieces returns the pass whole: a run reads so many owners at most, wherever an earlier one got to.

@@ -17,8 +17,6 @@ import (
 var (
 	holeField     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[\]|\.\*)?$`)
 	objectPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[\])?(\.[A-Za-z_][A-Za-z0-9_]*(\[\])?)*$`)
-	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9 ]{2,59}$`)
-	wordsPattern  = regexp.MustCompile(`^[\pL\pN\pP ]{0,100}$`)
 )
 
 // Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
@@ -38,9 +36,6 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.source()
 	c.ages()
-	c.Expect(r.Action == "" || actionPattern.MatchString(r.Action), "action",
-		"%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
-	c.Expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	c.where("where", r.Where, c.kind)
 	c.related(goneRole, goneRole, r.Gone)
 	c.related(unlessRole, unlessRole, r.Unless)
@@ -49,13 +44,12 @@ func (r *Rule) Problems() (problems []string) {
 		c.withAccounts()
 	case criteria.OfDocuments:
 		c.related(withRole, withRole, r.With)
-		c.archive()
 		c.set()
 		c.remove()
 		c.warn()
 	}
-	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "archive": r.Archive != "", "set": r.Set != nil, "remove": r.Remove != "",
-		"warn": r.Warn != nil, "maxReads": r.MaxReads != 0 && !r.ByReference()}
+	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "set": r.Set != nil, "remove": r.Remove != "",
+		"warn": r.Warn != nil}
 	for _, key := range sorted(ofDocuments) {
 		c.Expect(!ofDocuments[key] || c.kind == criteria.OfDocuments, key, "it is for documents, not for %s", c.kind)
 	}
@@ -199,19 +193,13 @@ func (c *checker) alternatives() {
 		if i > 0 {
 			key += " of " + q.Collection
 		}
-		if len(q.Any) == 0 {
-			q.Any = [][]documents.Filter{nil}
-		}
-		combinations, terms := 0, 0
-		for _, group := range q.Any {
-			n, all := 1, append(slices.Clone(q.Where), group...)
-			for _, f := range all {
-				if values, isList := f.Value.([]any); isList {
-					n *= max(1, len(values))
-				}
+		combinations := 1
+		for _, f := range q.Where {
+			if values, isList := f.Value.([]any); isList {
+				combinations *= max(1, len(values))
 			}
-			combinations, terms = combinations+n, terms+n*(len(all)+len(q.OrderBy)+1) // the last order is that of names
 		}
+		terms := combinations * (len(q.Where) + len(q.OrderBy) + 1) // the last order is that of names
 		c.Expect(combinations <= criteria.MaxAlternatives, key, "%d combinations of values; Firestore allows %d", combinations,
 			criteria.MaxAlternatives)
 		c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, key,
@@ -296,8 +284,7 @@ func (c *checker) remove() {
 	c.Expect(r.Set == nil, "remove", "it stands alone: set is another rule")
 	entries := slices.ContainsFunc(r.Age, func(a criteria.Age) bool { return r.OfEntries(a.Field) })
 	for i, w := range r.Where {
-		entries = entries || slices.ContainsFunc(w.Fields(), r.OfEntries)
-		c.Expect(w.Any == nil || !slices.ContainsFunc(w.Fields(), r.OfEntries), fmt.Sprintf("where[%d].any", i), "entries have no any: list the conditions")
+		entries = entries || r.OfEntries(w.Field)
 		c.Expect(!w.Absence() || !r.OfEntries(w.Field), fmt.Sprintf("where[%d]", i),
 			"nobody could tell an entry without %s from a misspelt field: say what it has", w.Field)
 	}
@@ -326,39 +313,6 @@ func (c *checker) byReference() {
 	for _, a := range c.rule.Age {
 		now := time.Unix(0, 0)
 		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")
-	}
-}
-
-func (c *checker) archive() {
-	r := c.rule
-	if r.Archive == "" {
-		return
-	}
-	c.Expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
-	c.Expect(r.Deletes(), "archive", "set and remove keep the document, so it is not archived")
-	want, got := criteria.Holes(r.Collection), criteria.Holes(r.Archive)
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		c.Add("archive", "it must have every hole of %s, so that no two documents share a place", r.Collection)
-		return
-	}
-	c.collection("archive", r.Archive, strings.Contains(r.Collection, "{"))
-	c.Expect(!slices.ContainsFunc(r.With, func(w Relation) bool { return w.Subcollection == Everything }), "archive",
-		`it names the collections that it copies: with "**", nobody knows them`)
-	c.archivedApart("with", r.At(), r.With)
-}
-
-// archivedApart checks that no two documents that go along share a place in the archive, where collections have their names alone.
-func (c *checker) archivedApart(key, of string, with []Relation) {
-	for i, w := range with {
-		shares := func(o Relation) bool { return o.archived(of) == w.archived(of) && o.Place() != w.Place() }
-		c.Expect(w.archived(of) == "" || !slices.ContainsFunc(with[:i], shares), fmt.Sprintf("%s[%d]", key, i),
-			"copies of two collections %s would share a place in the archive", w.archived(of))
-		above, _ := cutLast(w.Document)
-		c.Expect(!strings.Contains(above, "[]}") && !strings.Contains(above, ".*}"), fmt.Sprintf("%s[%d].document", key, i),
-			"copies of several documents of one id would share a place in the archive")
-		c.archivedApart(fmt.Sprintf("%s[%d].with", key, i), w.At(of), w.With)
 	}
 }
 
@@ -394,7 +348,7 @@ func (c *checker) set() {
 // ends reports whether a condition no longer holds after set.
 func (r Rule) ends(w criteria.Condition) bool {
 	value, set := r.Set[w.Field]
-	if !set || w.Any != nil || w.Field == "" {
+	if !set || w.Field == "" {
 		return false
 	}
 	if value == Now {

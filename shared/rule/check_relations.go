@@ -72,8 +72,6 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
 			"** takes along all that is below the documents of the rule itself, of a collection that is named: name what is below here")
 		c.foreign(key+".subcollection", r.Subcollection)
-	case "newest":
-		c.newest(key, *r)
 	case "objects":
 		c.objectsAlong(key, *r, nested)
 	default:
@@ -84,7 +82,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		"or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
-		c.Expect(r.Within.Indexed() && len(r.Within.As) < 2, key+".within", "it must have a field, and one form of it")
+		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")
 	}
 	for n := range r.With {
 		at, own := fmt.Sprintf("%s.with[%d]", key, n), r.At(of)
@@ -174,19 +172,6 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
 	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
-}
-
-// newest checks which documents are kept as the newest.
-func (c *checker) newest(key string, r Relation) {
-	ages := c.rule.Age
-	c.Expect(len(ages) > 0 && ages[0].Indexed() && len(ages[0].As) < 2 && !slices.Contains(ages[0].As, "text"), key+".newest",
-		"by which time? The first age must have a field with a timestamp or a number")
-	parent := r.Per == "{"+parentHole+"}"
-	if r.Per != "" && !parent {
-		c.Field(key+".per", r.Per)
-	}
-	c.Expect(!parent || c.rule.IsGroup(), key+".per", "all documents of %s have the same parent: leave it out", c.rule.Source())
-	c.Expect(parent || !strings.Contains(c.rule.Collection, "{"), key+".per", `of %s below each document: "per": "{parent}"`, c.rule.Name())
 }
 
 // withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.

@@ -13,7 +13,6 @@ import (
 // Asked is what the rule's query asks for, without its age.
 type Asked struct {
 	Filters []documents.Filter
-	Any     [][]documents.Filter // alternatives
 	Ranged  []string             // fields that the query goes through, in the order of the query: a field of strings comes first
 	Judged  []criteria.Condition // conditions that documents are judged by one by one
 }
@@ -32,10 +31,6 @@ func (r Rule) Asked() (a Asked) {
 			continue
 		}
 		switch {
-		case !ok && len(a.Any) == 0 && r.indexedForms() < 2:
-			if a.Any = c.Alternatives(); a.Any == nil {
-				a.Judged = append(a.Judged, c)
-			}
 		case !ok, ranged && strings.Contains(c.Field, "."), ofText && len(a.Ranged) > 0:
 			a.Judged = append(a.Judged, c)
 		case ofText:
@@ -50,26 +45,14 @@ func (r Rule) Asked() (a Asked) {
 	return a
 }
 
-// indexedForms returns how many forms of the age an index finds.
-func (r Rule) indexedForms() int {
-	if len(r.Age) == 0 || !r.Age[0].Indexed() {
-		return 0
-	}
-	return max(1, len(r.Age[0].As))
-}
-
 // Query returns the query for the documents that may be due, and fetches the fields by which they are judged.
 func (r Rule) Query(now time.Time) documents.Query {
 	a := r.Asked()
 	q := r.Place().Query(r.fields()...)
-	q.Where, q.Any, q.OrderBy = a.Filters, a.Any, slices.Clone(a.Ranged)
-	if r.indexedForms() > 0 {
-		groups := r.Age[0].Filters(now)
-		if q.OrderBy = append(q.OrderBy, r.Age[0].Field); len(groups) == 1 {
-			q.Where = append(slices.Clone(q.Where), groups[0]...)
-		} else {
-			q.Any = groups
-		}
+	q.Where, q.OrderBy = a.Filters, slices.Clone(a.Ranged)
+	if !r.Scans() {
+		q.Where = append(slices.Clone(q.Where), r.Age[0].Filters(now)...)
+		q.OrderBy = append(q.OrderBy, r.Age[0].Field)
 	}
 	return q
 }
@@ -77,17 +60,17 @@ func (r Rule) Query(now time.Time) documents.Query {
 // Warned returns the query for the documents that hold the mark of a warning.
 func (r Rule) Warned() documents.Query {
 	q := r.Query(time.Time{})
-	q.Where, q.Any = []documents.Filter{{Field: r.Warn.Field, Op: ">=", Value: documents.Earliest}}, nil
+	q.Where = []documents.Filter{{Field: r.Warn.Field, Op: ">=", Value: documents.Earliest}}
 	q.OrderBy = []string{r.Warn.Field}
 	return q
 }
 
 // Scans reports whether the query returns documents whatever their age is.
-func (r Rule) Scans() bool { return r.OfDocuments() && r.indexedForms() == 0 }
+func (r Rule) Scans() bool { return r.OfDocuments() && (len(r.Age) == 0 || !r.Age[0].Indexed()) }
 
 // Finds reports whether all documents that the query finds are due.
 func (r Rule) Finds() bool {
-	return len(r.Asked().Judged) == 0 && r.Warn == nil && len(r.Unless) == 0 && len(r.Gone) == 0 && r.indexedForms() > 0 && len(r.Age) == 1 &&
+	return len(r.Asked().Judged) == 0 && r.Warn == nil && len(r.Unless) == 0 && len(r.Gone) == 0 && !r.Scans() && len(r.Age) == 1 &&
 		!strings.Contains(r.Collection, "{")
 }
 
@@ -123,19 +106,13 @@ func Selected(fields ...string) (all []string) {
 // deciding returns the fields of an item that decide whether it is due, as the rule writes them.
 func (r Rule) deciding() (fields []string) {
 	for _, c := range append(slices.Clone(r.Where), r.Exceptions()...) {
-		fields = append(fields, c.Fields()...)
+		fields = append(fields, c.Field)
 	}
 	for _, a := range r.Age {
 		fields = append(fields, a.Field)
 	}
 	for _, related := range r.Related() {
 		fields = append(fields, r.fieldHoles(related.Document+related.Account)...)
-		if related.Newest > 0 {
-			fields = append(fields, related.Per)
-			for _, c := range related.Where {
-				fields = append(fields, c.Field)
-			}
-		}
 	}
 	if r.Warn != nil {
 		fields = append(fields, r.Warn.Field)
@@ -204,15 +181,6 @@ func (r Rule) queries() (all []documents.Query) {
 		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
 			continue
 		}
-		if related.Newest > 0 {
-			like := documents.Document{Path: self.Path(), Data: map[string]any{related.Per: "x"}}
-			if related.Per == "{"+parentHole+"}" {
-				like.Path = "x/x/" + r.Name() + "/x"
-			}
-			q, _ := r.Newer(related, like, nil)
-			all = append(all, q)
-			continue
-		}
 		if !related.isKey() { // a map's key has an index like any field
 			queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
@@ -230,41 +198,34 @@ func Flat(all []Relation) (every []Relation) {
 }
 
 func indexesOf(q documents.Query) (all []Index) {
-	groups := q.Any
-	if len(groups) == 0 {
-		groups = [][]documents.Filter{nil}
+	i := Index{CollectionGroup: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], QueryScope: "COLLECTION"}
+	if q.Group {
+		i.QueryScope = "COLLECTION_GROUP"
 	}
-	for _, group := range groups {
-		i := Index{CollectionGroup: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], QueryScope: "COLLECTION"}
-		if q.Group {
-			i.QueryScope = "COLLECTION_GROUP"
+	for _, f := range q.Where {
+		field := ascending(f.Field)
+		contains := strings.HasPrefix(f.Op, "array-contains")
+		if contains {
+			field = IndexField{FieldPath: f.Field, ArrayConfig: "CONTAINS"}
 		}
-		for _, f := range append(slices.Clone(q.Where), group...) {
-			field := ascending(f.Field)
-			contains := strings.HasPrefix(f.Op, "array-contains")
-			if contains {
-				field = IndexField{FieldPath: f.Field, ArrayConfig: "CONTAINS"}
-			}
-			if (f.Op == "==" || f.Op == "in" || contains) && !slices.Contains(i.Fields, field) {
-				i.Fields = append(i.Fields, field)
-			}
+		if (f.Op == "==" || f.Op == "in" || contains) && !slices.Contains(i.Fields, field) {
+			i.Fields = append(i.Fields, field)
 		}
-		equal := len(i.Fields)
-		for _, field := range q.OrderBy {
-			i.Fields = append(i.Fields, ascending(field))
-		}
-		switch {
-		case len(i.Fields) == 0, len(i.Fields) == 1 && !q.Group, equal == len(i.Fields) && !q.Group:
-			continue
-		case equal == len(i.Fields): // merged, of the indexes of each field in the group
-			for _, field := range i.Fields {
-				all = append(all, Index{i.CollectionGroup, i.QueryScope, []IndexField{field}})
-			}
-			continue
-		}
-		all = append(all, i)
 	}
-	return all
+	equal := len(i.Fields)
+	for _, field := range q.OrderBy {
+		i.Fields = append(i.Fields, ascending(field))
+	}
+	switch {
+	case len(i.Fields) == 0, len(i.Fields) == 1 && !q.Group, equal == len(i.Fields) && !q.Group:
+		return nil
+	case equal == len(i.Fields): // merged, of the indexes of each field in the group
+		for _, field := range i.Fields {
+			all = append(all, Index{i.CollectionGroup, i.QueryScope, []IndexField{field}})
+		}
+		return all
+	}
+	return []Index{i}
 }
 
 func ascending(field string) IndexField { return IndexField{FieldPath: field, Order: "ASCENDING"} }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,17 +53,12 @@ var relations = []relation{
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
 		noun: "document of every collection $ whose # names it", plural: "the documents of every collection $ whose # names it"},
-	{key: "newest", of: func(r Relation) string { return strings.TrimPrefix(strconv.Itoa(r.Newest), "0") }, roles: []string{unlessRole},
-		kinds: ofDocuments, keys: []string{"per", "where"}, noun: "it is among the newest $"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
 
 // say fills in one of the texts of the relation's entry in the table.
 func (r Relation) say(text string) string {
-	if r.Newest > 0 && r.Per != "" {
-		text += " per " + r.Per
-	}
 	return strings.NewReplacer("$", r.kind().of(r), "#", r.Field).Replace(text)
 }
 
@@ -79,32 +73,6 @@ func (r Relation) goes() string {
 		return r.say("the objects $ that # names")
 	}
 	return r.say(r.kind().plural)
-}
-
-// Newer returns the query for the documents that are newer than one, of those of which a relation keeps the newest. ok is false if
-// nobody can tell which these are.
-func (r Rule) Newer(of Relation, d documents.Document, reference func(documents.Ref) any) (q documents.Query, ok bool) {
-	age := r.Age[0].Field
-	q = r.Place().Query(documents.NameOnly...)
-	q.Where, q.OrderBy = of.conditions(), []string{age}
-	if of.Per == "{"+parentHole+"}" {
-		q.Collection, q.Group = d.Ref().Collection, false
-	} else if of.Per != "" {
-		value := d.Value(of.Per)
-		if ref, isReference := documents.ReferenceOf(value); isReference {
-			if _, here := d.IDIn(ref.Collection, value); !here {
-				return q, false
-			}
-			value = reference(ref)
-		}
-		if !criteria.Comparable(value) {
-			return q, false
-		}
-		q.Where = append(q.Where, documents.Filter{Field: of.Per, Op: "==", Value: value})
-	}
-	q.Where = append(q.Where, documents.Filter{Field: age, Op: ">", Value: d.Value(age)},
-		documents.Filter{Field: age, Op: "<=", Value: r.Age[0].Last()})
-	return q, true
 }
 
 // Everything is the subcollection that stands for all documents below one.
@@ -140,8 +108,6 @@ func (r Relation) Nameless() string {
 		return r.Document + " names no document"
 	case r.Account != "":
 		return r.Account + " names no account"
-	case r.Newest > 0:
-		return "nobody can tell whether " + r.Exists()
 	}
 	return "no query can ask for what names it by " + r.Field
 }

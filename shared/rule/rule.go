@@ -24,23 +24,19 @@ type Rule struct {
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. avatars/{uid}.* or chats/{chat}/images/**: {x} stands for a part of the name, .* for any extension, * for any part, ** for the rest"`
 	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
-	Where   []criteria.Condition `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
-	Age     Ages                 `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
-	Gone    Gone                 `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
-	Unless  []Relation           `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
-	With    []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
-	Archive string               `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
-	Set     map[string]any       `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
+	Where  []criteria.Condition `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
+	Age    Ages                 `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
+	Gone   Gone                 `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
+	Unless []Relation           `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
+	With   []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
+	Set    map[string]any       `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
 
 	Remove string `json:"remove,omitempty" example:"\"tokens[]\"" jsonschema:"entries to remove instead of deleting the document: tokens[] of a list, tokens.* of a map; conditions and ages of fields that begin so judge each entry"`
 
 	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it goes so many days later, if it still is due"`
 
-	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
-	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
-	MaxReads      int    `json:"maxReads,omitempty" range:"1-100000000" jsonschema:"how many documents one run judges at most, 1000000 unless set; the next run continues"`
-	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call the action, e.g. delete draft"`
-	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
+	Limit         int `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
+	MaxDuePercent int `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
 }
 
 // Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
@@ -75,8 +71,6 @@ type Relation struct {
 	Field    string               `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
 	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
 	Within   *criteria.Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
-	Newest   int                  `json:"newest,omitempty" range:"1-100" jsonschema:"in unless: it keeps the item if it is among so many that are the newest by the first age, of those that where finds"`
-	Per      string               `json:"per,omitempty" jsonschema:"beside newest: of those with the same value of this field, or with {parent} below the same document"`
 	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
 	Metadata string               `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
 	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
@@ -113,11 +107,8 @@ const (
 	Delete = "{delete}" // no value: the field is removed
 )
 
-// Defaults of keys that are not set.
-const (
-	DefaultMaxDuePercent = 50
-	DefaultMaxReads      = 1_000_000
-)
+// DefaultMaxDuePercent is [Rule.MaxDuePercent] where that is not set.
+const DefaultMaxDuePercent = 50
 
 // Source returns what the rule goes through: a collection, a collection group or a pattern of objects.
 func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
@@ -147,7 +138,7 @@ func (r Rule) OfEntries(field string) bool {
 
 // Plain reports whether the rule only deletes documents, without a warning, and judges them only by their own fields.
 func (r Rule) Plain() bool {
-	return r.OfDocuments() && len(r.With) == 0 && len(r.Related()) == 0 && r.Archive == "" && r.Deletes() && r.Warn == nil
+	return r.OfDocuments() && len(r.With) == 0 && len(r.Related()) == 0 && r.Deletes() && r.Warn == nil
 }
 
 // Related returns the relations that decide whether an item goes.
@@ -191,21 +182,3 @@ func (r Rule) ReadsAccounts() bool {
 
 // DuePercent returns the percentage of a collection, or of all accounts, that may be due.
 func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, DefaultMaxDuePercent) }
-
-// Judges returns how many documents one run judges at most.
-func (r Rule) Judges() int { return cmp.Or(r.MaxReads, DefaultMaxReads) }
-
-// Kind returns the name of the action in the report.
-func (r Rule) Kind() string {
-	switch {
-	case r.Action != "":
-		return r.Action
-	case r.Objects != "":
-		return "delete object"
-	case r.Accounts != "":
-		return "delete account"
-	case !r.Deletes():
-		return "change document"
-	}
-	return "delete document"
-}

@@ -41,9 +41,6 @@ func (r Rule) Words() string {
 	if len(r.With) > 0 {
 		s.WriteString("; with each go " + along(r.With))
 	}
-	if r.Archive != "" {
-		fmt.Fprintf(&s, "; each is copied to %s first", r.Archive)
-	}
 	if r.Limit > 0 {
 		fmt.Fprintf(&s, "; %d a run at most", r.Limit)
 	}
@@ -90,8 +87,6 @@ func (r Relation) Exists() string {
 	switch {
 	case r.kind() == nil:
 		return "its " + r.Condition().Words()
-	case r.Newest > 0:
-		return r.noun()
 	case r.Within != nil:
 		return fmt.Sprintf("a %s exists whose %s is within %s", r.noun(), r.Within.Field, r.Within.Words())
 	case r.Document != "" || r.Account != "":

@@ -75,7 +75,7 @@ func (f *field) describe() {
 	for _, value := range f.values {
 		for _, form := range criteria.Forms() {
 			// Greater numbers are no times of an application.
-			at, ok := (criteria.Age{Field: f.name, As: []string{form}}).At(value)
+			at, ok := (criteria.Age{Field: f.name, As: form}).At(value)
 			if !ok || at.Year() >= 2100 {
 				continue
 			}

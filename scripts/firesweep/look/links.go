@@ -184,17 +184,13 @@ func (l *looker) at(path string) *place {
 
 // accounts returns those of some uids that accounts have.
 func (l *looker) accounts(ctx context.Context, uids []string) map[string]bool {
-	there := map[string]bool{}
 	if l.Accounts == nil {
-		return there
+		return nil
 	}
-	found, err := l.Accounts.Get(ctx, uids)
+	there, err := l.Accounts.Exist(ctx, uids)
 	if err != nil {
 		l.unseen("accounts: %s", err)
 		l.Accounts, l.blind = nil, true
-	}
-	for _, a := range found {
-		there[a.UID] = true
 	}
 	return there
 }

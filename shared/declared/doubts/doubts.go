@@ -201,13 +201,13 @@ func (l *looking) forms() {
 				continue
 			}
 			for _, as := range criteria.Forms() {
-				if _, ok := (criteria.Age{As: []string{as}}).At(value); ok {
+				if _, ok := (criteria.Age{As: as}).At(value); ok {
 					forms[as]++
 				}
 			}
 		}
 		for _, as := range slices.Sorted(maps.Keys(forms)) {
-			form := criteria.Age{As: []string{as}}.Form()
+			form := criteria.Age{As: as}.Form()
 			switch {
 			case forms[as] > read && as == "timestamp":
 				l.say("age[%d]: %s is %s in %d of %d: leave \"as\" out", i, a.Field, form, forms[as], set)

@@ -44,6 +44,6 @@ func AccountOf(rule, absent string) map[string]any {
 }
 
 // ItemOf returns an item to judge next, as it is stored.
-func ItemOf(rule, path, from string) map[string]any {
-	return map[string]any{"rule": rule, "path": path, "from": from}
+func ItemOf(rule, path string) map[string]any {
+	return map[string]any{"rule": rule, "path": path}
 }

@@ -40,7 +40,6 @@ type Step struct {
 type Item struct {
 	Rule string
 	Ref  documents.Ref
-	From string // what the rule is told
 }
 
 // PendingOf is the query for what is left to do of a job, or of a worker's task. Each document may be large.
@@ -89,7 +88,7 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 	for _, f := range all {
 		if f[pathKey] != nil {
 			ref, err := documents.RefOf(f[pathKey].GetStringValue())
-			item := Item{Rule: f[ruleKey].GetStringValue(), Ref: ref, From: f[fromKey].GetStringValue()}
+			item := Item{Rule: f[ruleKey].GetStringValue(), Ref: ref}
 			if err != nil || !same(item.fields(), f) {
 				return t, fmt.Errorf("%w: it holds what is no item", errDamaged)
 			}
@@ -114,8 +113,8 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 
 // The names of what a Todo holds.
 const (
-	ruleKey, absentKey, objectsKey, fromKey = "rule", "absent", "objects", "from"
-	folderKey, ownerKeyKey, markedKey       = "folder", "ownerKey", "marked"
+	ruleKey, absentKey, objectsKey    = "rule", "absent", "objects"
+	folderKey, ownerKeyKey, markedKey = "folder", "ownerKey", "marked"
 )
 
 func (s Step) fields() undo.Fields {
@@ -126,7 +125,7 @@ func (s Step) fields() undo.Fields {
 }
 
 func (i Item) fields() undo.Fields {
-	return undo.Fields{ruleKey: text(i.Rule), pathKey: text(i.Ref.Path()), fromKey: text(i.From)}
+	return undo.Fields{ruleKey: text(i.Rule), pathKey: text(i.Ref.Path())}
 }
 
 func same(a, b undo.Fields) bool { return proto.Equal(mapValue(a), mapValue(b)) }

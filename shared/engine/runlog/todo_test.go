@@ -27,7 +27,7 @@ func someTodos(rt *rapid.T) Todo {
 		return s
 	})
 	item := rapid.Custom(func(rt *rapid.T) Item {
-		return Item{Rule: name.Draw(rt, "rule"), Ref: ref.Draw(rt, "item"), From: name.Draw(rt, "from")}
+		return Item{Rule: name.Draw(rt, "rule"), Ref: ref.Draw(rt, "item")}
 	})
 	return Todo{
 		Shard: rapid.IntRange(0, 15).Draw(rt, "shard"), Task: rapid.SampledFrom([]string{"", "0123"}).Draw(rt, "task"),
@@ -137,7 +137,7 @@ func FuzzTodo(f *testing.F) {
 	log := &Log{Job: "j", Run: "r"}
 	writes, err := log.Next().Writes(1, nil, Todo{
 		Steps: []Step{{Rule: "r", Absent: documents.Ref{Collection: "a", ID: "b"}, Objects: []string{"x", "y"}}},
-		Next:  []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}, From: "f"}},
+		Next:  []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}}},
 	})
 	if err != nil {
 		f.Fatal(err)

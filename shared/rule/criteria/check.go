@@ -69,11 +69,11 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 	}
 	if a.By != "" {
 		p.Expect(slices.Contains(ClocksOf(kind), a.By), key+".by", "%q is not one of: %s", a.By, strings.Join(ClocksOf(kind), ", "))
-		p.Expect(a.Field == "" && a.As == nil && !a.Optional, key, "by says which time it is: leave field, as and optional out")
+		p.Expect(a.Field == "" && a.As == "" && !a.Optional, key, "by says which time it is: leave field, as and optional out")
 		return
 	}
 	if kind == OfObjects {
-		p.Expect(a.Field == "" && a.As == nil && !a.Optional, key, "an object's age counts from its upload: leave the field out")
+		p.Expect(a.Field == "" && a.As == "" && !a.Optional, key, "an object's age counts from its upload: leave the field out")
 		a.By = TimeCreated
 		return
 	}
@@ -86,10 +86,10 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 		return
 	}
 	p.Field(key+".field", a.Field)
-	for n, as := range a.As {
-		p.Expect(slices.Contains(Forms(), as), key+".as", "%q is not one of: %s", as, strings.Join(Forms(), ", "))
-		p.Expect(!slices.Contains(a.As[:n], as), key+".as", "%s is listed twice", as)
+	if a.As == forms[0].as {
+		a.As = ""
 	}
+	p.Expect(a.As == "" || slices.Contains(Forms(), a.As), key+".as", "%q is not one of: %s", a.As, strings.Join(Forms(), ", "))
 }
 
 // Field checks a field's name.
@@ -106,16 +106,6 @@ func (p *Problems) Field(key, name string) {
 
 // Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a field.
 func (p *Problems) Condition(at string, w *Condition, kind string, bound []string) {
-	if w.Any != nil {
-		p.Expect(w.Field == "" && w.Is == "" && w.Ops == nil, at, "any stands alone: put what must hold besides into an entry of its own")
-		p.Expect(len(w.Any) > 1, at+".any", "give at least two conditions, one of which must hold")
-		for n := range w.Any {
-			inner := fmt.Sprintf("%s.any[%d]", at, n)
-			p.Expect(w.Any[n].Any == nil, inner, "any within any: write all conditions into one list")
-			p.Condition(inner, &w.Any[n], kind, bound)
-		}
-		return
-	}
 	switch hole, isHole := HoleOf(w.Field); {
 	case isHole:
 		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))

@@ -14,11 +14,10 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Condition is a condition on one field, or a choice of conditions. It has Field with Is or with operators, or else Any.
+// Condition is a condition on one field. It has Is or operators.
 type Condition struct {
-	Field string      `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
-	Is    string      `json:"is,omitempty" jsonschema:"the state of the field"`
-	Any   []Condition `json:"any,omitempty" jsonschema:"conditions one of which must hold"`
+	Field string `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
+	Is    string `json:"is,omitempty" jsonschema:"the state of the field"`
 	Ops   `json:"-"`
 }
 
@@ -88,40 +87,14 @@ func (c Condition) OfText() bool {
 	})
 }
 
-// OfLists returns how many filters on elements of lists one combination of the condition's alternatives has.
+// OfLists returns how many filters on elements of lists the condition has.
 func (c Condition) OfLists() (n int) {
-	for _, one := range c.Any {
-		n = max(n, one.OfLists())
-	}
 	for _, key := range []string{"array-contains", "array-contains-any"} {
 		if _, given := c.Ops[key]; given {
 			n++
 		}
 	}
 	return n
-}
-
-// Alternatives returns the filters of each condition of any; nil if a query cannot ask for one of them.
-func (c Condition) Alternatives() (all [][]documents.Filter) {
-	for _, one := range c.Any {
-		filters, ranged, ok := one.Filters()
-		if !ok || ranged {
-			return nil
-		}
-		all = append(all, filters)
-	}
-	return all
-}
-
-// Fields returns the fields that the condition is about.
-func (c Condition) Fields() (fields []string) {
-	for _, one := range c.Any {
-		fields = append(fields, one.Fields()...)
-	}
-	if c.Field != "" {
-		fields = append(fields, c.Field)
-	}
-	return fields
 }
 
 // Dates reports whether the condition is about the field of an age that must be there.

@@ -192,18 +192,6 @@ func exact(v any) (n *big.Float, ok bool) {
 	return nil, false
 }
 
-// Comparable reports whether a query can ask for documents that have a value in a field, and finds all of them.
-func Comparable(v any) bool {
-	switch v := v.(type) {
-	case nil, []any, map[string]any:
-		return false
-	case float64:
-		_, ok := number(v)
-		return ok
-	}
-	return documents.Queryable(v)
-}
-
 func number(v any) (n float64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -347,19 +335,6 @@ func (l Lookup) Misplaced(field string) bool {
 
 // Holds judges an item by a condition.
 func (c Condition) Holds(of Lookup) Answer {
-	if len(c.Any) > 0 {
-		all := Unmet
-		for _, one := range c.Any {
-			switch one.Holds(of) {
-			case Met:
-				return Met
-			case Unclear:
-				all = Unclear
-			case Unmet:
-			}
-		}
-		return all
-	}
 	given := c.operators()
 	if len(given) == 0 || of.Misplaced(c.Field) {
 		return Unclear
@@ -387,7 +362,7 @@ func (c Condition) Holds(of Lookup) Answer {
 
 // Filters returns what a query asks for if it can ask for the condition, and whether it goes through the field's values.
 func (c Condition) Filters() (filters []documents.Filter, ranged, ok bool) {
-	if len(c.Any) > 0 || strings.ContainsAny(c.Field, "{[*") { // of its path, or of entries
+	if strings.ContainsAny(c.Field, "{[*") { // of its path, or of entries
 		return nil, false, false
 	}
 	for _, o := range c.operators() {

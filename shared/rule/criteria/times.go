@@ -15,13 +15,13 @@ import (
 // Age is the age that an item must exceed. Exactly one of Hours, Days and Months is set; 0 means that the time is past. A
 // document's age has Field or By; if neither is set, an object's counts from its upload.
 type Age struct {
-	Field    string   `json:"field,omitempty" jsonschema:"the field that holds the time"`
-	As       []string `json:"as,omitempty" one:"true" jsonschema:"how the field holds it: timestamp, unless set; milliseconds or seconds since 1970; text of ISO 8601. Of a list, any"`
-	By       string   `json:"by,omitempty" jsonschema:"instead of a field. Documents: updateTime, createTime. Objects: timeCreated, unless set. Accounts: creationTime, lastActive (the latest of the last sign-in, the last token and the creation)"`
-	Hours    *int     `json:"hours,omitempty"`
-	Days     *int     `json:"days,omitempty" jsonschema:"of 24 hours"`
-	Months   *int     `json:"months,omitempty" jsonschema:"calendar months in UTC"`
-	Optional bool     `json:"optional,omitempty" jsonschema:"a missing field, or null, counts as old"`
+	Field    string `json:"field,omitempty" jsonschema:"the field that holds the time"`
+	As       string `json:"as,omitempty" jsonschema:"how the field holds it: timestamp, unless set; milliseconds or seconds since 1970; text of ISO 8601"`
+	By       string `json:"by,omitempty" jsonschema:"instead of a field. Documents: updateTime, createTime. Objects: timeCreated, unless set. Accounts: creationTime, lastActive (the latest of the last sign-in, the last token and the creation)"`
+	Hours    *int   `json:"hours,omitempty"`
+	Days     *int   `json:"days,omitempty" jsonschema:"of 24 hours"`
+	Months   *int   `json:"months,omitempty" jsonschema:"calendar months in UTC"`
+	Optional bool   `json:"optional,omitempty" jsonschema:"a missing field, or null, counts as old"`
 }
 
 // form is how a field holds a time, a value of as.
@@ -101,18 +101,14 @@ func Forms() (all []string) {
 	return all
 }
 
-// forms returns the forms that the age's field may have.
-func (a Age) forms() (all []form) {
-	for _, f := range forms {
-		if slices.Contains(a.As, f.as) || len(a.As) == 0 && f.as == "timestamp" {
-			all = append(all, f)
-		}
-	}
-	return all
+// form returns how the age's field holds the time.
+func (a Age) form() form {
+	i := slices.IndexFunc(forms, func(f form) bool { return f.as == a.As })
+	return forms[max(i, 0)]
 }
 
 // Form returns what the age's field must hold, in words.
-func (a Age) Form() string { return a.forms()[0].words }
+func (a Age) Form() string { return a.form().words }
 
 // clock is a time that an item has by itself, a value of by.
 type clock struct {
@@ -179,46 +175,33 @@ func (a Age) Cutoff(now time.Time) time.Time {
 }
 
 // At returns the latest time that a field's value may mean; ok is false if it means none.
-func (a Age) At(value any) (at time.Time, ok bool) {
-	for _, f := range a.forms() {
-		if at, ok = f.read(value); ok {
-			return at, true
-		}
+func (a Age) At(value any) (at time.Time, ok bool) { return a.form().read(value) }
+
+// Filters returns what a query asks for: everything that is older, and perhaps a little more.
+func (a Age) Filters(now time.Time) (filters []documents.Filter) {
+	f := a.form()
+	if f.first != nil {
+		filters = append(filters, documents.Filter{Field: a.Field, Op: ">=", Value: f.first})
 	}
-	return time.Time{}, false
+	return append(filters, documents.Filter{Field: a.Field, Op: "<", Value: f.before(a.Cutoff(now))})
 }
 
-// Filters returns, for each form of the field, what a query asks for: everything that is older, and perhaps a little more.
-func (a Age) Filters(now time.Time) (groups [][]documents.Filter) {
-	for _, f := range a.forms() {
-		var group []documents.Filter
-		if f.first != nil {
-			group = append(group, documents.Filter{Field: a.Field, Op: ">=", Value: f.first})
-		}
-		groups = append(groups, append(group, documents.Filter{Field: a.Field, Op: "<", Value: f.before(a.Cutoff(now))}))
-	}
-	return groups
-}
-
-// Least returns the least value that can be read, in the first form of the age.
+// Least returns the least value that can be read.
 func (a Age) Least() any {
-	if first := a.forms()[0].first; first != nil {
+	if first := a.form().first; first != nil {
 		return first
 	}
 	return documents.Earliest
 }
-
-// Last returns the last value that is a time in the first form of the age.
-func (a Age) Last() any { return a.Value(latest) }
 
 // Indexed reports whether an index finds what is old enough.
 func (a Age) Indexed() bool {
 	return a.Field != "" && !a.Optional && !strings.ContainsAny(a.Field, "[*")
 }
 
-// Value returns a value that a field has at a time, in the first form of the age.
+// Value returns the value that a field has at a time.
 func (a Age) Value(at time.Time) any {
-	f := a.forms()[0]
+	f := a.form()
 	if f.as == "text" {
 		return at.UTC().Format(time.RFC3339Nano)
 	}
@@ -269,14 +252,7 @@ func (a Age) Undated() string {
 	if a.Field == "" {
 		return "the time when it was " + a.clock().reason + " is unknown"
 	}
-	var words []string
-	for _, f := range a.forms() {
-		words = append(words, f.words)
-	}
-	if len(words) > 1 {
-		return a.Field + " is neither " + List(words, "nor")
-	}
-	return a.Field + " is not " + words[0]
+	return a.Field + " is not " + a.Form()
 }
 
 // Reason returns why an item is due that is of a time.

@@ -7,9 +7,6 @@ import (
 
 // Words returns the condition in words, e.g. "status is reviewed or dismissed".
 func (c Condition) Words() string {
-	if len(c.Any) > 0 {
-		return c.joined(Condition.Words, " or whose ")
-	}
 	var all []string
 	for _, o := range c.operators() {
 		all = append(all, strings.Replace(o.words, "%s", List(Shown(c.Ops[o.key]), "or"), 1))
@@ -19,9 +16,6 @@ func (c Condition) Words() string {
 
 // Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
 func (c Condition) Unmet() string {
-	if len(c.Any) > 0 {
-		return c.joined(Condition.Unmet, ", and ")
-	}
 	var all []string
 	for _, o := range c.operators() {
 		switch values := Shown(c.Ops[o.key]); {
@@ -34,15 +28,6 @@ func (c Condition) Unmet() string {
 		}
 	}
 	return c.Field + " " + strings.Join(all, ", or ")
-}
-
-// joined returns what is said of each condition of any.
-func (c Condition) joined(say func(Condition) string, by string) string {
-	texts := make([]string, len(c.Any))
-	for i, one := range c.Any {
-		texts[i] = say(one)
-	}
-	return strings.Join(texts, by)
 }
 
 // Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.

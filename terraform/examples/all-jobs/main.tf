@@ -87,7 +87,6 @@ module "firesweep" {
   safety_limits = { max_actions = 50000 }
 
   notification_channels = [google_monitoring_notification_channel.mail.name]
-  notification_locale   = "en"
   labels                = { app = "firesweep" }
 }
 

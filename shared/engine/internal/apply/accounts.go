@@ -281,11 +281,7 @@ func (a *Applier) settleAccounts(ctx context.Context, sent []*person) {
 	if len(doubtful) == 0 {
 		return
 	}
-	found, err := a.Accounts.Get(ctx, uidsOf(doubtful))
-	there := map[string]bool{}
-	for _, a := range found {
-		there[a.UID] = true
-	}
+	there, err := a.Accounts.Exist(ctx, uidsOf(doubtful))
 	told := a.Writes(ctx)
 	defer told.Log()
 	for _, p := range doubtful {

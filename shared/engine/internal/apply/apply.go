@@ -226,10 +226,14 @@ func (a *Applier) leaveUndone(item documents.Ref) {
 func (a *Applier) countResult(ctx context.Context, done decide.Action, err error) {
 	var held *objects.HeldError
 	var kept *decide.KeptError
+	var invalid *decide.InvalidError
 	level, how := slog.LevelInfo, "done"
 	switch {
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
+	case errors.As(err, &invalid):
+		how = "kept, " + invalid.Reason
+		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
 		how = "left alone, it changed since it was judged"
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })

@@ -54,17 +54,14 @@ func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) 
 		for i, o := range outcomes {
 			w := group[i]
 			w.tried = len(o.Change.Writes)
-			if !o.Written {
+			if !o.Written || w.tried == 0 {
 				continue
 			}
-			changes = append(changes, remembering(o, w))
+			changes = append(changes, o.Change)
 			item := undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)}
 			items = append(items, recorded{item, o.Change.Writes})
-			if w.todo != (documents.Ref{}) {
-				t.over = append(t.over, w.todo)
-			}
 		}
-		if !slices.ContainsFunc(changes, needsCommit) {
+		if len(changes) == 0 {
 			return attempt{}, nil
 		}
 		for _, c := range changes {
@@ -92,8 +89,7 @@ type attempt struct {
 	writes  []documents.Write
 	records []undo.Record
 	todo    runlog.Todo
-	over    []documents.Ref // what earlier commits left to do, which this one continues
-	bytes   int             // of the documents that records hold as they were
+	bytes   int // of the documents that records hold as they were
 }
 
 // logged is the result of [Applier.commitLogged].
@@ -135,7 +131,7 @@ func (a *Applier) commitLogged(
 		if err != nil {
 			return err
 		}
-		writes := slices.Concat(t.writes, left, runlog.Deletions(over), runlog.Deletions(t.over))
+		writes := slices.Concat(t.writes, left, runlog.Deletions(over))
 		if l.writes = len(writes); !t.todo.Empty() {
 			l.todo = entry.Todo()
 		}
@@ -152,19 +148,4 @@ func (a *Applier) commitLogged(
 		l.at = at
 	}
 	return l, err
-}
-
-// remembering returns an item's change. If the item goes on, it is itself among those to do next.
-func remembering(o decide.Outcome, w *work) cleanup.Change {
-	c := o.Change
-	if o.Remembers {
-		c.Next = append(slices.Clone(c.Next), cleanup.Item{Rule: w.Rule, Ref: w.Ref, From: c.From})
-	}
-	return c
-}
-
-// needsCommit reports whether there is something to write, or to remember.
-func needsCommit(c cleanup.Change) bool {
-	return len(c.Writes) > 0 || len(c.Next) > 0 ||
-		slices.ContainsFunc(c.Then, func(f cleanup.FollowUp) bool { return f.Recorded == nil })
 }

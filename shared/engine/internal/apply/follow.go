@@ -24,16 +24,14 @@ const maxFollowUps = 8
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does the follow-ups of a commit, and says what is left to do of them. A follow-up that fails is its item's failure; where
-// nothing but the commit's Todo remembers it, that stays for the next run, and the error says why.
-func (a *Applier) follow(ctx context.Context, group []*work, c committed) error {
+// follow does what follows a commit: follow-ups, then items. What fails is its item's failure; where nothing but the commit's Todo
+// remembers it, that stays for the next run.
+func (a *Applier) follow(ctx context.Context, group []*work, c committed) {
 	var all []*ongoing
-	remembers := false
 	for i, o := range c.outcomes {
 		if !o.Written {
 			continue
 		}
-		remembers = remembers || o.Remembers
 		for _, f := range o.Change.Then {
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}
@@ -43,10 +41,6 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 		w := group[i]
 		if !o.Written {
 			continue
-		}
-		if left == nil && len(o.Change.Next) > 0 {
-			left = a.children(ctx, w, works(o.Change.Next))
-			w.err = cmp.Or(w.err, left)
 		}
 		if errors.Is(left, cleanup.ErrOutOfTime) {
 			w.err = cmp.Or(w.err, cleanup.ErrOutOfTime)
@@ -59,10 +53,12 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) error 
 		}
 		a.Wrote(o.Change.Writes)
 	}
-	if left == nil && !remembers && c.todo != (documents.Ref{}) {
+	if left == nil {
+		left = a.next(ctx, group, c)
+	}
+	if left == nil && c.todo != (documents.Ref{}) {
 		a.Log.Over(c.todo)
 	}
-	return left
 }
 
 // ongoing is a follow-up that is being done.
@@ -184,21 +180,4 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
 	return a.Tasks.Enqueue(ctx, t)
-}
-
-// handOver hands over the tasks that go before an item's commit.
-func (a *Applier) handOver(ctx context.Context, w *work) error {
-	for _, t := range w.before {
-		if w.Handed[decide.TaskKey(t)] {
-			continue
-		}
-		if err := a.enqueue(ctx, t); err != nil {
-			return err
-		}
-		if w.Handed == nil {
-			w.Handed = map[string]bool{}
-		}
-		w.Handed[decide.TaskKey(t)] = true
-	}
-	return nil
 }

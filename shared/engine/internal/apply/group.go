@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // maxChildGroups is how many groups of one item's children are under way at once.
@@ -25,14 +25,13 @@ const maxIdle = 3
 // work is an item that is being done.
 type work struct {
 	decide.Asked
-	reason string        // why, as the plan says
-	begun  bool          // a commit has changed it
-	partly bool          // one has changed what goes before it
-	idle   int           // judgments since the last commit
-	tried  int           // writes that were last refused or committed for it
-	todo   documents.Ref // that remembers that it is not done yet
-	before []tasks.Task  // to hand over before its commit
-	err    error         // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
+	reason string // why, as the plan says
+	begun  bool   // a commit has changed it
+	partly bool   // one has changed what is done before it
+	handed bool   // a task was handed over before its commit
+	idle   int    // judgments since the last commit
+	tried  int    // writes that were last refused or committed for it
+	err    error  // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, errLater, or why it failed
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
@@ -168,41 +167,24 @@ func (w *work) shrink(err error) bool {
 	if documents.Refused(err) {
 		room = min(room, w.tried/2)
 	}
-	if room == 0 && (w.Refused || w.Rule.Together() != 1) {
-		return false
-	}
-	w.Room, w.Refused = room, w.Refused || room == 0
-	return true
+	w.Room = room
+	return room > 0
 }
 
-// conclude handles the result of a commit, hands over the tasks that go before others, and returns the items to be judged again,
-// together or in smaller groups.
+// conclude handles the result of a commit, and returns the items to be judged again, together or in smaller groups.
 func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
-	left := a.follow(ctx, group, c)
-	a.first(ctx, group, c)
-	var waiting []*work // for their tasks to be handed over
+	a.follow(ctx, group, c)
 	for i, w := range group {
 		o := c.outcomes[i]
-		if w.note(o); o.Written && o.Remembers && left == nil {
-			w.todo = c.todo
-		}
+		w.note(o)
 		if o.Invalid != "" && !w.begun {
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
 		switch next := w.next(o); {
-		case next == toHandOver:
-			w.before, waiting = o.Change.Before, append(waiting, w)
 		case next == toJudge && o.Apart:
 			apart = append(apart, w)
 		case next == toJudge:
 			again = append(again, w)
-		case w.todo != (documents.Ref{}) && (w.err == nil || errors.Is(w.err, documents.ErrChanged) || o.Change.Fail != nil):
-			a.Log.Over(w.todo)
-		}
-	}
-	for i, err := range flow.Many(maxFollowUps, len(waiting), func(i int) error { return a.handOver(ctx, waiting[i]) }) {
-		if waiting[i].err = err; err == nil {
-			again = append(again, waiting[i])
 		}
 	}
 	return again, apart
@@ -211,13 +193,13 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 // note notes what a commit, or a judgment that led to none, changed of an item.
 func (w *work) note(o decide.Outcome) {
 	moved := o.Change.Again != "" && o.Change.From != w.From
-	if w.idle++; o.Written || moved || o.Apart { // a smaller group is a step as well
+	wrote := o.Written && len(o.Change.Writes) > 0
+	if w.idle++; wrote || moved || o.Apart { // a smaller group is a step as well
 		w.idle = 0
 	}
+	w.begun = w.begun || wrote
+	w.handed = w.handed || o.Written && !wrote && len(o.Change.Then) > 0
 	if o.Written {
-		w.begun, w.todo, w.Refused = true, documents.Ref{}, false
-	}
-	if o.Err == nil && (o.Written || len(o.Change.First)+len(o.Change.Before) > 0) {
 		w.Version = nil // what it is from now on is this run's doing
 	}
 }
@@ -226,24 +208,21 @@ func (w *work) note(o decide.Outcome) {
 type step int
 
 const (
-	ended      step = iota // its err says what became of it
-	toJudge                // once more
-	toHandOver             // tasks, and then to judge
+	ended   step = iota // its err says what became of it
+	toJudge             // once more
 )
 
 // next says what comes next for an item of which a commit made this.
 func (w *work) next(o decide.Outcome) step {
 	switch {
-	case w.err != nil: // a follow-up failed, or what goes first did
-	case w.Gone && len(w.Handed) > 0 && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
+	case w.err != nil: // a follow-up failed
+	case w.Gone && w.handed && errors.Is(o.Err, documents.ErrChanged): // whoever does its tasks was quicker
 	case o.Err != nil:
 		w.err = w.stays(o.Err)
 	case w.idle > maxIdle:
 		w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
-	case o.Postponed, len(o.Change.First) > 0:
+	case o.Postponed:
 		return toJudge
-	case len(o.Change.Before) > o.Handed(&w.Asked):
-		return toHandOver
 	case o.Change.Again != "":
 		w.Kind, w.From = o.Change.Again, o.Change.From
 		return toJudge
@@ -274,20 +253,20 @@ func works(items []cleanup.Item) []*work {
 	return all
 }
 
-// family is an item with the items that go before it or follow from it.
+// family is an item with the items that follow from it.
 type family struct {
-	of  *work
-	all []*work
+	of    *work
+	all   []*work
+	again bool // it is judged again after them
 }
 
-// first does the items that go before those of a group. An item is judged again as long as some of them succeed, so that a
-// failure does not stop the others; in the end a failure is the item's. A child that failed after the item's commit would not
-// be found again.
-func (a *Applier) first(ctx context.Context, group []*work, c committed) {
+// next does the items that follow from those of a group, and says why some are left to do. Of one that is judged again after them,
+// a failure does not stop the others as long as some succeed: it is the item's in the end.
+func (a *Applier) next(ctx context.Context, group []*work, c committed) (left error) {
 	var families []family
 	for i, w := range group {
-		if o := c.outcomes[i]; o.Err == nil && len(o.Change.First) > 0 {
-			families = append(families, family{of: w, all: works(o.Change.First)})
+		if o := c.outcomes[i]; o.Written && len(o.Change.Next) > 0 {
+			families = append(families, family{of: w, all: works(o.Change.Next), again: o.Change.Again != ""})
 		}
 	}
 	a.settleFamilies(ctx, families)
@@ -295,12 +274,14 @@ func (a *Applier) first(ctx context.Context, group []*work, c committed) {
 		done, err := a.resultOf(ctx, f)
 		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
 		f.of.partly = f.of.partly || slices.ContainsFunc(f.all, func(w *work) bool { return w.begun || w.partly })
-		if err != nil && (done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
-			f.of.err = f.of.stays(err)
-		} else if done > 0 {
+		if done > 0 {
 			f.of.idle = 0
 		}
+		if err != nil && (!f.again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
+			f.of.err, left = cmp.Or(f.of.err, f.of.stays(err)), cmp.Or(left, err)
+		}
 	}
+	return left
 }
 
 // children does the items that follow from another item. Kept ones do not matter; a failure is the other item's failure.

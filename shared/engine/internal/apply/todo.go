@@ -37,7 +37,7 @@ func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.
 			todo.Steps, last = append(todo.Steps, step), f
 		}
 		for _, item := range c.Next {
-			todo.Next = append(todo.Next, runlog.Item{Rule: item.Rule.Named(), Ref: item.Ref, From: item.From})
+			todo.Next = append(todo.Next, runlog.Item{Rule: item.Rule.Named(), Ref: item.Ref})
 		}
 	}
 	return todo
@@ -78,11 +78,7 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also in
 		err = worse(err, f.err)
 	}
 	if err == nil || mustStay(err) {
-		next := works(todo.Next)
-		if len(next) == 1 && next[0].Rule.Together() == 1 && err == nil {
-			next[0].todo = planned.Ref // its next commit takes over
-		}
-		err = cmp.Or(a.children(ctx, workOf(cleanup.Item{Ref: planned.Ref}), next), err)
+		err = cmp.Or(a.children(ctx, workOf(cleanup.Item{Ref: planned.Ref}), works(todo.Next)), err)
 	}
 	switch {
 	case err == nil:

@@ -82,11 +82,9 @@ const FinishKind = "finish interrupted action"
 // Asked is an item to decide about.
 type Asked struct {
 	Ruled
-	Kind    string          // what it must be judged as; empty: anything but to be kept
-	Room    int             // that is left to it after refusals; 0: all
-	Refused bool            // what was to be written for it, with the least room as well
-	Handed  map[string]bool // tasks that were handed over before its commit
-	Gone    bool            // it was not there when it was last looked at
+	Kind string // what it must be judged as; empty: anything but to be kept
+	Room int    // that is left to it after refusals; 0: all
+	Gone bool   // it was not there when it was last looked at
 }
 
 // RoomLeft returns how many documents besides its own its commit may hold.
@@ -99,20 +97,8 @@ type Outcome struct {
 	Written   bool   // its writes are in the commit
 	Apart     bool   // it needs a commit of its own
 	Postponed bool   // there was no room for its writes
-	Remembers bool   // a Todo is to tell from where the item goes on
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
-}
-
-// Handed returns how many of the tasks that must be handed over before have been.
-func (o Outcome) Handed(a *Asked) int {
-	n := 0
-	for _, t := range o.Change.Before {
-		if a.Handed[TaskKey(t)] {
-			n++
-		}
-	}
-	return n
 }
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
@@ -155,7 +141,7 @@ func load(ctx context.Context, src cleanup.Source, group []*Asked) (
 		doc, ok := found[w.Ref]
 		doc.Path, w.Gone = w.Ref.Path(), !ok
 		subjects[i] = cleanup.Subject{
-			Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Refused: w.Refused, Nth: w.Nth,
+			Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Nth: w.Nth,
 		}
 	}
 	if items, err = group[0].Rule.LoadAll(ctx, src, subjects); err != nil {
@@ -190,10 +176,9 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 	if w.Rule.DeletesAlone() {
 		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
-	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil {
-		o.Err = o.Change.Fail
+	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil && o.Change.Invalid != "" {
+		o.Invalid, o.Err = o.Change.Invalid, &InvalidError{o.Change.Invalid}
 	}
-	o.Remembers = w.Rule.Together() == 1 && o.Change.Again != "" && o.Change.From != ""
 	if o.Err == nil {
 		o.Err = d.beyond(w.Rule, w.Ref, o.Change)
 	}
@@ -205,8 +190,8 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
 func (o *Outcome) place(w *Asked, alone bool, left *room) {
 	switch {
-	case o.Err != nil, len(o.Change.First) > 0, len(o.Change.Before) > o.Handed(w):
-	case empty(o.Change) && !o.Remembers:
+	case o.Err != nil:
+	case empty(o.Change):
 		o.Apart = !alone && o.Change.Again != "" && o.Change.From == w.From
 	case left.take(o.Change.Writes):
 		o.Written = true
@@ -222,6 +207,14 @@ func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Cha
 	}
 	return beyond(rule.Reaches(), rule.Named(), item, c, d.Run.Config)
 }
+
+// InvalidError says why an item is kept that turned out to be none that can be done.
+type InvalidError struct{ Reason string }
+
+func (e *InvalidError) Error() string { return e.Reason }
+
+// Is makes it a [documents.ErrChanged]: the item is no longer what was planned.
+func (e *InvalidError) Is(target error) bool { return target == documents.ErrChanged }
 
 // ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var ErrGroup = errors.New("the group could not be judged")

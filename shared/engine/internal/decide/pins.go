@@ -3,7 +3,6 @@ package decide
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -89,14 +88,14 @@ func (d *Decider) pinnedWith(c cleanup.Change) *KeptError {
 	return nil
 }
 
-// goneWith returns the documents that a change deletes, and those of the items that go before and after.
+// goneWith returns the documents that a change deletes, and those of the items that follow.
 func goneWith(c cleanup.Change) (refs []documents.Ref) {
 	for _, w := range c.Writes {
 		if w.Op == documents.Delete {
 			refs = append(refs, w.Ref)
 		}
 	}
-	for _, item := range slices.Concat(c.First, c.Next) {
+	for _, item := range c.Next {
 		refs = append(refs, item.Ref)
 	}
 	return refs

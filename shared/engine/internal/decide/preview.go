@@ -37,7 +37,7 @@ func (d *Decider) Preview(ctx context.Context, item Ruled, kind string) (Preview
 	switch {
 	case o.Err == nil:
 		return previewOf(item.Ref, o.Change), nil
-	case errors.As(o.Err, &kept), o.Change.Fail != nil && !errors.Is(o.Err, documents.ErrChanged):
+	case errors.As(o.Err, &kept), o.Change.Invalid != "":
 		return Preview{Kept: o.Err.Error()}, nil
 	}
 	return Preview{}, nil // it was changed since it was found, or the run fails with it
@@ -45,10 +45,7 @@ func (d *Decider) Preview(ctx context.Context, item Ruled, kind string) (Preview
 
 // previewOf counts what a change of an item does to other things.
 func previewOf(item documents.Ref, c cleanup.Change) Preview {
-	p := Preview{More: len(c.First)+len(c.Next) > 0 || c.Again != ""}
-	if len(c.First) > 0 { // before which nothing is written
-		return p
-	}
+	p := Preview{More: len(c.Next) > 0 || c.Again != ""}
 	written, deleted := map[documents.Ref]bool{item: true}, map[documents.Ref]bool{}
 	note := func(all []documents.Write) {
 		for _, w := range all {
@@ -63,9 +60,6 @@ func previewOf(item documents.Ref, c cleanup.Change) Preview {
 		}
 	}
 	note(c.Writes)
-	for range c.Before {
-		p.count("queue", "task")
-	}
 	for _, f := range c.Then {
 		p.follow(f)
 		if f.Recorded != nil {

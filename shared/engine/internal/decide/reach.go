@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -147,30 +148,42 @@ func Proposes(j cleanup.Job, effect Effect) error {
 	return nil
 }
 
-// CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says, for as many
-// records as there are. Folders that a setting names are not known here, so any object counts as one of those.
-func CanHaveDone(j cleanup.Job) func(undo.Record) bool {
+// CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says for an item, for as
+// many records as there are. Folders that a setting names are not known here, so any object counts as one of those.
+func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 	reaches, held := reaches(j), []func(undo.Object) bool(nil)
 	for _, r := range reaches {
 		for _, f := range r.Objects {
 			held = append(held, heldOnce(f))
 		}
 	}
-	return func(record undo.Record) bool {
-		if record.Object != nil {
+	return func(record undo.Record, item string) bool {
+		switch {
+		case record.Object != nil:
 			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+		case record.Account != nil && !isOf(*record.Account):
+			return false
+		case record.Account != nil && item == AccountTarget(record.Account.UID):
+			return j.Reach.Account
 		}
 		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
 			switch {
 			case record.Write != nil:
 				ref, err := documents.RefOf(record.Write.Path)
 				return err == nil && writes(r, record.Write.Op, ref)
-			case record.Account != nil:
-				return r.Account
+			case record.Account != nil: // a document's
+				ref, err := documents.RefOf(item)
+				return err == nil && r.Account && Has(r, ref) && ref.ID == record.Account.UID
 			}
 			return true // an item, which is but a name
 		})
 	}
+}
+
+// isOf reports whether what is recorded of an account is of the account that the record names.
+func isOf(deleted undo.Account) bool {
+	a, err := accounts.Parse(deleted.Data)
+	return err == nil && a.UID == deleted.UID
 }
 
 // heldOnce returns what reports whether an object can have been one of these, of any item.

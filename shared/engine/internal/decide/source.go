@@ -188,13 +188,9 @@ func (s *Source) stream(
 
 // Accounts implements [cleanup.Source].
 func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, error) {
-	found, err := s.decider.People.Get(ctx, uids)
+	exist, err := s.decider.People.Exist(ctx, uids)
 	if err != nil {
 		return nil, err
-	}
-	exist := make(map[string]bool, len(found))
-	for _, a := range found {
-		exist[a.UID] = true
 	}
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
 		return exist, s.decider.NoTenants(ctx)
@@ -234,9 +230,7 @@ var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents na
 // which begins like it.
 func (s *Source) childrenOfLongest(ctx context.Context, c cleanup.Children, parent string, left *int) (cleanup.Belonging, error) {
 	q, names := naming(c.Collection, c.Field, parent)
-	if q.Select = append(q.Select, c.Select...); c.Whole {
-		q.Select = nil
-	}
+	q.Select = append(q.Select, c.Select...)
 	alike, err := s.first(ctx, q, c.From, maxAlike)
 	if err != nil {
 		return cleanup.Belonging{}, err

@@ -52,7 +52,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
-		t.Next = append(t.Next, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref, From: item.From})
+		t.Next = append(t.Next, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref})
 	}
 	return t, err
 }

@@ -54,19 +54,10 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 		}
 		return outcomes, nil
 	}
-	uids := make([]string, len(all))
-	for i, a := range all {
-		uids[i] = a.UID
-	}
-	found, err := u.Accounts.Get(ctx, uids)
+	live, owners, err := u.owners(ctx, all)
 	if err != nil {
-		return nil, fmt.Errorf("look for %s and %d more: %w", decide.AccountTarget(uids[0]), len(uids)-1, err)
+		return nil, err
 	}
-	live := map[string]accounts.Account{}
-	for _, a := range found {
-		live[a.UID] = a
-	}
-	var gone []accounts.Account
 	for _, a := range all {
 		o := Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
 		switch now, found := live[a.UID]; {
@@ -81,18 +72,9 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 		case found:
 			o.Step, o.Why, o.Note = undo.Conflict, "somebody has signed up with that id since", ""
 		default:
-			gone = append(gone, a)
-		}
-		outcomes[a.UID] = o
-	}
-	owners, err := u.owners(ctx, gone)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range gone {
-		o := outcomes[a.UID]
-		if o.Why = u.taken(a, owners); o.Why != "" {
-			o.Step = undo.Conflict
+			if o.Why = u.taken(a, owners); o.Why != "" {
+				o.Step, o.Note = undo.Conflict, ""
+			}
 		}
 		outcomes[a.UID] = o
 	}
@@ -148,7 +130,7 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 		}
 		for uid, o := range now {
 			if o.Step == undo.Recreate {
-				o.Step, o.Why = undo.Conflict, "Authentication refuses it: "+refused[uid]
+				o.Step, o.Why, o.Note = undo.Conflict, "Authentication refuses it: "+refused[uid], ""
 			}
 			if o.Step != undo.Nothing { // or else a call made it whose answer was lost
 				outcomes[uid] = o
@@ -166,7 +148,7 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 // sharedNumbers notes which of the accounts that came back have a phone number with which somebody has signed up meanwhile: it is all
 // that Authentication does not compare.
 func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, outcomes map[string]Outcome) error {
-	owners, err := u.owners(ctx, back)
+	_, owners, err := u.owners(ctx, back)
 	if err != nil {
 		return err
 	}
@@ -180,11 +162,21 @@ func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, ou
 	return nil
 }
 
-// powers says what makes an account more than a name: verified addresses and custom claims.
+// powers says what makes an account more than a name: by what one can sign in to it, and custom claims.
 func (u *undoing) powers(a accounts.Account) string {
 	var parts []string
-	if a.Email != "" && a.EmailVerified {
-		parts = append(parts, "verified address "+a.Email)
+	if a.Email != "" {
+		parts = append(parts, map[bool]string{true: "verified "}[a.EmailVerified]+"address "+a.Email)
+	}
+	if a.PhoneNumber != "" {
+		parts = append(parts, "phone number "+a.PhoneNumber)
+	}
+	for _, p := range a.Providers {
+		identity := "identity " + p.ID + " " + p.UID
+		if p.Email != "" && p.Email != a.Email {
+			identity += " with address " + p.Email
+		}
+		parts = append(parts, identity)
 	}
 	if len(a.Claims) > 0 {
 		left := " left out, for there is no --claims"
@@ -224,17 +216,18 @@ func identifiersOf(a accounts.Account) (all []identifier) {
 	return all
 }
 
-// owners returns the uids of the accounts that have something of these, by what they have.
-func (u *undoing) owners(ctx context.Context, all []accounts.Account) (map[identifier][]string, error) {
+// owners returns the accounts that have something of these, by uid, and their uids by what they have.
+func (u *undoing) owners(ctx context.Context, all []accounts.Account) (live map[string]accounts.Account, owners map[identifier][]string, err error) {
 	found, err := u.Accounts.Sharing(ctx, all)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	owners := map[identifier][]string{}
+	live, owners = map[string]accounts.Account{}, map[identifier][]string{}
 	for _, a := range found {
+		live[a.UID] = a
 		for _, id := range identifiersOf(a) {
 			owners[id] = append(owners[id], a.UID)
 		}
 	}
-	return owners, nil
+	return live, owners, nil
 }

@@ -144,8 +144,8 @@ func TestSignedUpMeanwhile(t *testing.T) {
 				"u0": {Step: undo.Conflict, Why: "somebody has signed up with that id since"},
 				"u1": {Step: undo.Conflict, Why: "somebody has signed up with its address since: account new1"},
 				"u2": {Step: undo.Conflict, Why: "somebody has signed up with its identity since: account new2"},
-				"u3": {Step: undo.Recreate, Note: "somebody has signed up with its phone number since: account new3: delete one of the two"},
-				"u4": {Step: undo.Recreate},
+				"u3": {Step: undo.Recreate, Note: "phone number " + phone + "; somebody has signed up with its phone number since: account new3: delete one of the two"},
+				"u4": {Step: undo.Recreate, Note: "address u4@example.com"},
 			} {
 				want.Target = "account " + uid
 				if outcomes[uid] != want {

@@ -65,7 +65,7 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		return nil
 	})
 	for _, target := range u.Only {
-		if err == nil && !pins.named[target] {
+		if err == nil && !pins.named[target] && !u.refused[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}

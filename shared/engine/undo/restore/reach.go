@@ -21,19 +21,22 @@ var (
 		"since, give the file of then with --rules; if not, somebody else wrote that: find out who can write to cleanupRuns")
 )
 
-// within returns the records that say what a run of the job can have done, and notes the others.
+// within returns the records that say what a run of the job can have done, and notes the others: these are empty then, so that each
+// record stays in its place.
 func (u *undoing) within(records []undo.Record) []undo.Record {
-	return slices.DeleteFunc(records, func(r undo.Record) bool {
-		if u.canHave(r) {
-			return false
+	believed := slices.Clone(records)
+	for i, r := range records {
+		if u.canHave(r, undo.ItemOf(records, i)) {
+			continue
 		}
 		target := u.targetOf(r)
 		if r.Object != nil && u.Bucket == nil {
 			target = r.Object.Name
 		}
 		u.refused[target] = true
-		return true
-	})
+		believed[i] = undo.Record{}
+	}
+	return believed
 }
 
 // tellRefused tells what was left out, and returns [ErrRefused] if anything was that is to be taken back.

@@ -63,7 +63,7 @@ type Outcome struct {
 	Target string    `json:"target"` // a document's path, gs://bucket/name, or "account uid"
 	Step   undo.Step `json:"step"`
 	Why    string    `json:"why,omitempty"`  // of a conflict
-	Note   string    `json:"note,omitempty"` // of an account: what it may do once it is back
+	Note   string    `json:"note,omitempty"` // of an account: by what one can sign in to it once it is back, and its claims
 }
 
 // Errors that say why nothing is taken back.
@@ -146,7 +146,7 @@ type undoing struct {
 	restoring  *semaphore.Weighted   // how many objects may be, besides
 	filesBack  sync.Once             // says how files come back
 	refused    map[string]bool       // targets that no run of the job can have had
-	canHave    func(undo.Record) bool
+	canHave    func(r undo.Record, item string) bool
 
 	telling sync.Mutex
 	each    func(Outcome) error // called by one at a time, by tell

@@ -884,6 +884,9 @@ func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
 		w := newWorld(t)
 		report := w.run(t)
+		passes := job
+		passes.Reach.Account = true
+		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
 		if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
 			t.Fatal(err)
@@ -1093,6 +1096,72 @@ func TestForgedRecords(t *testing.T) {
 			t.Errorf("%s holds what somebody forged: %v", path, d.Data())
 		}
 	}
+}
+
+// TestForgedAccounts: an account comes back only as the one that the run deleted, for an item that leads to it. What somebody else
+// wrote of accounts is told, and all that can be signed in by is shown.
+func TestForgedAccounts(t *testing.T) {
+	const boss = `"email":"boss@corp.example","emailVerified":true,"claims":{"admin":true},"providers":[{"id":"google.com","uid":"attackers"}]}`
+	forged := map[string]undo.Record{ // by the item that they are said to belong to
+		"users/x1":   {Account: &undo.Account{UID: "x1", Data: `{"uid":"attackers-own",` + boss}},
+		"users/x2":   {Account: &undo.Account{UID: "x3", Data: `{"uid":"x3",` + boss}},
+		"drafts/x4":  {Account: &undo.Account{UID: "x4", Data: `{"uid":"x4",` + boss}}, // its rule deletes no account
+		"account x5": {Account: &undo.Account{UID: "x5", Data: `{"uid":"x5",` + boss}}, // nor does the job itself
+		"users/x6/a": {Account: &undo.Account{UID: "x6", Data: `{"uid":"x6",` + boss}},
+		"users/x7":   {Account: &undo.Account{UID: "x7", Data: `nothing that can be read`}},
+		"":           {Account: &undo.Account{UID: "x8", Data: `{"uid":"x8",` + boss}},
+	}
+	w := newWorld(t)
+	report := w.run(t)
+	var records []undo.Record
+	var want []string
+	for item, r := range forged {
+		if item != "" {
+			records = append(records, undo.Record{Item: item})
+			r.Of = len(records)
+		}
+		records = append(records, r)
+		want = append(want, "account "+r.Account.UID)
+	}
+	slices.Sort(want)
+	// One that its item leads to, behind records that are left out.
+	records = append(records, undo.Record{Item: "users/y"})
+	records = append(records, undo.Record{Of: len(records), Account: &undo.Account{UID: "y", Data: `{"uid":"y","phoneNumber":"+4915112345678",` + boss}})
+	w.log(t, report.RunID, "999999", w.Now, records...)
+	for _, o := range []restore.Options{{}, {Apply: true}, {Apply: true, Only: []string{"account x1"}, Claims: true}} {
+		var refused, back []string
+		var note string
+		err := w.restorer.Undo(t.Context(), report.RunID, o, func(o restore.Outcome) error {
+			if !strings.HasPrefix(o.Target, "account ") {
+				return nil
+			}
+			switch {
+			case o.Step == undo.Conflict && strings.Contains(o.Why, "no run of testJob can have done this"):
+				refused = append(refused, o.Target)
+			case o.Step == undo.Recreate:
+				back = append(back, o.Target)
+			}
+			if o.Target == "account y" {
+				note = o.Note
+			}
+			return nil
+		})
+		slices.Sort(refused)
+		slices.Sort(back)
+		if !errors.Is(err, restore.ErrRefused) {
+			t.Errorf("%+v: %v", o, err)
+		}
+		if len(o.Only) > 0 {
+			enginetest.Want(t, "refused of one", []string{"account x1"}, refused)
+			enginetest.Want(t, "back of one", 0, len(back))
+			continue
+		}
+		enginetest.Want(t, "refused", want, refused)
+		enginetest.Want(t, "back", []string{"account u0", "account u1", "account u2", "account y"}, back)
+		enginetest.Want(t, "shown", `verified address boss@corp.example; phone number +4915112345678; identity google.com attackers; `+
+			`claims {"admin":true} left out, for there is no --claims`, note)
+	}
+	enginetest.Want(t, "accounts", []string{"u0", "u1", "u2", "y"}, w.Accounts(t))
 }
 
 // TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it told. The
