@@ -58,55 +58,25 @@ const maxThings = 1000
 
 // did is what a run did, as its undo log says.
 type did struct {
-	Saved  bool    `json:"saved"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
-	Things []thing `json:"things"`
-	Total  int     `json:"total"` // there may be more than are listed
-}
-
-// thing is a document, an object or an account that a run deleted or wrote.
-type thing struct {
-	Target string       `json:"target"`           // a path, gs://bucket/name, or "account uid"
-	What   string       `json:"what"`             // "deleted", "changed" or "created"
-	Reason string       `json:"reason,omitempty"` // of an item that was judged
-	Fields []undo.Field `json:"fields,omitempty"` // of a document, before and after the run
+	Saved  bool         `json:"saved"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
+	Things []undo.Thing `json:"things"`
+	Total  int          `json:"total"` // there may be more than are listed
 }
 
 // did answers with what a run did.
 func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
-	var read []undo.Record
-	bucket := ""
+	var all []undo.Thing
 	err := o.on(ctx, q.Run, func(p restore.Project) error {
-		bucket = p.Config.Bucket
-		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
+		var read []undo.Record
+		err := p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
 			read = append(read, records...)
 			return nil
 		})
+		all = undo.Things(read, p.Config.Bucket)
+		return err
 	})
 	if err != nil && !errors.Is(err, restore.ErrNoLog) {
 		return did{}, err
-	}
-	reasons := map[string]string{}
-	var writes []undo.Write
-	var others []thing
-	for _, r := range read {
-		switch {
-		case r.Item != "":
-			reasons[r.Item] = r.Reason
-		case r.Write != nil:
-			writes = append(writes, *r.Write)
-		case r.Object != nil:
-			others = append(others, thing{Target: "gs://" + bucket + "/" + r.Object.Name, What: "deleted"})
-		case r.Account != nil:
-			others = append(others, thing{Target: "account " + r.Account.UID, What: "deleted"})
-		}
-	}
-	all := []thing{}
-	for _, c := range undo.Net(writes) {
-		all = append(all, thing{Target: c.Path, What: c.What(), Fields: c.Fields()})
-	}
-	all = append(all, others...)
-	for i := range all {
-		all[i].Reason = reasons[all[i].Target]
 	}
 	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
 }

@@ -29,9 +29,9 @@ func TestDefaultBucket(t *testing.T) {
 				wantParts(t, out, "1 scanned")
 			}
 			out, says = o.ends(t, exitFine, "init", "--yes", "--rules", t.TempDir()+"/firesweep.json")
-			wantParts(t, says, tt.says)
-			if len(tt.filled) > 0 {
-				wantParts(t, out, "posts/  1 file ")
+			wantParts(t, oneLine(says+out), tt.says)
+			if len(tt.filled) == 1 {
+				wantParts(t, out, "posts/  1  ")
 			}
 		})
 	}

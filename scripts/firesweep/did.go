@@ -37,21 +37,10 @@ type didWrite struct {
 	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
 }
 
-// thing is what a run did to a document, an object or an account in all.
-type thing struct {
-	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
-	What   string       `json:"what"`   // "deleted", "changed" or "created"
-	Sent   bool         `json:"sent,omitempty"`
-	Fields []undo.Field `json:"fields,omitempty"`  // of a document, before and after the run
-	Known  string       `json:"account,omitempty"` // of an account: what there was to know of it, as JSON
-	Reason string       `json:"-"`                 // of an item
-}
-
 // logged is a record of an undo log.
 type logged struct {
 	undo.Record
 	of     string   // the item that it belongs to; empty: none
-	target string   // as [thing.Target]
 	fields []string // that an update wrote
 }
 
@@ -62,30 +51,18 @@ func (l *logged) names() {
 	}
 }
 
-func targetOf(r undo.Record, bucket string) string {
-	switch {
-	case r.Write != nil:
-		return r.Write.Path
-	case r.Object != nil:
-		return "gs://" + bucket + "/" + r.Object.Name
-	case r.Account != nil:
-		return "account " + r.Account.UID
-	}
-	return r.Item
-}
-
 // readLog returns the records of what a run did, and each item once, though it may have taken several commits. Each is handed to cut as
-// it is read, which may make it smaller. The error is [restore.ErrNoLog] if the run has none.
-func readLog(ctx context.Context, p restore.Project, runID, bucket string, at *far, cut func(*logged)) (log []logged, err error) {
+// it is read, which may make it smaller, or empty. The error is [restore.ErrNoLog] if the run has none.
+func readLog(ctx context.Context, p restore.Project, runID string, at *far, cut func(*logged)) (log []logged, err error) {
 	items := map[string]bool{}
 	err = p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
 		at.set("reading what "+runID+" did", done, total)
 		for i, r := range records {
-			l := logged{Record: r, of: undo.ItemOf(records, i), target: targetOf(r, bucket)}
+			l := logged{Record: r, of: undo.ItemOf(records, i)}
 			if r.Write != nil && r.Write.Op == documents.Update {
 				l.fields = r.Write.Wrote()
 			}
-			if cut(&l); !items[l.Item] && l.target != "" {
+			if cut(&l); !items[l.Item] && l.Record != (undo.Record{}) {
 				log = append(log, l)
 			}
 			if l.Item != "" {
@@ -98,11 +75,11 @@ func readLog(ctx context.Context, p restore.Project, runID, bucket string, at *f
 }
 
 // logOf is [readLog] of a run of a job. It returns nothing if the run has no log.
-func (a *app) logOf(ctx context.Context, job manifest.Entry, runID, bucket string, cut func(*logged)) (log []logged, err error) {
+func (a *app) logOf(ctx context.Context, job manifest.Entry, runID string, cut func(*logged)) (log []logged, err error) {
 	var at far
 	defer a.progress(ctx, at.now)()
 	err = a.on(ctx, job, func(p restore.Project) (err error) {
-		log, err = readLog(ctx, p, runID, bucket, &at, cut)
+		log, err = readLog(ctx, p, runID, &at, cut)
 		return err
 	}, config.Firestore)
 	if errors.Is(err, restore.ErrNoLog) {
@@ -112,14 +89,14 @@ func (a *app) logOf(ctx context.Context, job manifest.Entry, runID, bucket strin
 }
 
 // didOf lists what records tell of, at most so much of each.
-func didOf(log []logged, most int) *did {
+func didOf(log []logged, bucket string, most int) *did {
 	d := &did{Items: []didItem{}, Writes: []didWrite{}}
 	for _, l := range log {
 		switch {
 		case l.Item != "":
 			d.Items = append(d.Items, didItem{l.Item, l.Action, l.Reason})
-		case l.of != l.target || l.Write != nil && l.Write.Op != documents.Delete: // and not the deletion of an item itself
-			d.Writes = append(d.Writes, l.write())
+		case l.of != l.Target(bucket) || l.Write != nil && l.Write.Op != documents.Delete: // and not the deletion of an item itself
+			d.Writes = append(d.Writes, l.write(bucket))
 		}
 	}
 	d.ItemsTotal, d.WritesTotal = len(d.Items), len(d.Writes)
@@ -127,43 +104,21 @@ func didOf(log []logged, most int) *did {
 	return d
 }
 
-func (l logged) write() didWrite {
+func (l logged) write(bucket string) didWrite {
 	switch {
 	case l.Write != nil:
-		return didWrite{Op: string(l.Write.Op), Path: l.target, Fields: l.fields, Sent: l.Write.Sent}
+		return didWrite{Op: string(l.Write.Op), Path: l.Write.Path, Fields: l.fields, Sent: l.Write.Sent}
 	case l.Account != nil:
 		return didWrite{Op: "delete account", Path: l.Account.UID}
 	}
-	return didWrite{Op: "delete object", Path: l.target, Generation: strconv.FormatInt(l.Object.Generation, 10)}
+	return didWrite{Op: "delete object", Path: l.Target(bucket), Generation: strconv.FormatInt(l.Object.Generation, 10)}
 }
 
 // thingsOf returns what records come to for each document, object and account.
-func thingsOf(log []logged) []thing {
-	all, seen := []thing{}, map[string]bool{}
-	reasons, writes := map[string]string{}, map[string][]undo.Write{}
-	for _, l := range log {
-		if l.Item != "" {
-			reasons[l.Item] = l.Reason
-			continue
-		}
-		t := thing{Target: l.target, What: "deleted"}
-		if l.Write != nil {
-			writes[l.target] = append(writes[l.target], *l.Write)
-		}
-		if l.Account != nil {
-			t.Known = l.Account.Data
-		}
-		if !seen[l.target] {
-			seen[l.target] = true
-			all = append(all, t)
-		}
+func thingsOf(log []logged, bucket string) []undo.Thing {
+	records := make([]undo.Record, len(log))
+	for i, l := range log {
+		records[i] = l.Record
 	}
-	for i, t := range all {
-		all[i].Reason = reasons[t.Target]
-		if made := writes[t.Target]; len(made) > 0 {
-			c := undo.Net(made)[0]
-			all[i].What, all[i].Sent, all[i].Fields = c.What(), c.Sent, c.Fields()
-		}
-	}
-	return all
+	return undo.Things(records, bucket)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // Levels of a finding, the worst first.
@@ -125,20 +127,24 @@ func (p *patient) examineGoogle(ctx context.Context) {
 		p.add("Google", levelUnknown, p.remedy(ctx, err), "Its services cannot be opened: %s", err)
 		return
 	}
-	databases, buckets := map[string][]manifest.Entry{}, map[string][]manifest.Entry{}
+	databases, buckets := map[string][]manifest.Entry{}, map[string]int{}
 	for _, job := range p.jobs {
 		cfg := p.configs[job.Name]
 		databases[cfg.Database] = append(databases[cfg.Database], job)
 		if len(job.Roles[config.Storage]) > 0 {
-			buckets[cfg.Bucket] = append(buckets[cfg.Bucket], job)
+			buckets[cfg.Bucket] = max(buckets[cfg.Bucket], cfg.UndoDays)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(databases)) {
-		d := database{p, fire, id, "projects/" + p.project + "/databases/" + id}
+		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id}
 		d.examine(ctx)
 		d.examineRetention(ctx)
-		d.examineIndexes(ctx, databases[id])
-		d.examineRules(ctx, rules)
+		for _, job := range databases[id] {
+			for _, index := range job.AllIndexes() {
+				d.examineIndex(ctx, job.Name, index)
+			}
+		}
+		d.examineRules(ctx, rules.Projects)
 	}
 	for _, name := range slices.Sorted(maps.Keys(buckets)) {
 		p.examineBucket(ctx, store, name, buckets[name])
@@ -148,7 +154,7 @@ func (p *patient) examineGoogle(ctx context.Context) {
 // database is a database that is checked.
 type database struct {
 	*patient
-	service  *firestore.Service
+	service  *firestore.ProjectsDatabasesService
 	id, name string
 }
 
@@ -169,18 +175,14 @@ func (d database) update(command, flags string) string {
 
 // examine checks the database itself.
 func (d database) examine(ctx context.Context) {
-	db, err := d.service.Projects.Databases.Get(d.name).Context(ctx).Do()
+	db, err := d.service.Get(d.name).Context(ctx).Do()
 	if err != nil {
 		d.unknown("The database", err)
 		return
 	}
-	edition := db.DatabaseEdition
-	if edition == "" || edition == "DATABASE_EDITION_UNSPECIFIED" {
-		edition = "STANDARD" // as Google documents it
-	}
-	if db.Type != "FIRESTORE_NATIVE" || edition != "STANDARD" {
+	if db.Type != "FIRESTORE_NATIVE" || db.DatabaseEdition == "ENTERPRISE" {
 		d.add(levelProblem, "Use a database in Native mode and Standard edition: neither can be changed.",
-			"It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
+			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
 	} else {
 		d.add(levelFine, "", "Native mode, Standard edition")
 	}
@@ -205,88 +207,126 @@ var retentions = []retention{
 // examineRetention checks the TTL policies that delete the bundle's own records.
 func (d database) examineRetention(ctx context.Context) {
 	for _, r := range retentions {
-		field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(
-			d.name + "/collectionGroups/" + r.group + "/fields/expireAt").Context(ctx).Do()
+		at := d.name + "/collectionGroups/" + r.group + "/fields/expireAt"
+		field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do()
 		do := "terraform apply, or: " + d.update("fields ttls update expireAt", "--collection-group="+r.group+" --enable-ttl")
 		switch {
 		case err != nil:
 			d.unknown("The TTL policy of "+r.group, err)
-		case field.TtlConfig == nil:
-			d.add(r.level, do, "%s has no TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
-		case field.TtlConfig.State != "ACTIVE":
-			d.add(r.level, "Wait. If that does not help: "+do,
-				"The TTL policy of %s is %s: %s are not deleted yet.", r.group, field.TtlConfig.State, r.what)
+		case field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE":
+			d.add(r.level, do, "%s has no active TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
 		default:
 			d.add(levelFine, "", "%s are deleted after %s", capital(r.what), r.after)
 		}
 	}
 }
 
-// examineIndexes compares the indexes with those that the jobs need.
-func (d database) examineIndexes(ctx context.Context, jobs []manifest.Entry) {
-	for _, job := range jobs {
-		for _, index := range job.AllIndexes() {
-			states, err := d.indexStates(ctx, index)
-			if err != nil {
-				d.unknown("The indexes of "+index.CollectionGroup, err)
-				continue
-			}
-			fields := fieldWords(index)
-			do := "Make it: firesweep check --indexes says what to add to firestore.indexes.json, then " +
-				"firebase deploy --only firestore:indexes"
-			if len(index.Fields) > 1 { // of a single field, Terraform would overwrite what the application set
-				do += "; or terraform apply"
-			}
-			is := "is not there"
-			switch state := states[fields]; state {
-			case "READY":
-				d.add(levelFine, "", "The index %s of %s is there", fields, index.CollectionGroup)
-				continue
-			case "CREATING":
-				is, do = "is still being built", "Wait until it is built; the job is tried again."
-			case "":
-			default:
-				is, do = "is "+state, "Delete it in the console. "+do
-			}
-			d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job.Name, fields, index.CollectionGroup, is)
-		}
-	}
-}
-
-// indexStates returns the states of the indexes among which one is to be, by [fieldWords]: those of its field if that is a single
-// one, or the composite ones of its collection.
-func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[string]string, error) {
-	group, groups := d.name+"/collectionGroups/"+wanted.CollectionGroup, d.service.Projects.Databases.CollectionGroups
+// examineIndex checks that an index that a job needs is there, among those of its single field or of its collection.
+func (d database) examineIndex(ctx context.Context, job string, wanted manifest.Index) {
+	group := d.name + "/collectionGroups/" + wanted.CollectionGroup
 	var all []*firestore.GoogleFirestoreAdminV1Index
 	var err error
-	if len(wanted.Fields) == 1 {
+	do := "Make it: firesweep check --indexes says what to add to firestore.indexes.json, then " +
+		"firebase deploy --only firestore:indexes"
+	if len(wanted.Fields) == 1 { // Terraform makes none: it would overwrite what the application set for the field
 		var field *firestore.GoogleFirestoreAdminV1Field
-		field, err = groups.Fields.Get(group + "/fields/" + wanted.Fields[0].FieldPath).Context(ctx).Do()
+		field, err = d.service.CollectionGroups.Fields.Get(group + "/fields/" + wanted.Fields[0].FieldPath).Context(ctx).Do()
 		if err == nil && field.IndexConfig != nil {
 			all = field.IndexConfig.Indexes
 		}
 	} else {
-		err = groups.Indexes.List(group).Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
+		do += "; or terraform apply"
+		list := d.service.CollectionGroups.Indexes.List(group)
+		err = list.Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
 			all = append(all, page.Indexes...)
 			return nil
 		})
 	}
-	states := map[string]string{}
+	if err != nil {
+		d.unknown("The indexes of "+wanted.CollectionGroup, err)
+		return
+	}
+	words := fieldWords(wanted)
+	is := "is not there"
 	for _, index := range all {
 		i := manifest.Index{QueryScope: index.QueryScope}
 		for _, f := range index.Fields {
 			i.Fields = append(i.Fields, manifest.IndexField{FieldPath: f.FieldPath, Order: f.Order, ArrayConfig: f.ArrayConfig})
 		}
-		states[fieldWords(i)] = index.State
+		if fieldWords(i) == words {
+			is = "is " + index.State
+		}
 	}
-	return states, err
+	switch is {
+	case "is READY":
+		d.add(levelFine, "", "The index %s of %s is there", words, wanted.CollectionGroup)
+		return
+	case "is CREATING":
+		do = "Wait until it is built; the job is tried again."
+	}
+	d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job, words, wanted.CollectionGroup, is)
 }
 
-// leastSoftDelete is how many days a bucket should keep deleted files, which is the default of buckets.
-const leastSoftDelete = 7
+// client is what the security rules are told of a client that has signed in, as anybody can.
+var client = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 
-// examineBucket checks a bucket, and whether it keeps deleted files as long as runs of its jobs can be taken back.
-func (p *patient) examineBucket(ctx context.Context, service *storage.Service, name string, jobs []manifest.Entry) {
+// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own collections.
+func (d database) examineRules(ctx context.Context, service *firebaserules.ProjectsService) {
+	const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
+	release := "cloud.firestore"
+	if d.id != "(default)" {
+		release += "/" + d.id
+	}
+	methods, suite := []string{"get", "list", "create", "update", "delete"}, &firebaserules.TestSuite{}
+	for _, document := range collections.Documents() {
+		for _, method := range methods {
+			data := map[string]any{"data": map[string]any{}}
+			one := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{
+				"path": "/databases/" + d.id + "/documents/" + document, "method": method, "resource": data,
+				"time": d.clock().UTC().Format(time.RFC3339), "auth": client}}
+			if method == "create" {
+				one.Resource = nil
+			}
+			suite.TestCases = append(suite.TestCases, one)
+		}
+	}
+	var tested *firebaserules.TestRulesetResponse
+	var rules *firebaserules.Ruleset
+	released, err := service.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
+	if err == nil {
+		rules, err = service.Rulesets.Get(released.RulesetName).Context(ctx).Do()
+	}
+	if err == nil {
+		ask := &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}
+		tested, err = service.Test("projects/"+d.project, ask).Context(ctx).Do()
+	}
+	if err == nil && len(tested.TestResults) != len(suite.TestCases) {
+		err = fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(suite.TestCases))
+	}
+	var may []string
+	for i := 0; err == nil && i < len(suite.TestCases); i++ {
+		switch state := tested.TestResults[i].State; state {
+		case "SUCCESS":
+		case "FAILURE":
+			may = append(may, methods[i%len(methods)]+" in "+path.Dir(collections.Documents()[i/len(methods)]))
+		default:
+			err = fmt.Errorf("a test ended as %q", state)
+		}
+	}
+	switch {
+	case err != nil:
+		d.add(levelUnknown, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
+			"Its security rules cannot be tested: %s", apiError(err))
+	case len(may) > 0:
+		d.add(levelProblem, do+version.Page("docs/firestore.rules"),
+			"Security rules: anybody who has signed in may %s.", strings.Join(may, ", "))
+	default:
+		d.add(levelFine, "", "Security rules refuse a client that has signed in the bundle's own collections")
+	}
+}
+
+// examineBucket checks a bucket, and whether it keeps deleted files for as long as runs can be taken back.
+func (p *patient) examineBucket(ctx context.Context, service *storage.Service, name string, undoDays int) {
 	about := "bucket " + name
 	b, err := service.Buckets.Get(name).Context(ctx).Do()
 	if err != nil {
@@ -294,37 +334,23 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 			"It cannot be read: %s", apiError(err))
 		return
 	}
-	if b.Billing != nil && b.Billing.RequesterPays {
-		p.add(about, levelProblem, fmt.Sprintf("gcloud storage buckets update gs://%s --no-requester-pays", name),
-			"Requester pays is on: every request of the jobs fails.")
-	}
-	if b.Versioning != nil && b.Versioning.Enabled {
-		p.add(about, levelFine, "",
-			"Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
-		return
-	}
-	kept, undoDays := 0, 0
+	kept := 0
 	if b.SoftDeletePolicy != nil {
 		kept = int(time.Duration(b.SoftDeletePolicy.RetentionDurationSeconds) * time.Second / (24 * time.Hour))
 	}
-	for _, job := range jobs {
-		undoDays = max(undoDays, p.configs[job.Name].UndoDays)
-	}
 	switch do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=%dd", name, max(30, undoDays)); {
+	case b.Versioning != nil && b.Versioning.Enabled:
+		p.add(about, levelFine, "",
+			"Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
 	case kept == 0:
 		p.add(about, levelWarning, do, "Soft delete is off: a deleted file is gone at once.")
-	case kept < leastSoftDelete:
-		p.add(about, levelWarning, do, "Soft delete keeps a deleted file for %s only.", plural(kept, "day"))
 	case kept < undoDays:
-		p.add(about, levelWarning, do, "Soft delete keeps a deleted file for %d days, and UNDO_DAYS is %d: "+
-			"what is taken back later comes back without its files.", kept, undoDays)
+		p.add(about, levelWarning, do, "Soft delete keeps a deleted file for %s, and UNDO_DAYS is %d: "+
+			"what is taken back later comes back without its files.", plural(kept, "day"), undoDays)
 	default:
-		p.add(about, levelFine, "", "Soft delete keeps a deleted file for %d days", kept)
+		p.add(about, levelFine, "", "Soft delete keeps a deleted file for %s", plural(kept, "day"))
 	}
 }
-
-// ended says how a run ended.
-var ended = map[string]string{stateFailed: "failed", stateAborted: "was aborted", stateKilled: "was killed"}
 
 // examineRecord checks what the bundle keeps of a job: its lease, and how its last run ended.
 func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
@@ -337,23 +363,18 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		return nil
 	}
 	st, err := p.standing(ctx, job, record, 1)
-	if err != nil {
-		return err
-	}
-	look := "Look at: firesweep show " + job.Name
-	switch st.State {
-	case stateMissing:
-		p.add(job.Name, levelProblem, look, "It %s. %s", st.State, st.Detail)
-	case stateFailed, stateAborted, stateKilled:
-		p.add(job.Name, levelProblem, look, "Its last run %s: %s", ended[st.State], st.Detail)
-	case stateNever:
+	switch {
+	case err != nil:
+	case st.bad():
+		p.add(job.Name, levelProblem, "Look at: "+p.cmd("show", job.Name), "%s. %s", capital(st.State), st.Detail)
+	case st.State == stateNever:
 		p.add(job.Name, levelUnseen, "", "No run is saved. %s", st.Detail)
-	case stateUnderWay:
+	case st.State == stateUnderWay:
 		p.add(job.Name, levelFine, "", "%s", st.Detail)
 	default:
 		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(st.last()))
 	}
-	return nil
+	return err
 }
 
 // print prints the findings for people.

@@ -41,14 +41,11 @@ func (a *app) set(e emulator) (variable, host string) {
 }
 
 // findEmulators makes sure that each emulator that the environment names answers, because clients try for long. It looks for
-// those of a project that only emulators have. It says that emulators are used, where the project may be one of Google's.
+// those of a project that only emulators have.
 func (a *app) findEmulators(ctx context.Context) error {
-	host, id := a.getenv("FIRESTORE_EMULATOR_HOST"), a.getenv("GOOGLE_CLOUD_PROJECT")
-	switch {
-	case forEmulators(id) && host == "" && a.export != nil:
+	id := a.getenv("GOOGLE_CLOUD_PROJECT")
+	if forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" && a.export != nil {
 		return a.discover(ctx, id)
-	case host != "" && id != "" && !forEmulators(id):
-		fmt.Fprintf(a.errs, "firesweep: this works on emulators (FIRESTORE_EMULATOR_HOST=%s), not on Google's %s\n", host, id)
 	}
 	for _, e := range emulators {
 		variable, host := a.set(e)

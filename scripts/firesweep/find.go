@@ -48,6 +48,19 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 
 // find returns what a run did that concerns something.
 func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
+	any := false
+	log, err := readLog(ctx, p, runID, at, func(l *logged) {
+		concerned := concerns(l.Record, what)
+		if any = any || concerned; l.Item == "" && !concerned {
+			*l = logged{}
+		}
+	})
+	if !any || err != nil {
+		if errors.Is(err, restore.ErrNoLog) { // it has just expired
+			err = nil
+		}
+		return nil, err
+	}
 	bucket := a.bucketOf(runID)
 	var undone *report.Undone
 	if job, known := a.entryOfRun(runID); known {
@@ -59,15 +72,7 @@ func (a *app) find(ctx context.Context, p restore.Project, runID, what string, a
 			bucket, undone = rep.Bucket, rep.Undone
 		}
 	}
-	log, err := readLog(ctx, p, runID, bucket, at, func(l *logged) {
-		if l.Item == "" && !concerns(l.Record, what) {
-			*l = logged{}
-		}
-	})
-	if err != nil && !errors.Is(err, restore.ErrNoLog) { // it has just expired
-		return nil, err
-	}
-	for _, t := range thingsOf(log) {
+	for _, t := range thingsOf(log, bucket) {
 		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, undone})
 	}
 	return found, nil
@@ -129,7 +134,7 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.first(all, "thing", rows, "WHAT", "RUN", "TARGET")
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it%s:", back)
-	p.Command("%s", p.cmd("show", "--contents", run, target))
+	p.Command("%s", p.cmd("show", run, target))
 	if back != "" {
 		p.Command("%s", p.cmd("undo", "--only", target, run))
 	}

@@ -107,8 +107,8 @@ func (o *operator) initFinds(t *testing.T, args ...string) (found look.Findings)
 
 // proposedRule is a proposal as tests compare it.
 type proposedRule struct {
-	Rule                 any
-	Orphans, Due, Looked int
+	Rule        any
+	Due, Looked int
 }
 
 // proposals returns proposals by name.
@@ -116,7 +116,7 @@ func proposals(t *testing.T, found look.Findings) map[string]proposedRule {
 	t.Helper()
 	all := map[string]proposedRule{}
 	for _, p := range found.Proposals {
-		all[p.Name] = proposedRule{ruleOf(t, string(p.Rule)), p.Orphans, p.Due, p.Looked}
+		all[p.Name] = proposedRule{ruleOf(t, string(p.Rule)), p.Due, p.Looked}
 	}
 	return all
 }
@@ -135,8 +135,8 @@ func ruleOf(t *testing.T, text string) any {
 func TestInitProposes(t *testing.T) {
 	t.Parallel()
 	type wanted struct {
-		orphans, due, looked int
-		rule                 string
+		due, looked int
+		rule        string
 	}
 	for name, tt := range map[string]struct {
 		fill func(*testing.T, *operator)
@@ -144,29 +144,29 @@ func TestInitProposes(t *testing.T) {
 		then []string // the next proposals
 	}{
 		"car sharing": {carSharing, map[string]wanted{
-			"cleanupOrphanedPings":     {3, 3, 13, `{"collection":"trips/{trip}/pings","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
-			"cleanupOrphanedAvatars":   {1, 1, 21, `{"objects":"avatars/{user}.*","age":{"days":7},"gone":[{"document":"users/{user}"}]}`},
-			"cleanupExpiredPromoCodes": {0, 4, 20, `{"collection":"promoCodes","age":{"field":"validUntil","as":"text","days":30}}`},
-			"cleanupExpiredQuotes": {0, 4, 20, `{"collection":"quotes","where":[{"field":"usedBy","is":"not set"}],
+			"cleanupOrphanedPings":     {3, 13, `{"collection":"trips/{trip}/pings","age":{"by":"updateTime","days":7},"gone":[{"document":"{parent}"}]}`},
+			"cleanupOrphanedAvatars":   {1, 21, `{"objects":"avatars/{user}.*","age":{"days":7},"gone":[{"document":"users/{user}"}]}`},
+			"cleanupExpiredPromoCodes": {4, 20, `{"collection":"promoCodes","age":{"field":"validUntil","as":"text","days":30}}`},
+			"cleanupExpiredQuotes": {4, 20, `{"collection":"quotes","where":[{"field":"usedBy","is":"not set"}],
 				"age":{"field":"expiresAt","as":"seconds","days":30}}`},
-			"cleanupOpenInvites": {0, 5, 20, `{"collection":"invites","where":[{"field":"acceptedAt","is":"not set"}],
+			"cleanupOpenInvites": {5, 20, `{"collection":"invites","where":[{"field":"acceptedAt","is":"not set"}],
 				"age":{"field":"createdAt","as":"milliseconds","days":90},"maxDuePercent":70}`},
 		}, []string{"cleanupReadInbox", "cleanupClosedSupportChats"}},
 		"rides": {rides, map[string]wanted{
-			"cleanupDeletedPosts": {0, 13, 30, `{"collection":"posts","age":{"field":"deletedAt","as":"text","days":30},"with":[{"subcollection":"**"}],
+			"cleanupDeletedPosts": {13, 30, `{"collection":"posts","age":{"field":"deletedAt","as":"text","days":30},"with":[{"subcollection":"**"}],
 				"maxDuePercent":60}`},
-			"cleanupDeletedNotes": {0, 2, 30, `{"collection":"notes","where":[{"field":"isDeleted","==":true}],"age":{"field":"updatedAt","days":30},
+			"cleanupDeletedNotes": {2, 30, `{"collection":"notes","where":[{"field":"isDeleted","==":true}],"age":{"field":"updatedAt","days":30},
 				"maxDuePercent":80}`},
-			"cleanupExpiredStories": {0, 22, 30, `{"collection":"stories","where":[{"field":"pinned","is":"not true"}],
+			"cleanupExpiredStories": {22, 30, `{"collection":"stories","where":[{"field":"pinned","is":"not true"}],
 				"age":{"field":"expiresAt","days":30},"maxDuePercent":90}`},
-			"cleanupOpenInvites": {0, 13, 30, `{"collection":"invites","where":[{"field":"status","in":["declined","pending"]}],
+			"cleanupOpenInvites": {13, 30, `{"collection":"invites","where":[{"field":"status","in":["declined","pending"]}],
 				"age":{"field":"sentAt","days":90},"maxDuePercent":80}`},
-			"cleanupOrphanedPhotos": {1, 1, 12, `{"objects":"photos/{driver}/**","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
+			"cleanupOrphanedPhotos": {1, 12, `{"objects":"photos/{driver}/**","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
 		}, []string{"cleanupDraftRides"}},
 		"patients": {patients, map[string]wanted{
-			"cleanupOrphanedVisits": {1, 1, 12, `{"collection":"patients/{patient}/visits","age":{"by":"updateTime","days":7},
+			"cleanupOrphanedVisits": {1, 12, `{"collection":"patients/{patient}/visits","age":{"by":"updateTime","days":7},
 				"gone":[{"document":"{parent}"},{"account":"{patient}"}]}`},
-			"cleanupOrphanedPatients": {4, 4, 20, `{"collection":"patients","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],
+			"cleanupOrphanedPatients": {4, 20, `{"collection":"patients","age":{"by":"updateTime","days":7},"gone":[{"account":"{id}"}],
 				"with":[{"subcollection":"**"}]}`},
 		}, nil},
 	} {
@@ -178,9 +178,10 @@ func TestInitProposes(t *testing.T) {
 			ok(t, err)
 			all := map[string]proposedRule{}
 			for name, one := range tt.want {
-				all[name] = proposedRule{ruleOf(t, one.rule), one.orphans, one.due, one.looked}
+				all[name] = proposedRule{ruleOf(t, one.rule), one.due, one.looked}
 			}
-			found := o.initFinds(t, "--rules", file, "--write")
+			found := o.initFinds(t, "--rules", file)
+			o.well(t, "init", "--yes", "--rules", file)
 			want(t, "proposals", all, proposals(t, found))
 			want(t, "more", len(tt.then), found.More)
 			after, err := json.Marshal(o.everything(t))
@@ -197,10 +198,9 @@ func TestInitProposes(t *testing.T) {
 				then = append(then, p.Name)
 			}
 			want(t, "proposals beside these", tt.then, then)
-			o.refuses(t, exitWrongUse, file+" is there already, and init changes nothing in it", "init", "--yes", "--write", "--rules", file)
 			out := o.well(t, "init", "--yes", "--rules", file)
 			for _, name := range tt.then {
-				wantParts(t, out, "To paste into its list rules:", `"name": "`+name+`"`)
+				wantParts(t, oneLine(out), "is there already, and init changes nothing in it. To paste into its list rules:", `"name": "`+name+`"`)
 			}
 			want(t, "the file", text, read(t, file))
 		})
@@ -285,7 +285,6 @@ func TestInitProposesNothing(t *testing.T) {
 			if out := o.well(t, "init", "--yes", "--rules", file); strings.ContainsAny(out, "\u202e\x1b") {
 				t.Errorf("printed: %q", out)
 			}
-			o.ends(t, exitFine, "init", "--yes", "--write", "--rules", file)
 			if _, err := os.Stat(file); !os.IsNotExist(err) {
 				t.Errorf("%s: %v", file, err)
 			}
@@ -302,34 +301,34 @@ func TestInitShows(t *testing.T) {
 	out, errs := o.ends(t, exitFine, "init", "--rules", file)
 	want(t, "questions", "Go on? (y/N) Write them into "+file+"? (y/N) ", errs)
 	begin, out, _ := strings.Cut(out, "\n\n") // its lines depend on how long the names are
-	want(t, "beginning", "This looks at the project "+o.ID+", database (default), and writes nothing to it. It reads at most 5000 documents, "+
+	want(t, "beginning", "This looks at the project "+o.ID+" on emulators, database (default), and writes nothing to it. It reads at most 5000 documents, "+
 		"lists files in at most 22 requests, and looks up accounts, which is free.", oneLine(begin))
 	table, out, _ := strings.Cut(out, "\n\n")
 	want(t, "table", ridesTable, table+"\n")
 	wantParts(t, oneLine(out), "documents. Nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
-		"and 1 of 7 of these do not exist. Due now: 1 of 12 files that were looked at. 2. cleanupDeletedPosts",
-		"Because your application marked them as deleted. Due now: 13 of 30 documents that were looked at. 3. cleanupDeletedNotes",
-		"Due now: 22 of 30 documents that were looked at. THIS DELETES MORE THAN HALF OF THESE DOCUMENTS: READ ITS PLAN BEFORE IT RUNS. 5. cleanupOpenInvites",
+		"and 1 of 7 of these do not exist. Due now: 1 of 12 that were looked at. 2. cleanupDeletedPosts",
+		"Because your application marked them as deleted. Due now: 13 of 30 that were looked at. 3. cleanupDeletedNotes",
+		"Due now: 22 of 30 that were looked at. THIS DELETES MORE THAN HALF OF THESE: READ ITS PLAN BEFORE IT RUNS. 5. cleanupOpenInvites",
 		"1 more may be proposed: run init again when these are in the file. "+file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)
 	want(t, "more than half", 1, strings.Count(out, "THIS DELETES"))
 	o.in = "yes\n"
 	o.ends(t, exitFine, "init", "--rules", filepath.Join(t.TempDir(), "firesweep.json"))
 }
 
-const ridesTable = `PLACE    COUNT     FIELD      HOLDS
-drivers  6                    
-invites  30        sentAt     timestamp from 2034-03-26 to 2035-01-10
-                   status     accepted 10, declined 10, pending 10
-notes    30        updatedAt  timestamp from 2034-03-26 to 2035-01-10
-                   isDeleted  false 27, true 3
-posts    30        deletedAt  text from 2034-03-26 to 2034-12-31, not set in 15
-  likes  30                   
-rides    30        changedAt  timestamp from 2032-08-23 to 2035-01-10
-                   driver     d0 10, d1 10, d2 10
-                   status     draft 15, live 15
-stories  30        expiresAt  timestamp from 2034-08-18 to 2035-01-10
-                   pinned     false 29, true 1
-photos/  12 files  {driver}   1 of 7 are not in drivers
+const ridesTable = `PLACE    COUNT       WHAT IT HOLDS
+drivers  6           
+invites  30          sentAt: timestamp from 2034-03-26 to 2035-01-10
+                     status: accepted 10, declined 10, pending 10
+notes    30          isDeleted: false 27, true 3
+                     updatedAt: timestamp from 2034-03-26 to 2035-01-10
+posts    30          deletedAt: text from 2034-03-26 to 2034-12-31, not set in 15
+  likes  10 or more  
+rides    30          changedAt: timestamp from 2032-08-23 to 2035-01-10
+                     driver: d0 10, d1 10, d2 10
+                     status: draft 15, live 15
+stories  30          expiresAt: timestamp from 2034-08-18 to 2035-01-10
+                     pinned: false 29, true 1
+photos/  12          {driver}: 1 of 7 are not in drivers
 `
 
 // TestInitOnlyWhatIsEmulated: with an emulator of Firestore alone, no file and no account of a real project is asked for.
@@ -353,7 +352,6 @@ func TestInitAsks(t *testing.T) {
 	t.Parallel()
 	o, file := inTheFuture(t)
 	o.refuses(t, exitWrongUse, "it reads up to 5000 documents of the project, and asks first; where nobody can be asked, add --yes", "init", "--rules", file)
-	o.refuses(t, exitWrongUse, "add --yes", "init", "--write", "--rules", file)
 	o.screen.in = true
 	o.refuses(t, exitWrongUse, "add --yes", "init", "--json", "--rules", file)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

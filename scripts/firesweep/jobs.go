@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -55,20 +53,6 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 func (a *app) bucketOf(runID string) string {
 	job, _ := a.entryOfRun(runID)
 	return config.For(job.Name, a.getenv)("STORAGE_BUCKET")
-}
-
-// completeJobs offers the names of jobs to a shell.
-func (a *app) completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if err := a.load(false); err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, e := range a.scheduled() {
-		if !slices.Contains(given, e.Name) {
-			names = append(names, e.Name+"\t"+e.Description)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // entryOfRun returns the job or worker that a run's id begins with.
@@ -116,31 +100,6 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
-// moment parses the value of --now: a time, or a duration from now, such as +48h or -7d.
-func moment(text string, now time.Time) (at time.Time, err error) {
-	switch {
-	case text == "":
-		return at, nil
-	case text[0] == '+' || text[0] == '-':
-		var d time.Duration
-		if days, inDays := strings.CutSuffix(text, "d"); inDays {
-			d, err = time.ParseDuration(days + "h")
-			d *= 24
-		} else {
-			d, err = time.ParseDuration(text)
-		}
-		if at = now.Add(d); d.Abs() > 100*365*24*time.Hour {
-			err = strconv.ErrRange
-		}
-	default:
-		at, err = time.Parse(time.RFC3339, text)
-	}
-	if at = at.UTC(); err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, wrongUse("--now is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", text)
-	}
-	return at, nil
-}
-
 // reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses
 // writes.
 func (a *app) reader(ctx context.Context, job manifest.Entry) (cfg config.Config, db documents.Reader, err error) {
@@ -175,9 +134,7 @@ func (a *app) closeReaders() {
 // record is what cleanupJobs/{job} says.
 type record struct {
 	jobstate.State
-	Holder string    // the run, or undo, that holds the lease; empty: none
-	Until  time.Time // when that ends
-	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
+	Err error // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
 }
 
 // byUndo reports whether an undo holds the lease.
@@ -194,7 +151,6 @@ func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err err
 		return r, err
 	}
 	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
-	r.Holder, r.Until = r.State.Holder()
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -27,11 +28,10 @@ func TestJSON(t *testing.T) {
 	}{
 		{report.Report{}, `
 			actions actions.begun actions.changed actions.done actions.failed actions.planned approved
-			bucket continued database dryRun durationMs failures failures.action failures.code failures.error
+			bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.pass failures.target failures.tripped failures.tripped.all failures.tripped.due failures.tripped.lift
-			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
-			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
-			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now partialRuns plan
+			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
@@ -44,7 +44,7 @@ func TestJSON(t *testing.T) {
 		{did{}, `
 			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
 			writes.path writes.sent writesTotal`},
-		{thing{}, "account fields fields.after fields.before fields.changed fields.name sent target what"},
+		{undo.Thing{}, "account fields fields.after fields.before fields.changed fields.name reason sent target what"},
 		{ran{}, "error job report"},
 		{stopped{}, "job kept report run"},
 		{switched{}, "did error name what"},
@@ -53,9 +53,8 @@ func TestJSON(t *testing.T) {
 		{pinnedItem{}, "at by database run target why with"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
-			more places places.count places.facts places.facts.field places.facts.holds places.path proposals
-			proposals.does proposals.due proposals.index proposals.looked proposals.name proposals.orphans proposals.rule
-			proposals.things proposals.why reads unseen`},
+			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked
+			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does dryRun indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
 			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits next note own reads

@@ -39,7 +39,6 @@ const (
 	exitFine        = 0
 	exitFailed      = 1   // something failed or was aborted
 	exitWrongUse    = 2   // wrong arguments or settings; nothing was begun
-	exitFound       = 3   // a plan finds something, and --exit-code asks
 	exitInterrupted = 130 // by Ctrl-C
 )
 
@@ -204,8 +203,7 @@ emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
 used.
 
 Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, or nobody
-agreed, 3 with plan --exit-code something would be done, 130 interrupted. What
---json writes: ` + version.Page("docs/command.md"),
+agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md"),
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Args: isCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -234,19 +232,19 @@ agreed, 3 with plan --exit-code something would be done, 130 interrupted. What
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
 	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
-	const project, asJSON, jobs = 1, 2, 4 // --project, --json, and names of jobs as arguments
+	const project, asJSON = 1, 2 // --project and --json
 	for _, command := range []struct {
 		group string
 		make  func() *cobra.Command
 		takes int
 	}{
-		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON | jobs},
-		{begin, a.doctorCommand, project | asJSON | jobs},
-		{act, a.planCommand, project | asJSON | jobs}, {act, a.runCommand, project | asJSON | jobs},
-		{act, a.stopCommand, project | asJSON | jobs}, {act, a.pauseCommand, project | asJSON | jobs},
-		{act, a.resumeCommand, project | asJSON | jobs}, {act, a.pinCommand, project}, {act, a.releaseCommand, project},
-		{lookBack, a.runsCommand, project | asJSON | jobs}, {lookBack, a.showCommand, project | asJSON | jobs},
-		{lookBack, a.undoCommand, project | asJSON | jobs}, {lookBack, a.pinnedCommand, project | asJSON},
+		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON},
+		{begin, a.doctorCommand, project | asJSON},
+		{act, a.planCommand, project | asJSON}, {act, a.runCommand, project | asJSON},
+		{act, a.stopCommand, project | asJSON}, {act, a.pauseCommand, project | asJSON},
+		{act, a.resumeCommand, project | asJSON}, {act, a.pinCommand, project}, {act, a.releaseCommand, project},
+		{lookBack, a.runsCommand, project | asJSON}, {lookBack, a.showCommand, project | asJSON},
+		{lookBack, a.undoCommand, project | asJSON}, {lookBack, a.pinnedCommand, project | asJSON},
 	} {
 		c := command.make()
 		c.GroupID = command.group
@@ -255,9 +253,6 @@ agreed, 3 with plan --exit-code something would be done, 130 interrupted. What
 		}
 		if command.takes&asJSON != 0 {
 			c.Flags().BoolVar(&a.json, "json", false, "write JSON, for programs")
-		}
-		if command.takes&jobs != 0 {
-			c.ValidArgsFunction = a.completeJobs
 		}
 		c.PersistentPreRunE = a.prepare
 		root.AddCommand(c)

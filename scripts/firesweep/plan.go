@@ -75,9 +75,8 @@ func (f *limitFlags) check() error {
 // planFlags are the flags of plan.
 type planFlags struct {
 	limitFlags
-	exitCode, all bool
-	at            string // --now
-	out           string // the plan file to write
+	all bool
+	out string // the plan file to write
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -92,19 +91,15 @@ before anything is deployed.
 The jobs plan in this process with your own credentials: roles/datastore.viewer,
 roles/storage.objectViewer for files and roles/firebaseauth.viewer for rules
 about accounts. Nothing can be written: the connections refuse it. Reads are
-billed as in a run. With --exit-code, exit code 3 says that something would be
-done.`,
+billed as in a run.`,
 		Example: `  firesweep plan
   firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
-  firesweep plan --now +7d cleanupReports    # what will be due in a week
   firesweep plan --out plan.json cleanupReports    # for run --plan
   firesweep plan --json | jq '.plans[].report.plan[].target'`,
 	}
 	f.flags(c, "show the whole plan even if it trips a safety limit")
-	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first items of each kind")
-	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if something would be done")
 	c.Flags().StringVar(&f.out, "out", "", "write the plan to `FILE`, for 'firesweep run --plan'")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, names) }
 	return c
@@ -115,16 +110,12 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := moment(f.at, a.clock())
-	if err != nil {
-		return err
-	}
 	p := a.printer()
 	if a.json {
 		p = nil
 	}
 	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Versions: f.out != ""}
+		return engine.PlanOptions{Force: f.force, Lift: f.lift, Versions: f.out != ""}
 	})
 	if err != nil {
 		return err
@@ -136,15 +127,11 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		unwritten = writePlan(f.out, plans)
 	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
-	if found && !bad && unwritten == nil && p != nil && f.at == "" && !slices.ContainsFunc(jobs, needsTasks) {
+	if found && !bad && unwritten == nil && p != nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
 		p.Command("%s", doIt(c, names))
 	}
-	err = a.show(map[string]any{"plans": plans}, shown, bad && unwritten == nil)
-	if err == nil && unwritten == nil && found && f.exitCode {
-		err = saidError(exitFound)
-	}
-	return errors.Join(err, unwritten)
+	return errors.Join(a.show(map[string]any{"plans": plans}, shown, bad && unwritten == nil), unwritten)
 }
 
 // doIt returns the command that does what was planned.

@@ -67,6 +67,7 @@ type ran struct {
 	Job    string         `json:"job"`
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
+	more   bool           // the next run begins at once
 }
 
 func (r ran) well() bool {
@@ -112,9 +113,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	runs := []ran{}
 	agreed, err := a.agreedToRun(c, f, plans, first, names)
 	if agreed {
-		if err = a.checkRights(ctx, jobs); err == nil {
-			runs, err = a.runAll(ctx, f, plans)
-		}
+		runs, err = a.runAll(ctx, f, plans)
 	}
 	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) ||
 		slices.ContainsFunc(runs, func(r ran) bool { return !r.well() })
@@ -181,12 +180,16 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		stop := a.progress(ctx, doing(job.Name+" is under way"))
-		r, err := a.runOne(ctx, f, job)
+		underWay := func() (stop func()) { return a.progress(ctx, doing(job.Name+" is under way")) }
+		stop := underWay()
+		err := a.runOne(ctx, f, job, func(r ran) {
+			stop()
+			if runs = append(runs, r); !a.json {
+				a.printer().ran(p, r, a.did(ctx, job, r.Report))
+			}
+			stop = underWay()
+		})
 		stop()
-		if runs = append(runs, r); !a.json {
-			a.printer().ran(p, r, a.did(ctx, job, r.Report))
-		}
 		if ctx.Err() != nil {
 			return runs, cmp.Or(err, context.Cause(ctx))
 		}
@@ -194,13 +197,17 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 	return runs, nil
 }
 
-// runOne runs a job. The error is in the result, too.
-func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry) (r ran, err error) {
+// runOne runs a job, run after run until nothing is left, and tells of each. The error is in the last one's result, too.
+func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
-	r.Job = job.Name
+	r := ran{Job: job.Name}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name], By: byHand + who()}
-		r.Report, err = function.Run(ctx, o)
+		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+			if r.Report = rep; more {
+				tell(ran{Job: job.Name, Report: rep, more: true})
+			}
+		})
 	}
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
@@ -208,7 +215,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry) (r ran
 	if err != nil {
 		r.Error = err.Error()
 	}
-	return r, err
+	tell(r)
+	return err
 }
 
 // byHand begins what a report has in place of a revision if the command ran it.
@@ -222,12 +230,12 @@ func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map
 	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
 		return nil
 	}
-	log, err := a.logOf(context.WithoutCancel(ctx), job, r.RunID, r.Bucket, (*logged).names)
+	log, err := a.logOf(context.WithoutCancel(ctx), job, r.RunID, (*logged).names)
 	if err != nil || log == nil { // it is only for a summary, and show says why
 		return nil
 	}
 	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}}
-	for _, t := range thingsOf(log) {
+	for _, t := range thingsOf(log, r.Bucket) {
 		all[t.What].add(t.Target)
 	}
 	return all
@@ -263,7 +271,11 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	if rep.Approved > 0 {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
-	p.next(rep)
+	if r.more {
+		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
+	} else {
+		p.next(rep)
+	}
 	if r.Error != "" {
 		p.Say(red, 2, 2, "%s", r.Error)
 	}
@@ -293,11 +305,12 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		if err != nil {
 			return "", err
 		}
-		name, was := job.Name, record.Begun.Bucket // of the last run; empty: it had none
-		if was == "" && record.Last != nil {
-			was = record.Last.Bucket
+		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
+		for _, r := range []*report.Report{record.Last, record.Begun} {
+			if r != nil {
+				was, ran = cmp.Or(r.Bucket, was), true
+			}
 		}
-		ran := record.Run != "" || record.Last != nil
 		if job.Roles[config.Storage] != nil {
 			name += " (on the bucket " + cfg.Bucket + ")"
 			if was != "" && was != cfg.Bucket && cfg.Bucket == a.chosen {

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -112,7 +107,7 @@ func TestEmptyFlags(t *testing.T) {
 	before := o.everything(t)
 	for _, args := range []string{
 		"run --yes --confirm ID --plan", "run --yes --confirm ID --project", "run --yes --confirm ID --rules",
-		"run --yes --confirm", "undo --yes 01234567 --where", "plan --now", "plan --out", "runs --of",
+		"run --yes --confirm", "undo --yes 01234567 --where", "plan --out", "runs --of",
 		"release --run",
 	} {
 		flag := args[strings.LastIndex(args, " ")+1:]
@@ -222,44 +217,59 @@ func TestWhatARunDid(t *testing.T) {
 		"  deleted 2 documents of drafts, 2 documents of parts, 2 files\n")
 }
 
-// TestRunGoesOn: what is left when the time of a call is over, the same run does in this process until nothing is left.
+// TestRunGoesOn: what is left when the time of a run is over, the next one does in this process, until nothing is left.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.dueDrafts(t, 3000)
-	// The first two calls have planned for half of their time when they have read a page.
-	var passed atomic.Int64
-	var late, runs atomic.Bool // runs: what is shown first is planned
-	o.running.Dial = queried(func(collection string) error {
-		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
-			passed.Add(260)
+	for _, asJSON := range []bool{true, false} {
+		o := newOperator(t)
+		o.dueDrafts(t, 3000)
+		// The first two runs have planned for half of their time when they have read a page.
+		var passed atomic.Int64
+		var late, runs atomic.Bool // runs: what is shown first is planned
+		o.running.Dial = queried(func(collection string) error {
+			if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
+				passed.Add(260)
+			}
+			return nil
+		})
+		o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+			if _, commits := message.(*firestorepb.CommitRequest); commits {
+				runs.Store(true)
+			}
+			return nil
+		})...)
+		o.running.BeforeApply = func() { late.Store(false) }
+		a, out, errs := o.app()
+		a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
+		args := []string{"run", "--yes", "--confirm", o.ID}
+		if asJSON {
+			args = append(args, "--json")
 		}
-		return nil
-	})
-	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		if _, commits := message.(*firestorepb.CommitRequest); commits {
-			runs.Store(true)
+		if code := a.run(t.Context(), args); code != exitFine {
+			t.Fatalf("%d, %s%s", code, errs, out)
 		}
-		return nil
-	})...)
-	o.running.BeforeApply = func() { late.Store(false) }
-	a, out, errs := o.app()
-	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID, "--json"}); code != exitFine {
-		t.Fatalf("%d, %s%s", code, errs, out)
+		want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+		want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
+		if !asJSON {
+			want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
+			for id, run := range o.Documents(t, "cleanupRuns") {
+				rep, err := report.Of(documents.Document{Path: id, Data: run})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
+			}
+			continue
+		}
+		var statuses []report.Status
+		done := 0
+		for _, r := range parsed[ranHere](t, out.String()).Runs {
+			statuses = append(statuses, r.Report.Status)
+			done += r.Report.Actions["delete document"].Done
+		}
+		want(t, "runs", []report.Status{report.Partial, report.Partial, report.Completed}, statuses)
+		want(t, "done", 3000, done)
 	}
-	rep := parsed[ranHere](t, out.String()).Runs[0].Report
-	want(t, "status", report.Completed, rep.Status)
-	want(t, "done", 3000, rep.Actions["delete draft"].Done)
-	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-	saved := o.Documents(t, "cleanupRuns")
-	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
-	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
-	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
-	if calls != 3 {
-		t.Errorf("%d calls, want 3", calls)
-	}
-	want(t, "tasks", 0, len(o.Tasks().Pending("")))
 }
 
 // TestRunInterrupted: it ends in order, says what it did, and the next run need not wait.
@@ -371,7 +381,7 @@ func TestHintsCanBePasted(t *testing.T) {
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
 	wanted := []string{"run", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
-	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"plan", "--now", "+1d"}, {"run", "--yes", "--confirm", o.ID},
+	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
 		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
 		out, _ := o.ends(t, exitFailed, args...)
 		want(t, fmt.Sprint(args), wanted, hint(t, out))
@@ -402,59 +412,4 @@ func TestRunRefuses(t *testing.T) {
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID)
 	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
 	want(t, "the project", before, o.everything(t))
-}
-
-// TestRights: what is missing is named before anything is deleted, and it is what the functions' own roles have.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	terraform := read(t, "../../terraform/iam.tf")
-	for role, permissions := range rights {
-		block, _, _ := strings.Cut(strings.SplitN(terraform, role+" = {", 2)[1], "\n    }\n")
-		got := regexp.MustCompile(`"((?:storage|firebaseauth)\.[a-z.]+)"`).FindAllStringSubmatch(block, -1)
-		var listed []string
-		for _, m := range got {
-			listed = append(listed, m[1])
-		}
-		want(t, role, permissions, listed)
-	}
-
-	for name, tt := range map[string]struct {
-		has, says, errs string
-		status          int
-	}{
-		"all":        {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`},
-		"no objects": {has: `"storage.objects.list","firebaseauth.users.delete","firebaseauth.configs.get","firebaseauth.users.get"`, says: "nothing was run: cleanupExports needs on bucket b.appspot.com what your credentials lack: storage.objects.delete, storage.objects.get"},
-		"no accounts": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list","firebaseauth.configs.get","firebaseauth.users.get"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.users.delete"},
-		"nothing": {has: `"storage.objects.delete","storage.objects.get","storage.objects.list"`,
-			says: "nothing was run: cleanupGuests needs on project p what your credentials lack: firebaseauth.configs.get, firebaseauth.users.delete, firebaseauth.users.get"},
-		"not to be asked": {status: http.StatusForbidden, errs: "it is not known whether you have the rights of cleanupExports on bucket b.appspot.com: 403: it is refused"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if tt.status != 0 {
-					w.WriteHeader(tt.status)
-				}
-				fmt.Fprintf(w, `{"permissions":[%s],"error":{"code":%d,"message":"it is refused"}}`, tt.has, tt.status)
-			}))
-			t.Cleanup(server.Close)
-			o := &operator{env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "b.appspot.com"}, now: now}
-			o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
-				{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"anonymous","age":{"by":"creationTime","days":90}},
-				{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":90}}]}`})
-			o.google = func(context.Context, string, string) []option.ClientOption {
-				return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
-			}
-			a, _ := o.loaded(t)
-			errs := a.errs.(*bytes.Buffer)
-			said := ""
-			if err := a.checkRights(t.Context(), a.used()); err != nil {
-				said = err.Error()
-			}
-			want(t, "error", tt.says, said)
-			wantParts(t, errs.String(), tt.errs)
-			want(t, "lines on standard error", min(1, len(tt.errs)), min(1, errs.Len()))
-		})
-	}
 }

@@ -91,18 +91,18 @@ func TestHowAJobStands(t *testing.T) {
 	}{
 		{"has run", nil, late, stateFine, "", levelFine, "The last success was 2026-01-10 15:00 UTC"},
 		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m.",
-			levelProblem, "It did not run in time."},
+			levelProblem, "Did not run in time."},
 		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", levelFine, "Run cleanupReports-1 is under way."},
 		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",
-			levelProblem, "Its last run was killed: Run cleanupReports-1 ended without a report"},
-		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted", levelProblem, "Its last run was killed: "},
+			levelProblem, "Killed. Run cleanupReports-1 ended without a report"},
+		{"an undo was killed", undoing, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted", levelProblem, "Killed. "},
 		{"runs deployed, for longer than here", enginetest.Leased("cleanupReports-1", now.Add(31*time.Minute)), now, stateUnderWay,
 			"Run cleanupReports-1 is under way.", levelFine, "Run cleanupReports-1 is under way."},
 		{"is held for too long", enginetest.Leased("cleanupReports-1", now.AddDate(100, 0, 0)), now, stateUnderWay, "Run cleanupReports-1 is under way.",
 			levelProblem, "longer than any run may"},
-		{"foreign ranges", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote",
-			levelProblem, "No run can begin: the field ranges"},
-		{"foreign run", map[string]any{"run": 7}, now, stateBroken, "is not one that this program wrote", levelProblem, "No run can begin: the field run"},
+		{"a foreign lease", map[string]any{"until": "mine"}, now, stateBroken, "is not one that this program wrote",
+			levelProblem, "No run can begin: the field until"},
+		{"a foreign holder", map[string]any{"holder": 7}, now, stateBroken, "is not one that this program wrote", levelProblem, "No run can begin: the field holder"},
 	} {
 		changed := maps.Clone(record)
 		maps.Copy(changed, tt.lease)
@@ -153,8 +153,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 		wantParts(t, out, "cleanupReports: "+state)
 		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
 		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
-			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text,
-				cause)
+			return f.Level == levelProblem && strings.HasPrefix(f.Text, capital(state)+". ") && strings.Contains(f.Text, cause)
 		}) {
 			t.Errorf("the doctor says\n%s", out)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -24,8 +24,6 @@ var (
 
 const idTime = "20060102T150405Z" // as a run's id has the time of its beginning
 
-type showFlags struct{ all, contents bool }
-
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
 	*report.Report      // nil: none is saved
@@ -33,34 +31,33 @@ type shownRun struct {
 }
 
 func (a *app) showCommand() *cobra.Command {
-	var f showFlags
+	var all bool
 	c := &cobra.Command{
 		Use:   "show RUN [TARGET...]",
 		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
 and what to do about it, and by its undo log what it deleted or changed and why.
 RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
-job's name for its last run. With --contents what was in things is shown, of
-those that TARGETs name or of the first 50.
+job's name for its last run. With TARGETs show instead what was in these
+documents and accounts.
 
 It needs the role roles/datastore.viewer. Exit code 1 means that the run failed,
 was aborted or was killed, or that there is no such run.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
   firesweep show --all cleanupReports
-  firesweep show --contents 5f3a9c01 posts/abc`,
+  firesweep show 5f3a9c01 posts/abc`,
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
-	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
+	c.Flags().BoolVar(&all, "all", false, "list everything that the run did, not only the first items")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 || len(args) > 1 && !f.contents {
-			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
+		if len(args) == 0 {
+			return wrongUse("name one run: its id, the last part of that, or a job's name")
 		}
-		return a.showRun(c.Context(), f, args[0], args[1:])
+		return a.showRun(c.Context(), all, args[0], args[1:])
 	}
 	return c
 }
 
-func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string) error {
+func (a *app) showRun(ctx context.Context, all bool, name string, targets []string) error {
 	rep, err := a.sought(ctx, name)
 	var none *noReportError
 	if err != nil && !errors.As(err, &none) {
@@ -73,21 +70,21 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 		runID, bucket = none.runID, a.bucketOf(none.runID)
 	}
 	job, _ := a.entryOfRun(runID)
-	most := listed
-	if f.all || f.contents && (a.json || len(targets) > 0) {
-		most = math.MaxInt
+	if len(targets) > 0 {
+		return a.showContents(ctx, job, runID, bucket, targets)
 	}
-	if f.contents {
-		return a.showContents(ctx, job, runID, bucket, targets, most)
+	most := listed
+	if all {
+		most = math.MaxInt
 	}
 	run := shownRun{Report: rep}
 	if rep == nil || didSomething(rep) {
-		log, unread := a.logOf(ctx, job, runID, bucket, (*logged).names)
+		log, unread := a.logOf(ctx, job, runID, (*logged).names)
 		if unread != nil {
 			return unread
 		}
 		if log != nil {
-			run.Did = didOf(log, most)
+			run.Did = didOf(log, bucket, most)
 		}
 	}
 	if rep == nil && run.Did == nil {
@@ -194,48 +191,36 @@ func (a *app) soughtShort(ctx context.Context, short string) (found *report.Repo
 	return found, err
 }
 
-// showContents shows what was in the things that a run deleted or changed: the first of them, or those that are named.
-func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string, most int) error {
-	first := map[string]bool{} // things whose contents are kept
-	log, err := a.logOf(ctx, job, runID, bucket, func(l *logged) {
-		if l.Item == "" && len(first) < most && (len(targets) == 0 || slices.Contains(targets, l.target)) {
-			first[l.target] = true
-		}
-		if !first[l.target] {
-			l.names()
+// showContents shows what was in things that a run deleted or changed.
+func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string) error {
+	log, err := a.logOf(ctx, job, runID, func(l *logged) {
+		if !slices.Contains(targets, l.Target(bucket)) {
+			*l = logged{}
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case log == nil:
-		return fmt.Errorf("%s: %w", runID, restore.ErrNoLog)
 	}
-	all := thingsOf(log)
+	all := thingsOf(log, bucket)
 	for _, target := range targets {
-		if !slices.ContainsFunc(all, func(t thing) bool { return t.Target == target }) {
+		if !slices.ContainsFunc(all, func(t undo.Thing) bool { return t.Target == target }) {
 			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
 		}
 	}
-	total := len(all)
-	all = slices.DeleteFunc(all, func(t thing) bool { return !first[t.Target] })
 	return a.show(map[string]any{"run": runID, "contents": all}, func(p *printer) {
 		p.Say(bold, 0, 2, "%s", runID)
 		for _, t := range all {
 			p.thing(t)
 		}
-		if len(targets) == 0 {
-			p.more(total-len(all), "thing")
-		}
 	}, false)
 }
 
 // thing prints what was in a thing, as it was.
-func (p *printer) thing(t thing) {
+func (p *printer) thing(t undo.Thing) {
 	p.Line("")
 	p.Say(bold, 2, 2, "%s %s", t.What, t.Target)
-	if t.Known != "" {
-		p.Say("", 4, 2, "%s", t.Known)
+	if t.Account != "" {
+		p.Say("", 4, 2, "%s", t.Account)
 	}
 	for _, field := range t.Fields {
 		switch {

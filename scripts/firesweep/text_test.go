@@ -27,7 +27,6 @@ func TestStatusWords(t *testing.T) {
 	for words, r := range map[string]report.Report{
 		"completed":                     {Status: report.Completed, PartialRuns: 1},
 		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"partial, continues":            {Status: report.Partial, Continued: true},
 		"nothing is due":                {Status: report.Completed, DryRun: true},
 		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
 		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
@@ -73,7 +72,7 @@ func TestCommandsToType(t *testing.T) {
 	const theirs = "firesweep run cleanupReports"
 	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": theirs})
 	id := o.called(t, "cleanupReports", "").RunID
-	wantParts(t, o.well(t, "show", "--project", o.ID, "--contents", id), theirs)
+	wantParts(t, o.well(t, "show", "--project", o.ID, id, "reports/old"), theirs)
 	runID := o.underWayRun(t)
 	out := o.well(t, "runs", "--project", o.ID, "cleanupReports")
 	wantParts(t, oneLine(out), "Stop it: firesweep stop --project "+o.ID+" cleanupReports")
@@ -90,7 +89,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
-	for _, args := range []string{"plan cleanupReports", "plan --json cleanupReports", "plan --exit-code cleanupReports", "runs", "--version", "plan --help"} {
+	for _, args := range []string{"plan cleanupReports", "plan --json cleanupReports", "runs", "--version", "plan --help"} {
 		a, _, errs := o.app()
 		a.out = full{}
 		want(t, args+", exit code", exitFailed, a.run(t.Context(), strings.Fields(args)))

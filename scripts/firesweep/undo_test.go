@@ -128,7 +128,7 @@ func TestUndoOfAPart(t *testing.T) {
 	o.well(t, "undo", "--yes", run)
 	wantParts(t, o.well(t, "show", "cleanupreports"), "It was brought back at", "55 things")
 	found = o.well(t, "runs", "--of", "reports/r01")
-	wantParts(t, found, "it was brought back at 2026-01-10 15:00 UTC", "firesweep show --contents "+shortID(run))
+	wantParts(t, found, "it was brought back at 2026-01-10 15:00 UTC", "firesweep show "+shortID(run))
 	wantNone(t, found, "firesweep undo")
 }
 
@@ -143,7 +143,7 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 		maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "STORAGE_BUCKET" })
 		o.preview(t, run)
 		o.well(t, "undo", "--yes", run)
-		o.well(t, "show", "--contents", run)
+		o.well(t, "show", run)
 		o.well(t, "pin", "--apply", "--because", "hold", "projects/p1")
 		o.well(t, "pinned")
 		o.well(t, "release", "--all")
@@ -163,7 +163,7 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	post := "posts/" + gone[0]
 	wantParts(t, o.well(t, "runs", "--of", post), "deleted", post, shortID(run))
 	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
-	wantParts(t, o.well(t, "show", "--contents", run, post), "deleted "+post, "circleId: ")
+	wantParts(t, o.well(t, "show", run, post), "deleted "+post, "circleId: ")
 	o.ends(t, exitFailed, "runs", "--of", "posts/none")
 	o.well(t, "undo", "--yes", "--only", post, run)
 	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
@@ -314,13 +314,9 @@ func TestShowListsTheFirst(t *testing.T) {
 	short.Did.Items = nil
 	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []didWrite{}}, *short.Did)
 
-	// Likewise of what was in things.
-	text = o.well(t, "show", "--contents", "cleanupReports")
-	want(t, "things", listed, strings.Count(text, "deleted reports/r"))
-	wantParts(t, text, "and 2 things more: use --all")
-	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r51")
+	text = o.well(t, "show", "cleanupReports", "reports/r51")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
-	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r51",
+	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "cleanupReports", "reports/r51",
 		"reports/none")
 	want(t, "last run", string(report.Completed), string(short.Status))
 }
@@ -353,9 +349,9 @@ func TestShowLeavesOutWhatStayed(t *testing.T) {
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
 	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
 		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
-	text := o.well(t, "show", report.RunID) + o.well(t, "show", "--contents", report.RunID)
-	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b", "and 2 things more")
-	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", "--all", "--contents", report.RunID)
+	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
+	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b")
+	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", report.RunID, "reports/r00")
 	wantParts(t, text, "reports/r00", "deleted reports/r00")
 	for _, stayed := range []string{"ken", "hana"} {
 		if strings.Contains(text, stayed) {

@@ -41,7 +41,11 @@ func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 // runBy runs the function, restricted to a plan.
 func runBy(t testing.TB, f *enginetest.Function, a *report.Approval) *report.Report {
 	t.Helper()
-	rep, err := f.Function.Run(context.Background(), engine.RunOptions{Plan: a})
+	var rep *report.Report
+	err := f.Function.Run(context.Background(), engine.RunOptions{Plan: a}, func(r *report.Report, more bool) {
+		enginetest.Want(t, "another run follows", false, more)
+		rep = r
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +148,8 @@ func TestAnApprovedPlanAtTheCommit(t *testing.T) {
 	})
 }
 
-// TestAnApprovedPlanThatIsOutOfTime does no more than it names, and the same plan goes on.
-func TestAnApprovedPlanThatIsOutOfTime(t *testing.T) {
+// TestAnApprovedPlanOfSeveralRuns: what a run had no time for, the next one does that is restricted to the same plan.
+func TestAnApprovedPlanOfSeveralRuns(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 6)
 	a := approvalOf(t, s.Function)
@@ -153,29 +157,11 @@ func TestAnApprovedPlanThatIsOutOfTime(t *testing.T) {
 	s.seconds.Store(0)
 	rep := runBy(t, s.Function, a)
 	enginetest.Want(t, "status", report.Partial, rep.Status)
-	enginetest.Want(t, "tasks", 0, len(s.Tasks().Pending("")))
 	for range 3 {
 		rep = runBy(t, s.Function, a)
 	}
 	enginetest.Want(t, "status", report.Completed, rep.Status)
 	enginetest.Want(t, "left", []string{"t005"}, left(t, s.Function))
-}
-
-// TestAnApprovedPlanIsNotSplit, and takes no ranges over.
-func TestAnApprovedPlanIsNotSplit(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	f.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) {
-		t.Error("it was split")
-		return nil, nil
-	}
-	f.Env["SHARDS"], f.Env["CONTINUE_FOR"], f.Env["CONTINUE_QUEUE"] = "3", "1h", "continue"
-	seed(t, f, 3)
-	a := approvalOf(t, f)
-	delete(a.Items["delete thing"], "things/t001")
-	delete(a.Items["delete thing"], "things/t002")
-	enginetest.Want(t, "status", report.Completed, runBy(t, f, a).Status)
-	enginetest.Want(t, "left", []string{"t001", "t002"}, left(t, f))
 }
 
 // TestAnApprovedPlanLeavesOthersWork: what an interrupted run has left to do is not in the plan.
@@ -226,7 +212,7 @@ func TestAForgedPlan(t *testing.T) {
 		tt.change(&a)
 		a.Items = nil // or else one that is not refused does something
 		_, err := f.Plan(t.Context(), engine.PlanOptions{Plan: &a})
-		_, errOfRun := f.Function.Run(t.Context(), engine.RunOptions{Plan: &a})
+		errOfRun := f.Function.Run(t.Context(), engine.RunOptions{Plan: &a}, func(*report.Report, bool) {})
 		enginetest.Want(t, name+": the run's error", fmt.Sprint(err), fmt.Sprint(errOfRun))
 		if refused := tt.why != ""; refused != (err != nil) || refused && !strings.Contains(err.Error(), tt.why) {
 			t.Errorf("%s: %v, want %s", name, err, tt.why)

@@ -59,8 +59,6 @@ func TestParse(t *testing.T) {
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
 		{"queue", `"maxAttempts"`, `"attempts"`, `there is no key "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
-		{"too many shards", `"shards": 1`, `"shards": 17`, "shards is 17: it must be a whole number from 1 to 16"},
-		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it cannot run in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
 		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ],,\n}\n", fmt.Sprintf("line %d, column 5: it is not JSON: invalid character ','", lines)},
 		{"text in Latin-1", `"collectionGroup": "users"`, "\"collectionGroup\": \"gepr\xfcft\"", "gepr\ufffdft is no text in UTF-8: save the file as UTF-8"},
@@ -97,15 +95,15 @@ func TestNoList(t *testing.T) {
 	const rule = `"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":90}`
 	const keys = "; the keys are name, description, schedule, timeZone, collection, collectionGroup, objects, accounts, where, age, gone, "
 	for text, want := range map[string]string{
-		`{"functions":[{` + rule + `}]}`:   `rules.json:1: functions: the list of your rules is called "rules": write "rules": [ … ]`,
-		"{\n\"collections\":[\"drafts\"]}": `rules.json:2: collections: the list of your rules is called "rules": write "rules": [ … ]`,
-		`{` + rule + `}`:                   `rules.json:1: this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`,
-		`[{` + rule + `}]`:                 `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
-		`{"rules":{` + rule + `}}`:         `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
-		`{"rule":[{` + rule + `}]}`:        `rules.json:1: there is no key "rule": is it "rules"?`,
-		`{"rules":[{` + rule + `,"package":"x"}]}`:                                                      `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
-		`{"rules":[{` + rule + `,"queue":{}}]}`:                                                         `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
-		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`:                                                     `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
+		`{"functions":[{` + rule + `}]}`:            `rules.json:1: functions: the list of your rules is called "rules": write "rules": [ … ]`,
+		"{\n\"collections\":[\"drafts\"]}":          `rules.json:2: collections: the list of your rules is called "rules": write "rules": [ … ]`,
+		`{` + rule + `}`:                            `rules.json:1: this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`,
+		`[{` + rule + `}]`:                          `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
+		`{"rules":{` + rule + `}}`:                  `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
+		`{"rule":[{` + rule + `}]}`:                 `rules.json:1: there is no key "rule": is it "rules"?`,
+		`{"rules":[{` + rule + `,"package":"x"}]}`:  `rules.json:1: rules[0], cleanupDrafts: there is no key "package"` + keys,
+		`{"rules":[{` + rule + `,"queue":{}}]}`:     `rules.json:1: rules[0], cleanupDrafts: there is no key "queue"` + keys,
+		`{"rules":[{` + rule + `,"memory":"1Gi"}]}`: `rules.json:1: rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
 	} {
 		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") || strings.Contains(got, "trigger") {

@@ -2,12 +2,15 @@ package orphans_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/storage"
 
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/orphans"
@@ -99,3 +102,95 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	})
 	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "")
 }
+
+// TestPlansOfBoundedBytes: a run ends partial, in order, where its plan holds as much as it may, and the next one goes on from there;
+// one without limits applies that and goes on itself.
+func TestPlansOfBoundedBytes(t *testing.T) {
+	const n = 2200
+	for what, body := range map[string]string{"": "", "forced": `{"force":true}`} {
+		t.Run(what, func(t *testing.T) {
+			f := newFunction(t, files)
+			f.Hooks.PlanBytes = 1_500_000
+			f.PutMany(t, n, func(i int) (string, map[string]string) {
+				return fmt.Sprintf("files/u/%04d%s.png", i, strings.Repeat("n", 900)), map[string]string{"is": "nobody's"}
+			})
+			list, err := f.Plan(t.Context(), engine.PlanOptions{})
+			if err != nil || list.Status != report.Partial || len(list.Plan) != 1000 || len(list.Warnings) != 1 {
+				t.Errorf("the list is %s, %d long, with the warnings %q, %v", list.Status, len(list.Plan), list.Warnings, err)
+			}
+			done, runs := 0, 0
+			for status := report.Partial; status == report.Partial && runs < 9; runs++ {
+				got := f.Run(t, body)
+				status, done = got.Status, done+got.Actions[deleteFile].Done
+				if most := 1000; body == "" && got.Actions[deleteFile].Done > most {
+					t.Errorf("a run has done %+v, want at most %d", got.Actions, most)
+				}
+				if status == report.Partial && (len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "as much as the memory allows")) {
+					t.Errorf("warnings %q", got.Warnings)
+				}
+			}
+			if want := map[string]int{"": 3, "forced": 1}[what]; done != n || runs != want || len(f.Objects(t)) != 0 {
+				t.Errorf("%d done in %d runs, want %d in %d; %d objects are left", done, runs, n, want, len(f.Objects(t)))
+			}
+		})
+	}
+}
+
+// TestListingsAreCutWhereTheLastOneSaysSo: a run saves cuts, and the next one lists by them. A preview saves none. What somebody else
+// wrote costs nothing but time.
+func TestListingsAreCutWhereTheLastOneSaysSo(t *testing.T) {
+	const n, job = 5200, "cleanupJobs/testJob"
+	f := newFunction(t, files)
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite heeds no offsets")
+	}
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": "kept"}
+	})
+	var mu sync.Mutex
+	var offsets []string
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return sent(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if q := r.URL.Query(); q.Get("startOffset") != "" && q.Get("pageToken") == "" {
+				offsets = append(offsets, q.Get("startOffset"))
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	saved := func() any { return f.Documents(t, "cleanupJobs")["testJob"]["cuts"] }
+	own := []any{"0:files/u/395"}
+	for _, run := range []struct {
+		what, body   string
+		before, want any // cuts
+		offsets      []string
+	}{
+		{"a preview", `{"dryRun":true}`, nil, nil, nil},
+		{"the first run", "", nil, own, nil},
+		{"the second run", "", own, own, []string{"files/u/395"}},
+		{"a preview by the cuts", `{"dryRun":true}`, own, own, []string{"files/u/395"}},
+		{"after somebody wrote another type", "", 7, own, nil},
+		{"after somebody wrote no cuts", "", []any{"x", ""}, own, nil},
+		{"after somebody wrote what is no text", "", []any{7, map[string]any{"x": 1}}, own, nil},
+		{"after somebody wrote other cuts", "", []any{"0:a", "0:files/", "6:u/1", "9:2", "0:z"}, []any{"0:a", "0:files/u/395", "0:z"},
+			[]string{"files/", "files/u/1", "files/u/12"}},
+	} {
+		if run.before != nil {
+			f.Set(t, job, map[string]any{"cuts": run.before})
+		}
+		offsets = nil
+		got := f.Run(t, run.body)
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+		enginetest.Want(t, run.what+", kept", map[string]int{keptByWish: n}, got.Kept)
+		enginetest.Want(t, run.what+", saved", run.want, saved())
+		slices.Sort(offsets)
+		enginetest.Want(t, run.what+", offsets", run.offsets, offsets)
+	}
+}
+
+// sent is what sends a request.
+type sent func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }

@@ -2,8 +2,6 @@ package look
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,18 +18,15 @@ func (l *looker) allFiles(ctx context.Context) error {
 	if l.Bucket == nil {
 		return nil
 	}
-	top, more, err := l.page(ctx, &storage.Query{Delimiter: "/"})
-	if err != nil {
-		return err
-	}
+	top, err := l.page(ctx, &storage.Query{Delimiter: "/"})
 	top = slices.DeleteFunc(top, func(o *storage.ObjectAttrs) bool { return o.Prefix == "" })
-	if len(top) > FilePages-1 || more {
+	if len(top) >= FilePages {
 		l.unseen("files: only the first %d folders were looked at", FilePages-1)
 	}
 	for _, one := range top[:min(len(top), FilePages-1)] {
 		f := &place{path: one.Prefix}
-		page, more, err := l.page(ctx, &storage.Query{Prefix: f.path})
-		if err != nil {
+		var page []*storage.ObjectAttrs
+		if page, err = l.page(ctx, &storage.Query{Prefix: f.path}); err != nil {
 			return err
 		}
 		for _, o := range page {
@@ -39,32 +34,25 @@ func (l *looker) allFiles(ctx context.Context) error {
 				f.docs = append(f.docs, documents.Document{Path: o.Name, UpdateTime: o.Created})
 			}
 		}
-		switch n := len(f.docs); {
-		case more:
-			f.count = fmt.Sprintf("%d files or more", n)
-		case n == 1:
-			f.count = "1 file"
-		default:
-			f.count = fmt.Sprintf("%d files", n)
-		}
+		f.setCount(len(f.docs), len(page) == filePage)
 		l.folders = append(l.folders, f)
 		if err := l.ownerOf(ctx, f); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
-// page returns the first page of a listing, and whether there is more.
-func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, more bool, err error) {
+// filePage is how many files a request lists.
+const filePage = 1000
+
+// page returns the first page of a listing.
+func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, err error) {
 	if err := q.SetAttrSelection([]string{"Name", "Created"}); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	next, err := iterator.NewPager(l.Bucket.Handle().Objects(ctx, q), 1000, "").NextPage(&page)
-	if errors.Is(err, storage.ErrBucketNotExist) {
-		err = errors.New("the bucket does not exist: say which one, in STORAGE_BUCKET")
-	}
-	return page, next != "", err
+	_, err = iterator.NewPager(l.Bucket.Handle().Objects(ctx, q), filePage, "").NextPage(&page)
+	return page, err
 }
 
 // ownerOf finds out whether the folders in a folder, or its files, have the ids of documents of a collection at the top.
@@ -80,22 +68,15 @@ func (l *looker) ownerOf(ctx context.Context, f *place) error {
 			return nil
 		}
 	}
-	for _, c := range l.collections {
-		if c.isBelow() {
-			continue
-		}
-		k, err := l.link(ctx, "{"+c.hole()+"}", slices.Sorted(maps.Keys(ids)), c.path)
-		if err != nil {
-			return err
-		}
-		if k != nil && k.looked >= leastLinked && (f.owner == nil || len(k.gone) < len(f.owner.gone)) {
-			f.owner, f.objects = k, strings.ReplaceAll(pattern, "{owner}", k.from)
-		}
+	all, err := l.links(ctx, "", slices.Sorted(maps.Keys(ids)), l.top...)
+	if len(all) == 0 {
+		return err
 	}
-	if f.owner != nil { // whoever has an account may have no document yet
-		alive := l.accounts(ctx, slices.Sorted(maps.Keys(f.owner.gone)))
-		f.owner.odd = f.owner.odd || l.blind || len(alive) > 0
-	}
+	f.owner = all[0]
+	f.owner.from = f.owner.to.hole()
+	f.objects = strings.ReplaceAll(pattern, "{owner}", f.owner.from)
+	l.spare(ctx, f.owner)
+	f.owner.odd = f.owner.odd || f.owner.people // a rule for files looks up documents alone
 	return nil
 }
 

@@ -2,18 +2,13 @@ package look
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
-
-// authentication is what a link leads to that leads to accounts; others lead to a collection.
-const authentication = "Authentication"
 
 // Numbers of values of a link.
 const (
@@ -24,37 +19,41 @@ const (
 // link is how documents or files refer to something else: by a field, or by what stands in their path.
 type link struct {
 	from   string // a field, or what stands for an id, in braces
-	to     string
+	to     *place
 	looked int
 	gone   map[string]bool // ids of these that do not exist
-	odd    bool            // one that is gone is perhaps nobody's id, because it is not made like those that are there
-	people bool            // of documents above: their ids are those of accounts, too
-}
-
-func (k *link) fact() Fact {
-	if k.to == authentication {
-		return Fact{k.from, fmt.Sprintf("%d of %d have no account", len(k.gone), k.looked)}
-	}
-	return Fact{k.from, fmt.Sprintf("%d of %d are not in %s", len(k.gone), k.looked, k.to)}
+	odd    bool            // one that is gone was perhaps never there
+	people bool            // the ids are those of accounts, too
 }
 
 // certain reports whether some is gone and, for all that is known, was there: where many are not, perhaps nobody ever wrote them.
 func (k *link) certain() bool {
-	return k != nil && len(k.gone) > 0 && 4*len(k.gone) <= k.looked && !k.odd
+	return k != nil && k.looked >= leastLinked && len(k.gone) > 0 && 4*len(k.gone) <= k.looked && !k.odd
 }
 
 // allLinks finds out what documents refer to.
-func (l *looker) allLinks(ctx context.Context) (err error) {
-	for _, c := range l.collections {
-		if c.isBelow() {
-			l.above(ctx, c)
-		} else if c.people, err = l.link(ctx, "{id}", idsOf(c.docs), authentication); err != nil {
-			return err
+func (l *looker) allLinks(ctx context.Context) error {
+	for _, c := range l.collections() {
+		if c.above != nil {
+			l.parents(ctx, c)
+		} else if all, _ := l.links(ctx, "{id}", idsOf(c.docs), l.people); len(all) > 0 {
+			c.people = all[0]
+		}
+		to := []*place{l.people}
+		for _, other := range l.top {
+			if other != c && other != c.above {
+				to = append(to, other)
+			}
 		}
 		for _, f := range c.fields {
-			if err := l.fieldLink(ctx, c, f); err != nil {
+			all, err := l.links(ctx, f.name, f.ids(), to...)
+			if err != nil {
 				return err
 			}
+			for _, k := range all {
+				k.to.referred = true
+			}
+			c.links = append(c.links, all[:min(len(all), 1)]...)
 		}
 	}
 	return nil
@@ -70,8 +69,8 @@ func idsOf(docs []documents.Document) (ids []string) {
 // plainID matches what may be an id, and is no text.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_@.:-]{1,128}$`)
 
-// fieldLink finds out what a field refers to, by an id or a reference: an account, or a document of a collection at the top.
-func (l *looker) fieldLink(ctx context.Context, c *place, f *field) (err error) {
+// ids returns what may be ids among the values of a field; of a reference, the last of its path.
+func (f *field) ids() []string {
 	ids := map[string]bool{}
 	for _, value := range f.values {
 		if ref, ok := documents.ReferenceOf(value); ok {
@@ -81,60 +80,49 @@ func (l *looker) fieldLink(ctx context.Context, c *place, f *field) (err error) 
 			ids[id] = true
 		}
 	}
-	best, err := l.link(ctx, f.name, slices.Sorted(maps.Keys(ids)), authentication)
-	for _, other := range l.collections {
-		if other.isBelow() || other == c || strings.HasPrefix(c.path, other.path+"/") || err != nil {
-			continue
-		}
-		var k *link
-		if k, err = l.link(ctx, f.name, slices.Sorted(maps.Keys(ids)), other.path); k == nil {
-			continue
-		}
-		if other.referred = true; best == nil || len(k.gone) < len(best.gone) {
-			best = k
-		}
-	}
-	if best != nil && best.looked >= leastLinked {
-		c.links = append(c.links, best)
-	}
-	return err
+	return slices.Sorted(maps.Keys(ids))
 }
 
-// above finds out which documents do not exist that those of a collection lie below.
-func (l *looker) above(ctx context.Context, c *place) {
-	of := l.at(path.Dir(path.Dir(c.path)))
-	k := &link{from: "{" + of.hole() + "}", to: of.path, looked: of.listed, gone: map[string]bool{}}
-	for id, names := range of.missing {
-		if slices.Contains(names, c.name()) {
-			k.gone[id] = true
+// parents finds out which documents do not exist that those of a collection lie below.
+func (l *looker) parents(ctx context.Context, c *place) {
+	c.owner = &link{from: c.above.hole(), to: c.above, looked: c.above.names, gone: map[string]bool{},
+		odd: 4*len(c.above.missing) > c.above.names}
+	for _, d := range c.docs {
+		if id := parentOf(d); slices.Contains(c.above.missing, id) {
+			c.owner.gone[id] = true
 		}
 	}
-	if k.looked < leastLinked || 2*of.none >= of.listed {
-		return
-	}
-	alive := l.accounts(ctx, slices.Sorted(maps.Keys(k.gone)))
-	maps.DeleteFunc(k.gone, func(id string, _ bool) bool { return alive[id] })
-	k.people, k.odd = of.people != nil || len(alive) > 0, l.blind
-	c.owner = k
+	l.spare(ctx, c.owner)
+	c.owner.people = c.owner.people || c.above.people != nil
 }
 
 func parentOf(d documents.Document) string { return path.Base(path.Dir(path.Dir(d.Path))) }
 
-// link looks ids up. It returns nil if no more than half of them are there.
-func (l *looker) link(ctx context.Context, from string, ids []string, to string) (*link, error) {
+// spare takes out of what is gone who has an account, and perhaps no document yet.
+func (l *looker) spare(ctx context.Context, k *link) {
+	gone, _ := l.gone(ctx, l.people, slices.Sorted(maps.Keys(k.gone))) // what may not be read of accounts is unseen
+	k.people, k.odd, k.gone = len(gone) < len(k.gone), k.odd || l.blind, gone
+}
+
+// links looks up to what ids lead, and returns where more than half of them are, the most first.
+func (l *looker) links(ctx context.Context, from string, ids []string, to ...*place) (all []*link, err error) {
 	ids = spread(ids, mostLinked)
-	there, err := l.there(ctx, to, ids)
-	if err != nil || 2*len(there) <= len(ids) {
-		return nil, err
-	}
-	k := &link{from: from, to: to, looked: len(ids), gone: map[string]bool{}}
-	for _, id := range ids {
-		if !there[id] {
-			k.gone[id] = true
-			k.odd = k.odd || !slices.ContainsFunc(slices.Collect(maps.Keys(there)), func(other string) bool { return alike(id, other) })
+	for _, of := range to {
+		gone, err := l.gone(ctx, of, ids)
+		if err != nil {
+			return nil, err
+		}
+		there := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] })
+		odd := func(id string) bool {
+			return !slices.ContainsFunc(there, func(other string) bool { return alike(id, other) })
+		}
+		if len(there) > len(gone) {
+			all = append(all, &link{from: from, to: of, looked: len(ids), gone: gone,
+				odd: slices.ContainsFunc(slices.Collect(maps.Keys(gone)), odd)})
 		}
 	}
-	return k, nil
+	slices.SortStableFunc(all, func(a, b *link) int { return len(a.gone) - len(b.gone) })
+	return all, nil
 }
 
 var numbered = regexp.MustCompile(`^([A-Za-z]*).*[0-9]`)
@@ -147,50 +135,31 @@ func alike(a, b string) bool {
 	return len(a) == len(b) && len(a) >= generated || one != nil && other != nil && one[1] == other[1]
 }
 
-// there returns those of some ids that exist; none if they were not looked up.
-func (l *looker) there(ctx context.Context, to string, ids []string) (map[string]bool, error) {
-	there := map[string]bool{}
-	of := l.at(to)
+// gone returns those of some ids that do not exist; all if they were not looked up.
+func (l *looker) gone(ctx context.Context, of *place, ids []string) (map[string]bool, error) {
+	gone := map[string]bool{}
+	for _, id := range ids {
+		gone[id] = true
+	}
 	switch {
-	case to == authentication:
-		return l.accounts(ctx, ids), nil
+	case of == l.people && l.Accounts != nil:
+		there, err := l.Accounts.Exist(ctx, ids)
+		if err != nil {
+			l.unseen("accounts: %s", err)
+			l.Accounts, l.blind = nil, true
+		}
+		maps.DeleteFunc(gone, func(id string, _ bool) bool { return there[id] })
+	case of == l.people:
 	case of.complete:
-		for _, id := range idsOf(of.docs) {
-			if slices.Contains(ids, id) {
-				there[id] = true
-			}
+		for _, d := range of.docs {
+			delete(gone, d.ID())
 		}
 	case l.affords(len(ids)+len(ids)/30+1, "some of what documents and files refer to"):
-		missing, err := l.db.Missing(ctx, to, ids)
+		missing, err := l.db.Missing(ctx, of.path, ids)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range ids {
-			if !slices.Contains(missing, id) {
-				there[id] = true
-			}
-		}
+		maps.DeleteFunc(gone, func(id string, _ bool) bool { return !slices.Contains(missing, id) })
 	}
-	return there, nil
-}
-
-// at returns a collection by its path; an empty one if it was not looked at.
-func (l *looker) at(path string) *place {
-	if i := slices.IndexFunc(l.collections, func(c *place) bool { return c.path == path }); i >= 0 {
-		return l.collections[i]
-	}
-	return &place{}
-}
-
-// accounts returns those of some uids that accounts have.
-func (l *looker) accounts(ctx context.Context, uids []string) map[string]bool {
-	if l.Accounts == nil {
-		return nil
-	}
-	there, err := l.Accounts.Exist(ctx, uids)
-	if err != nil {
-		l.unseen("accounts: %s", err)
-		l.Accounts, l.blind = nil, true
-	}
-	return there
+	return gone, nil
 }

@@ -1,14 +1,13 @@
 // Package look finds out what a project holds, within a bound of reads, and proposes rules for what is commonly cleaned up. It
 // only reads: a part of each collection, and the first files of each folder.
 //
-// look.go goes through the collections, fields.go says what their fields hold, links.go what documents refer to and what does not
+// look.go reads a sample of each collection, fields.go says what its fields hold, links.go what documents refer to and what does not
 // exist, files.go looks at files, and propose.go makes rules of all this.
 package look
 
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +28,9 @@ const (
 	Reads     = 5000 // documents that are billed
 	FilePages = 20   // requests for files, of a thousand each
 
-	sample  = 100    // documents of a collection, twice as many at most
+	sample  = 100    // documents of a collection: the first, which are a fair choice where Firestore made the ids
 	counted = 20_000 // documents, a read for each thousand
-	listed  = 200    // names of documents of a collection, of those too that do not exist and have collections below them
-	below   = 10     // documents below which collections are looked for
+	below   = 10     // documents below which is looked, and as many that do not exist, and documents of a collection below one
 	spare   = 100    // reads for what is asked again, because the first answer broke off
 )
 
@@ -57,70 +55,66 @@ type Findings struct {
 
 // Place is a collection, or a folder of files.
 type Place struct {
-	Path  string `json:"path"`  // such as chats/{chat}/messages, or avatars/
-	Count string `json:"count"` // of what is there
-	Facts []Fact `json:"facts"`
-}
-
-// Fact is what was found out of a field, or of what stands for ids in the path.
-type Fact struct {
-	Field string `json:"field"`
-	Holds string `json:"holds"`
+	Path  string   `json:"path"`  // such as chats/{chat}/messages, or avatars/
+	Count string   `json:"count"` // of what is there
+	Facts []string `json:"facts"` // what was found out of its fields, and of what stands for ids in its path
 }
 
 // place is a collection, all those with the same name below the documents of another one, or a folder of files.
 type place struct {
 	path, count string
-	objects     string               // of a folder: the pattern of the names of its files
 	docs        []documents.Document // some documents or files, with their paths and when they were written
 	complete    bool                 // all of its documents are among docs
+	names       int                  // of how many ids it is known whether the document exists
+	missing     []string             // those of these ids whose documents do not exist, but have collections below them
 	fields      []*field
-	below       []string            // names of collections below its documents
-	listed      int                 // of how many names it is known whether the document exists
-	none        int                 // how many of these do not
-	missing     map[string][]string // some that do not, with the names of the collections below them
-	links       []*link             // what its fields refer to
-	owner       *link               // the documents above it, or those whose ids the files have
-	people      *link               // the accounts that have its ids
-	referred    bool                // others refer to it
+	above       *place // the collection that it lies below; nil: none
+	below       []*place
+	links       []*link // what its fields refer to
+	owner       *link   // the documents above it, or those whose ids the names of its files have
+	people      *link   // the accounts that have its ids
+	objects     string  // of a folder: the pattern of the names of its files, with an id of the owner in it
+	referred    bool    // others refer to it
 }
 
 type looker struct {
 	Project
-	db          documents.Reader
-	meter       usage.Meter
-	blind       bool // accounts may not be read, so nobody knows who has one
-	names       int  // reads that the meter does not count, of names of collections and documents
-	collections []*place
-	folders     []*place
-	found       Findings
+	db      documents.Reader
+	meter   usage.Meter
+	listed  int      // reads that the meter does not count, of names of collections and documents
+	blind   bool     // accounts may not be read, so nobody knows who has one
+	people  *place   // accounts, as a place to which ids lead
+	top     []*place // the collections that are not below a document
+	folders []*place
+	found   Findings
 }
 
 // Look looks at a project. What may not be read of files and of accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
-	l := newLooker(p)
-	err := l.all(ctx)
-	return &l.found, err
-}
-
-func newLooker(p Project) *looker {
-	return &looker{Project: p, db: p.Documents.Reader(), found: Findings{Unseen: []string{}, Proposals: []Proposal{}}}
-}
-
-func (l *looker) all(ctx context.Context) error {
+	l := &looker{Project: p, db: p.Documents.Reader(), people: &place{path: "Authentication"},
+		found: Findings{Unseen: []string{}, Proposals: []Proposal{}}}
 	ctx = usage.NewContext(ctx, &l.meter)
-	if err := l.allCollections(ctx); err != nil {
-		return err
+	names, err := l.namesBelow(ctx, documents.Ref{})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if slices.Contains(collections.Names(), name) {
+			continue
+		}
+		if err := l.collection(ctx, name); err != nil {
+			return nil, err
+		}
 	}
 	if err := l.allLinks(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := l.allFiles(ctx); err != nil {
 		l.unseen("files: %s", err)
 	}
 	l.propose()
 	l.found.Reads, l.found.Places = l.used(), l.places()
-	return context.Cause(ctx)
+	return &l.found, context.Cause(ctx)
 }
 
 func (l *looker) unseen(format string, args ...any) {
@@ -129,7 +123,7 @@ func (l *looker) unseen(format string, args ...any) {
 	}
 }
 
-func (l *looker) used() int { return int(l.meter.Usage().FirestoreReads) + l.names }
+func (l *looker) used() int { return int(l.meter.Usage().FirestoreReads) + l.listed }
 
 // affords reports whether so many reads are left. If not, it says what is left out.
 func (l *looker) affords(reads int, what string) bool {
@@ -140,182 +134,120 @@ func (l *looker) affords(reads int, what string) bool {
 	return false
 }
 
-// allCollections looks at the collections at the top, and at those below them.
-func (l *looker) allCollections(ctx context.Context) error {
-	top, err := l.namesBelow(ctx, documents.Ref{})
-	if err != nil {
-		return err
+// collections returns all collections, each before those below its documents.
+func (l *looker) collections() (all []*place) {
+	for _, c := range l.top {
+		all = append(append(all, c), c.below...)
 	}
-	for _, name := range top {
-		if !slices.Contains(collections.Names(), name) {
-			if err := l.collection(ctx, &place{path: name}, nil); err != nil {
-				return err
-			}
-		}
-	}
-	for _, above := range slices.Clone(l.collections) {
-		for _, name := range above.below {
-			if err := l.collection(ctx, &place{path: above.path + "/{" + above.hole() + "}/" + name}, above); err != nil {
-				return err
-			}
-		}
-	}
-	slices.SortFunc(l.collections, func(a, b *place) int { return strings.Compare(a.path, b.path) })
-	return nil
+	return all
 }
 
-// namesBelow lists the collections below a document, or at the top.
-func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, error) {
-	all, err := l.db.Collections(ctx, d)
-	l.names += max(1, len(all))
-	return all, err
-}
+func (c *place) name() string { return c.path[strings.LastIndexByte(c.path, '/')+1:] }
 
 // hole returns what stands for the ids of a collection in a path.
 func (c *place) hole() string {
 	name := strings.TrimSuffix(c.path, "s")
 	if !plainName.MatchString(name) || slices.Contains([]string{"id", "uid", "parent"}, name) {
-		return "above"
+		name = "above"
 	}
-	return name
+	return "{" + name + "}"
 }
 
-func (c *place) isBelow() bool { return strings.Contains(c.path, "/") }
-func (c *place) name() string  { return c.path[strings.LastIndexByte(c.path, '/')+1:] }
+// namesBelow lists the collections below a document, or at the top.
+func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, error) {
+	all, err := l.db.Collections(ctx, d)
+	l.listed += max(1, len(all))
+	return all, err
+}
 
-// collection looks at a collection, of those below the documents of another one. It leaves two fifths of the reads for what comes
-// then.
-func (l *looker) collection(ctx context.Context, c, above *place) error {
-	if !l.affords(2*sample+2*listed+l.Reads*2/5, c.path) {
+// collection looks at a collection at the top: at the first ids that have a document or something below them, at these documents, and
+// at what is below some. It leaves two fifths of the reads for what they refer to.
+func (l *looker) collection(ctx context.Context, name string) error {
+	if !l.affords(2*sample+4*below+counted/1000+l.Reads*2/5, name) {
 		return nil
 	}
-	l.collections = append(l.collections, c)
-	q := documents.Query{Collection: c.name(), Group: above != nil}
-	count, err := l.db.CountUpTo(ctx, q, counted)
-	if c.count = fmt.Sprint(count); count == counted {
-		c.count += " or more"
-	}
-	if c.complete = count <= sample && above == nil; err != nil {
-		return err
-	}
-	switch {
-	case above != nil:
-		err = l.sampleBelow(ctx, c, above)
-	case c.complete:
-		c.docs, err = l.db.First(ctx, q, "", sample)
-	default:
-		err = l.sample(ctx, c, q)
-	}
+	c := &place{path: name}
+	l.top = append(l.top, c)
+	n, err := l.db.CountUpTo(ctx, documents.Query{Collection: name}, counted)
 	if err != nil {
 		return err
 	}
-	c.fields = fieldsOf(c.docs)
-	for _, d := range spread(c.docs, below) {
-		names, err := l.namesBelow(ctx, d.Ref())
-		if err != nil {
+	c.setCount(n, n == counted)
+	var page []*firestore.DocumentRef
+	more, err := iterator.NewPager(l.Documents.Firestore().Collection(name).DocumentRefs(ctx), sample, "").NextPage(&page)
+	if err != nil {
+		return fmt.Errorf("list the names of %s: %w", name, err)
+	}
+	l.listed += max(1, len(page))
+	paths := make([]string, len(page))
+	for i, ref := range page {
+		paths[i] = name + "/" + ref.ID
+	}
+	there, err := l.db.GetAll(ctx, paths)
+	if err != nil {
+		return err
+	}
+	for i, ref := range page {
+		if d, exists := there[paths[i]]; exists {
+			c.docs = append(c.docs, d)
+		} else {
+			c.missing = append(c.missing, ref.ID)
+		}
+	}
+	c.complete, c.names, c.fields = more == "", len(page), fieldsOf(c.docs)
+	for _, id := range slices.Concat(spread(c.missing, below), spread(idsOf(c.docs), below)) {
+		if err := l.below(ctx, c, id); err != nil {
 			return err
 		}
-		c.below = append(c.below, names...)
 	}
-	if above == nil && (len(c.below) > 0 || len(c.docs) == 0) {
-		err = l.findMissing(ctx, c)
+	slices.SortFunc(c.below, func(a, b *place) int { return strings.Compare(a.path, b.path) })
+	for _, b := range c.below {
+		b.fields = fieldsOf(b.docs)
+		b.setCount(len(b.docs), true)
 	}
-	slices.Sort(c.below)
-	c.below = slices.Compact(c.below)
+	return nil
+}
+
+// below looks at the collections below a document, which need not exist.
+func (l *looker) below(ctx context.Context, c *place, id string) error {
+	names, err := l.namesBelow(ctx, documents.Ref{Collection: c.path, ID: id})
+	for _, name := range names {
+		path := c.path + "/" + c.hole() + "/" + name
+		if err != nil || !l.affords(below+l.Reads*2/5, path) {
+			break
+		}
+		i := slices.IndexFunc(c.below, func(b *place) bool { return b.path == path })
+		if i < 0 {
+			i, c.below = len(c.below), append(c.below, &place{path: path, above: c})
+		}
+		var found []documents.Document
+		found, err = l.db.First(ctx, documents.Query{Collection: c.path + "/" + id + "/" + name}, "", below)
+		c.below[i].docs = append(c.below[i].docs, found...)
+	}
 	return err
 }
 
-// starts are where the parts of a sample begin: equally far from each other among ids of letters and digits.
-var starts = []string{"0", "C", "O", "a", "m"}
-
-// sample reads documents from several parts of a collection. Ids that begin alike are all in one, so it reads more of the first.
-func (l *looker) sample(ctx context.Context, c *place, q documents.Query) error {
-	seen := map[string]bool{}
-	for i := 0; i <= len(starts) && len(c.docs) < sample; i++ {
-		part, most := q, sample
-		if i < len(starts) {
-			most /= len(starts)
-			part.OrderBy, part.From = []string{firestore.DocumentID}, []any{starts[i]}
-		}
-		found, err := l.db.First(ctx, part, "", most)
-		if err != nil {
-			return err
-		}
-		for _, d := range found {
-			if !seen[d.Path] {
-				c.docs = append(c.docs, d)
-			}
-			seen[d.Path] = true
-		}
+// setCount says how many documents or files there are, or that there may be more.
+func (c *place) setCount(n int, more bool) {
+	if c.count = fmt.Sprint(n); more {
+		c.count += " or more"
 	}
-	return nil
-}
-
-// sampleBelow reads documents from below several of another collection, and from below those that do not exist.
-func (l *looker) sampleBelow(ctx context.Context, c, above *place) error {
-	ids := spread(idsOf(above.docs), below)
-	for _, id := range slices.Sorted(maps.Keys(above.missing)) {
-		if slices.Contains(above.missing[id], c.name()) {
-			ids = append(ids, id)
-		}
-	}
-	for _, id := range ids {
-		q := documents.Query{Collection: above.path + "/" + id + "/" + c.name()}
-		found, err := l.db.First(ctx, q, "", sample/below)
-		if err != nil {
-			return err
-		}
-		c.docs = append(c.docs, found...)
-	}
-	return nil
-}
-
-// findMissing looks for documents that do not exist and have collections below them, among the first names of a collection.
-func (l *looker) findMissing(ctx context.Context, c *place) error {
-	var page []*firestore.DocumentRef
-	_, err := iterator.NewPager(l.Documents.Firestore().Collection(c.path).DocumentRefs(ctx), listed, "").NextPage(&page)
-	if err != nil {
-		return fmt.Errorf("list the names of %s: %w", c.path, err)
-	}
-	l.names += max(1, len(page))
-	var ids []string
-	for _, ref := range page {
-		ids = append(ids, ref.ID)
-	}
-	none, err := l.db.Missing(ctx, c.path, ids)
-	if err != nil {
-		return err
-	}
-	c.listed, c.none, c.missing = len(ids), len(none), map[string][]string{}
-	for _, id := range spread(none, below) {
-		if c.missing[id], err = l.namesBelow(ctx, documents.Ref{Collection: c.path, ID: id}); err != nil {
-			return err
-		}
-		c.below = append(c.below, c.missing[id]...)
-	}
-	return nil
 }
 
 // places returns what was found, a few facts of each.
 func (l *looker) places() (all []Place) {
 	const most = 6
-	for _, c := range slices.Concat(l.collections, l.folders) {
-		facts := []Fact{}
+	for _, c := range slices.Concat(l.collections(), l.folders) {
+		facts := []string{}
 		for _, k := range append([]*link{c.owner, c.people}, c.links...) {
 			if k != nil && len(k.gone) > 0 {
-				facts = append(facts, k.fact())
+				facts = append(facts, fmt.Sprintf("%s: %d of %d are not in %s", k.from, len(k.gone), k.looked, k.to.path))
 			}
 		}
-		for _, states := range []bool{false, true} {
-			for _, f := range c.fields {
-				if text := f.fact(len(c.docs)); text != "" && (f.states != nil) == states {
-					facts = append(facts, Fact{f.name, text})
-				}
+		for _, f := range c.fields {
+			if text := f.fact(len(c.docs)); text != "" {
+				facts = append(facts, f.name+": "+text)
 			}
-		}
-		same := func(other *place) bool { return other != c && other.name() == c.name() }
-		if c.isBelow() && slices.ContainsFunc(l.collections, same) {
-			c.count = "up to " + c.count // of all that have the name
 		}
 		all = append(all, Place{c.path, c.count, facts[:min(len(facts), most)]})
 	}
@@ -323,13 +255,9 @@ func (l *looker) places() (all []Place) {
 }
 
 // spread returns at most n of all, at equal distances.
-func spread[T any](all []T, n int) []T {
-	if len(all) <= n {
-		return all
-	}
-	some := make([]T, n)
-	for i := range some {
-		some[i] = all[i*len(all)/n]
+func spread[T any](all []T, n int) (some []T) {
+	for i := range min(n, len(all)) {
+		some = append(some, all[i*len(all)/min(n, len(all))])
 	}
 	return some
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,15 +23,12 @@ const MostProposals = 5
 
 // Proposal is a rule that may be wanted. It has passed the checks that a file of rules must pass.
 type Proposal struct {
-	Name    string          `json:"name"`
-	Rule    json.RawMessage `json:"rule"` // as it stands in the list of a file
-	Does    string          `json:"does"`
-	Why     string          `json:"why"`
-	Things  string          `json:"things"`            // documents or files
-	Looked  int             `json:"looked"`            // how many were looked at
-	Orphans int             `json:"orphans,omitempty"` // of these, those whose document or account does not exist
-	Due     int             `json:"due"`
-	Index   bool            `json:"index"` // it needs an index that Firestore does not make by itself
+	Name   string          `json:"name"`
+	Rule   json.RawMessage `json:"rule"` // as it stands in the list of a file
+	Does   string          `json:"does"`
+	Why    string          `json:"why"`
+	Looked int             `json:"looked"` // how many documents or files were looked at
+	Due    int             `json:"due"`    // how many of these are due now
 }
 
 // ListKey is the key of a file under which its rules stand.
@@ -48,8 +46,8 @@ func File(rules ...Proposal) string {
 	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s]\n}\n", version.File("rules.schema.json"), ListKey, list)
 }
 
-// GraceDays is how long ago something must have been written or uploaded whose document does not exist.
-const GraceDays = 7
+// graceDays is how long ago something must have been written or uploaded whose document does not exist.
+const graceDays = 7
 
 // kind is what documents have in common that nobody needs for long.
 type kind struct {
@@ -102,36 +100,32 @@ var kinds = []kind{
 
 // propose proposes rules, the surest first.
 func (l *looker) propose() {
-	for _, c := range l.collections {
-		if k := c.owner; k.certain() {
-			gone := `{ "document": "{parent}" }`
-			if k.people {
-				gone += `, { "account": ` + quoted(k.from) + ` }`
-			}
-			why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(k.gone), k.looked, k.to, c.name())
-			l.orphaned(c, why, k, parentOf, gone)
-		}
-	}
-	for _, f := range l.folders {
-		if k := f.owner; k.certain() {
-			why := fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", k.to, len(k.gone), k.looked)
-			idOf := func(d documents.Document) string { return idIn(f.objects, d.Path) }
-			l.orphaned(f, why, k, idOf, `{ "document": `+quoted(k.to+"/"+k.from)+` }`)
+	all := l.collections()
+	for _, c := range slices.Concat(all, l.folders) {
+		switch k := c.owner; {
+		case !k.certain():
+		case c.objects != "":
+			why := fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", k.to.path, len(k.gone), k.looked)
+			idOf := func(d documents.Document) string { return idIn(c.objects, d.Path) }
+			l.orphaned(c, why, k, idOf, "document", k.to.path+"/"+k.from)
+		default:
+			why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(k.gone), k.looked, k.to.path, c.name())
+			l.orphaned(c, why, k, parentOf, "document", "{parent}")
 		}
 	}
 	done := map[*place]bool{}
 	for _, k := range kinds {
-		for _, c := range l.collections {
+		for _, c := range all {
 			if where, age := k.in(c, l.Now); age != nil && !done[c] {
 				done[c] = true
 				l.ofKind(c, k, append(where, ageOf(age, k.days))...)
 			}
 		}
 	}
-	for _, c := range l.collections {
+	for _, c := range l.top {
 		if k := c.people; k.certain() && !c.referred && !kept.MatchString(c.path) {
 			why := fmt.Sprintf("their ids are those of accounts, and %d of %d accounts do not exist", len(k.gone), k.looked)
-			l.orphaned(c, why, k, documents.Document.ID, `{ "account": "{id}" }`)
+			l.orphaned(c, why, k, documents.Document.ID, "account", "{id}")
 		}
 	}
 	if more := len(l.found.Proposals) - MostProposals; more > 0 {
@@ -140,28 +134,29 @@ func (l *looker) propose() {
 }
 
 // orphaned proposes that what refers to something that does not exist is deleted, once it is a few days old.
-func (l *looker) orphaned(c *place, why string, k *link, idOf func(documents.Document) string, gone string) {
+func (l *looker) orphaned(c *place, why string, k *link, idOf func(documents.Document) string, what, which string) {
 	age := `"age": { "by": "updateTime", "days": %d }`
 	if c.objects != "" {
 		age = `"age": { "days": %d }`
 	}
-	p := l.proposal(c, "Orphaned", why)
+	gone := fmt.Sprintf(`{ %q: %s }`, what, quoted(which))
+	if k.people {
+		gone += `, { "account": ` + quoted(k.from) + ` }`
+	}
+	p := Proposal{Name: l.nameOf("Orphaned", c.path), Why: why, Looked: len(c.docs)}
 	for _, d := range c.docs {
-		if k.gone[idOf(d)] {
-			p.Orphans++
-			if d.UpdateTime.Before(l.Now.AddDate(0, 0, -GraceDays)) {
-				p.Due++
-			}
+		if k.gone[idOf(d)] && d.UpdateTime.Before(l.Now.AddDate(0, 0, -graceDays)) {
+			p.Due++
 		}
 	}
-	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, GraceDays), `"gone": [`+gone+`]`); ok && p.Orphans > 0 {
+	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(age, graceDays), `"gone": [`+gone+`]`); ok {
 		l.found.Proposals = append(l.found.Proposals, p)
 	}
 }
 
 // ofKind proposes that a collection's documents of a kind are deleted.
 func (l *looker) ofKind(c *place, k kind, keys ...string) {
-	p := l.proposal(c, k.which, k.why)
+	p := Proposal{Name: l.nameOf(k.which, c.path), Why: k.why, Looked: len(c.docs)}
 	e, ok := l.check(c, &p, "3 * * *", keys...)
 	if !ok {
 		return
@@ -184,14 +179,6 @@ func (l *looker) ofKind(c *place, k kind, keys ...string) {
 	}
 }
 
-func (l *looker) proposal(c *place, which, why string) Proposal {
-	p := Proposal{Name: l.nameOf(which, c.path), Why: why, Things: "documents", Looked: len(c.docs)}
-	if c.objects != "" {
-		p.Things = "files"
-	}
-	return p
-}
-
 // check writes the rule and reads it as a file is read. ok is false if the checks refuse it, or if there is one like it.
 func (l *looker) check(c *place, p *Proposal, schedule string, keys ...string) (e manifest.Entry, ok bool) {
 	source := `"collection": ` + quoted(c.path)
@@ -208,7 +195,7 @@ func (l *looker) check(c *place, p *Proposal, schedule string, keys ...string) (
 		return e, false
 	}
 	e = list.Own[0]
-	p.Does, p.Index = e.Words(), len(e.AllIndexes()) > 0
+	p.Does = e.Words()
 	return e, !slices.ContainsFunc(l.Rules.Own, func(own manifest.Entry) bool {
 		return own.Rule != nil && own.Source() == e.Source() && (own.Gone != nil) == (e.Gone != nil)
 	})
@@ -217,24 +204,28 @@ func (l *looker) check(c *place, p *Proposal, schedule string, keys ...string) (
 // plainPath matches paths that can be shown and pasted as they are.
 var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_/{}. -]+$`)
 
-var partOfName = regexp.MustCompile(`[A-Za-z0-9]+`)
+var notOfName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // nameOf makes a name that no rule has, of the last part of a path.
-func (l *looker) nameOf(which, path string) string {
+func (l *looker) nameOf(which, of string) string {
 	const most = 28 // and a number
-	name := "cleanup" + which
-	for _, part := range partOfName.FindAllString(path[strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1:], -1) {
-		name += strings.ToUpper(part[:1]) + part[1:]
-	}
+	name := "cleanup" + which + capital(notOfName.ReplaceAllString(path.Base(of), ""))
 	name = name[:min(len(name), most)]
+	taken := map[string]bool{}
+	for _, e := range l.Rules.All {
+		taken[strings.ToLower(e.Name)] = true
+	}
+	for _, p := range l.found.Proposals {
+		taken[strings.ToLower(p.Name)] = true
+	}
 	free := name
-	taken := func(e manifest.Entry) bool { return strings.EqualFold(e.Name, free) }
-	proposed := func(p Proposal) bool { return strings.EqualFold(p.Name, free) }
-	for n := 2; slices.ContainsFunc(l.Rules.All, taken) || slices.ContainsFunc(l.found.Proposals, proposed); n++ {
+	for n := 2; taken[strings.ToLower(free)]; n++ {
 		free = fmt.Sprint(name, n)
 	}
 	return free
 }
+
+func capital(s string) string { return strings.ToUpper(s[:min(len(s), 1)]) + s[min(len(s), 1):] }
 
 func quoted(value any) string {
 	text, _ := json.Marshal(value) // texts and lists of texts
@@ -280,9 +271,8 @@ func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 
 // condition returns what a field of such a document must be, "" if that is all the same; ok is false if no document can be meant.
 func (k kind) condition(f *field) (text string, ok bool) {
-	isTaken := !k.anyway && takenField.MatchString(f.name)
 	isState := k.state != nil && k.state.MatchString(f.name)
-	switch {
+	switch isTaken := !k.anyway && takenField.MatchString(f.name); {
 	case isTaken && f.isBool():
 		return fmt.Sprintf(`{ "field": %q, "is": "not true" }`, f.name), true
 	case isTaken:

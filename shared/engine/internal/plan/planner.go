@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -20,7 +20,7 @@ import (
 )
 
 // window is how many actions a run without safety limits plans before it applies them. A run with them is planned
-// whole first, for a limit must trip before the first action; MAX_ACTIONS bounds what it holds.
+// whole first, for a limit must trip before the first action, or as much of it as may be held: the next run goes on behind that.
 const window = 10_000
 
 // Time says when a plan must end.
@@ -36,11 +36,11 @@ type Ask struct {
 	Accounts accounts.Reader
 	Limits   Limits
 	Time     Time
-	From     string // the checkpoint to begin at
-	Bounds   cleanup.Bounds
-	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
-	ListAll  bool // a preview lists its plan whole
-	Versions bool // its actions know what tells whether something has changed
+	From     string   // the checkpoint to begin at
+	Cuts     []string // of listings of objects
+	ListAll  bool     // a preview lists its plan whole
+	Versions bool     // its actions know what tells whether something has changed
+	Bytes    int      // that the plan may hold; 0: as many as the process's memory limit allows
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
 }
@@ -62,6 +62,7 @@ type Planner struct {
 
 	begin       string // the checkpoint that the window begins at
 	checkpoints []checkpoint
+	held        int        // bytes of what is proposed
 	sections    []*section // the first is what precedes the job's own
 	section     *section   // the last of them, which is being planned
 	invalid     map[string]int
@@ -77,6 +78,7 @@ type Planner struct {
 
 func (a Ask) planner() *Planner {
 	whole, d := newSection(cleanup.Section{}, 0), a.Decider
+	a.Bytes = cmp.Or(a.Bytes, mostBytes())
 	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
 		Teller: d.Teller, Time: a.Time, ask: a, begin: a.From,
@@ -84,7 +86,7 @@ func (a Ask) planner() *Planner {
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
-		Checkpoint: a.From, End: a.Bounds.End, Plan: p,
+		Checkpoint: a.From, Cuts: a.Cuts, Plan: p,
 	}
 	return p
 }
@@ -96,18 +98,17 @@ func Make(ctx context.Context, a Ask) (*Planner, error) {
 	if errors.Is(err, documents.ErrCursor) && a.From != "" {
 		p.Log.WarnContext(ctx, p.Job+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		p.Forget()
-		a.From = a.Bounds.Begin
+		a.From = ""
 		p, err = a.make(ctx)
 	}
 	if p.OutOfTime = errors.Is(err, cleanup.ErrOutOfTime); p.OutOfTime {
+		if p.full() {
+			p.Warn(ctx, fmt.Sprintf(
+				"the plan holds as much as the memory allows (%d MiB): what comes behind it is left for the next run", p.ask.Bytes>>20))
+		}
 		return p, nil
 	}
 	return p, err
-}
-
-// Split has the job divide what it goes through into at most n ranges.
-func (a Ask) Split(ctx context.Context, n int) ([]cleanup.Bounds, error) {
-	return a.Decider.Job.Split(ctx, &a.planner().Planner, n)
 }
 
 // make has the job plan; its panic is the run's failure, not the process's.
@@ -133,7 +134,7 @@ func (p *Planner) plan(ctx context.Context) (err error) {
 	return d.Job.Plan(ctx, &p.Planner)
 }
 
-// Check drops the sections of the plan that trip a safety limit. It returns a [*TrippedError] if none of the plan may be applied.
+// Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be applied.
 func (p *Planner) Check(ctx context.Context) error {
 	if err := p.judge(ctx); err != nil {
 		return err
@@ -154,8 +155,9 @@ func (p *Planner) SaveCheckpoint(text string) error {
 		p.checkpoints[last] = m
 	} else {
 		p.checkpoints = append(p.checkpoints, m)
+		p.held += bytesOfItem + len(text)
 	}
-	if p.PlanningTimeIsUp() {
+	if p.PlanningTimeIsUp() || p.full() {
 		return cleanup.ErrOutOfTime
 	}
 	return nil
@@ -184,7 +186,8 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 
 // LookedUp implements [cleanup.Plan].
 func (p *Planner) LookedUp(kind string, asked, missing int) {
-	state.AddLookups(p.section.lookups, map[string]cleanup.Lookups{kind: {Asked: asked, Missing: missing}})
+	l := p.section.lookups[kind]
+	p.section.lookups[kind] = cleanup.Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
 }
 
 // ProposeObject implements [cleanup.Plan].
@@ -215,7 +218,7 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	}
 	p.Size += 1 + a.Also
 	p.section.planned += 1 + a.Also
-	if !p.ask.Limits.Lifted && p.Size+p.ask.Limits.Done > p.ask.Limits.MaxActions {
+	if !p.ask.Limits.Lifted && p.Size > p.ask.Limits.MaxActions {
 		// There is no point in reading on.
 		p.tripped = p.ask.Limits.Check(p.Size, nil)
 		return p.tripped
@@ -224,10 +227,16 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 		return nil
 	}
 	p.Actions = append(p.Actions, a)
-	if p.ask.Limits.Lifted && len(p.Actions) == window {
+	p.held += bytesOf(a)
+	if p.windowIsFull() {
 		return p.applyWindow(ctx)
 	}
 	return nil
+}
+
+// windowIsFull reports whether what is proposed is applied before more is, for no safety limit waits for the end.
+func (p *Planner) windowIsFull() bool {
+	return p.ask.Limits.Lifted && (len(p.Actions) >= window || p.full())
 }
 
 // leave counts an action whose target was changed since the plan was approved.
@@ -256,14 +265,15 @@ func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 // applyWindow applies the actions that were proposed since the last window, unless they trip a limit, and forgets them.
 func (p *Planner) applyWindow(ctx context.Context) error {
 	p.awaitCounts()
-	if err := p.judge(ctx); err != nil || len(p.Actions) < window {
+	if err := p.judge(ctx); err != nil || !p.windowIsFull() {
 		return err
 	}
 	if err := p.ask.Apply(ctx, p); err != nil {
 		return err
 	}
+	p.begin = p.CheckpointBefore(len(p.Actions))
 	clear(p.Actions) // they hold documents
-	p.begin, p.Actions, p.checkpoints = p.CheckpointBefore(window), p.Actions[:0], p.checkpoints[:0]
+	p.Actions, p.checkpoints, p.held = p.Actions[:0], p.checkpoints[:0], 0
 	p.section.first = 0
 	return nil
 }
@@ -293,6 +303,7 @@ func (p *Planner) list(a decide.Action) {
 		return
 	}
 	p.Report.Plan = append(p.Report.Plan, shown)
+	p.held += bytesOf(a)
 }
 
 // CheckpointBefore returns the last checkpoint that was saved before the window's action n was proposed.

@@ -28,23 +28,23 @@ func (p *Planner) planTodos(ctx context.Context) error {
 			if err := p.planTodo(ctx, d); err != nil {
 				return err
 			}
+			if p.full() {
+				return cleanup.ErrOutOfTime
+			}
 		}
 	}
 	return nil
 }
 
-// planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
+// planTodo proposes what an earlier run left to do. Each object, account and item in it counts as an
 // action. Items that it continues are not proposed again.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	todo, err := p.ask.Decider.ReadTodo(d)
-	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
-	if part := p.Report.Part; part != nil && todo.Shard%part.Shards != part.Number {
-		return nil
-	}
 	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
 	if err == nil {
 		for _, item := range todo.Next {
 			p.pending[item.Ref] = true
+			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
 		if a.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
 			a.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)

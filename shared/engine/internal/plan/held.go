@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"runtime/debug"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+)
+
+// What things take in memory besides their texts. Clients write these: names of 1,024 bytes, ids of 1,500.
+const (
+	bytesOfAction = 250
+	bytesOfItem   = 60
+	maxBytes      = 1 << 30 // of a plan, with however much memory
+)
+
+// mostBytes returns how much a plan may hold: half of the process's memory limit. The rest is for what is read meanwhile, and for
+// what the garbage collector has not been through.
+func mostBytes() int { return int(min(debug.SetMemoryLimit(-1)/2, maxBytes)) } // a negative limit changes nothing
+
+// full reports whether the plan holds as much as it may.
+func (p *Planner) full() bool { return p.held >= p.ask.Bytes }
+
+// bytesOf returns how many bytes an action takes.
+func bytesOf(a decide.Action) int {
+	n := bytesOfAction + len(a.Target) + len(a.Reason) + len(a.Version) + len(a.Kept)
+	for what := range a.With {
+		n += bytesOfItem + len(what)
+	}
+	if o, is := a.Effect.(cleanup.DeleteObject); is {
+		n += len(o.Name) + len(o.Absent.ID)
+		for _, ref := range o.Meant {
+			n += bytesOfItem + len(ref.ID)
+		}
+	}
+	return n
+}
+
+// maxRemembered is how many bytes a run remembers of the items that it has proposed.
+const maxRemembered = 16 << 20
+
+// proposed remembers items of rules, so many bytes of them. One that is forgotten and proposed again is looked at again: no harm is
+// done.
+type proposed struct {
+	items map[proposedItem]bool
+	bytes int
+}
+
+type proposedItem struct {
+	rule string
+	ref  documents.Ref
+}
+
+// add reports whether an item is not among those remembered, and remembers it.
+func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
+	item := proposedItem{rule, ref}
+	if p.items[item] {
+		return false
+	}
+	if p.items == nil || p.bytes >= maxRemembered {
+		p.items, p.bytes = map[proposedItem]bool{}, 0
+	}
+	p.items[item] = true
+	p.bytes += 2*bytesOfItem + len(ref.Collection) + len(ref.ID)
+	return true
+}
