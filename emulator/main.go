@@ -244,7 +244,7 @@ func handler(o options) (http.Handler, error) {
 }
 
 // setEnvironment sets the variables that lead to the backends, and the others that functions need. Each job's say which worker
-// its tasks are for, and that it continues by itself, as Terraform sets them. address is where the functions are served.
+// its tasks are for, as Terraform sets them. address is where the functions are served.
 func setEnvironment(list functions.List, variables map[string]string, address string) error {
 	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
 	variables[projectVariable], variables[bucketVariable] = project, cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)
@@ -255,13 +255,6 @@ func setEnvironment(list functions.List, variables map[string]string, address st
 		if e.Worker != "" {
 			set("TASKS_QUEUE", e.Worker)
 			set("TASKS_TARGET_URL", "http://"+address+"/"+e.Worker)
-		}
-		if e.Trigger == manifest.Schedule && e.StopAfterSeconds == 0 && os.Getenv("CONTINUE_FOR") == "" {
-			set("CONTINUE_FOR", "6h")
-			set("CONTINUE_QUEUE", "firesweep-continue")
-			if e.Shards > 1 && os.Getenv("SHARDS") == "" {
-				set("SHARDS", strconv.Itoa(e.Shards))
-			}
 		}
 	}
 	for name, value := range variables {

@@ -53,16 +53,6 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 }
 
-// TestWhatCanBeSplit: shards are for those jobs whose entry says so, and for declared rules about objects.
-func TestWhatCanBeSplit(t *testing.T) {
-	for _, e := range functions.All() {
-		listed := e.Shards > 0 || e.Rule != nil && e.Objects != ""
-		if can := functions.Registered()[e.Name].Split != nil; can != listed {
-			t.Errorf("%s can be split: %v; its entry says %v (shards)", e.Name, can, listed)
-		}
-	}
-}
-
 // TestJobsMeetNoClientLibrary keeps the rules readable and the writing in the engine.
 func TestJobsMeetNoClientLibrary(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")

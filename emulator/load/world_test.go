@@ -10,8 +10,7 @@ import (
 )
 
 // world is a project for cleanupOrphanedMedia with 100 objects and 50 documents for each unit: 40 posts, a tenth of a circle and
-// 9.9 tasks; the smallest has ten circles and twice the objects of posts, so that it is worth some shards: the emulator takes a
-// time that grows with the square of the posts. Of every eleven ids that objects name, one has no document. It is the same each time it
+// 9.9 tasks; the smallest has ten circles. Of every eleven ids that objects name, one has no document. It is the same each time it
 // is made.
 type world struct {
 	*backendstest.Project
@@ -20,17 +19,10 @@ type world struct {
 
 const (
 	postsAUnit = 40
+	perPost    = 2  // objects
 	perCircle  = 50 // objects
 	smallest   = 20 // units
 )
-
-// perPost is how many objects a post has.
-func (w world) perPost() int {
-	if w.units == smallest {
-		return 4
-	}
-	return 2
-}
 
 func (w world) posts() int   { return postsAUnit * w.units }
 func (w world) circles() int { return max(10, w.units/10) }
@@ -58,7 +50,7 @@ type object struct {
 // objects calls f for each object of the bucket.
 func (w world) objects(f func(object)) {
 	for id := range ids(w.posts()) {
-		for n := range w.perPost() {
+		for n := range perPost {
 			f(object{postObject(id, n), fmt.Sprintf("p%05d", id), documented(id) && !ofGoneCircle(id)})
 		}
 	}
@@ -119,7 +111,7 @@ func (w world) setPosts(t *testing.T, onlyDeleted bool) {
 			circle = fmt.Sprintf("gone%02d", id%max(1, w.units/20))
 		}
 		var media []any
-		for n := range w.perPost() {
+		for n := range perPost {
 			media = append(media, map[string]any{"type": "image", "url": "gs://" + w.Bucket + "/" + postObject(id, n)})
 		}
 		return fmt.Sprintf("posts/p%05d", id), map[string]any{"circleId": circle, "userId": "u", "text": "おはよう", "mediaItems": media}

@@ -313,7 +313,7 @@ func TestWhatIsWrong(t *testing.T) {
 	w.press("← All jobs")
 	w.press("removeUnacceptedMemberInvites")
 	w.until(`document.querySelector("button.danger")`)
-	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", map[string]any{"ranges": hostile})
+	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", map[string]any{"until": hostile})
 	w.press("Run it…")
 	w.says("It cannot be taken back: UNDO_DAYS is 0.")
 	w.press("Run it now")

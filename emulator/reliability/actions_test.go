@@ -88,7 +88,7 @@ var mediaUsed = []action{
 }
 
 var actions = map[string][]action{
-	"cleanupOrphanedMedia": mediaUsed, "cleanupOrphanedMediaInShards": mediaUsed,
+	"cleanupOrphanedMedia": mediaUsed,
 	"cleanupResolvedInquiries": {
 		{
 			name: "a message is added", then: archived,
@@ -126,7 +126,7 @@ var actions = map[string][]action{
 			kept: []string{"users/user-banned-last-month"}, accounts: []string{"user-banned-last-month"},
 		},
 	},
-	"cleanupReports": reopened, "cleanupReportsInLinks": reopened,
+	"cleanupReports": reopened,
 	"cleanExpiredComped": {
 		{
 			name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),

@@ -122,11 +122,10 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 	return calls
 }
 
-// tryFault is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
+// tryFault is one point. It returns the differences, and false if the run never came to it.
 func tryFault(t *testing.T, s subject, steps *Steps) (lines []string, tried bool) {
 	t.Helper()
 	w := newWorld(t, s)
-	w.tasksFirst = steps.at%2 == 0
 	w.run(t, steps)
 	if !steps.Struck() {
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")

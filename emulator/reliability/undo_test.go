@@ -152,11 +152,7 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps) (li
 // worker, so none is delivered to it.
 func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.Outcome) (lines []string) {
 	t.Helper()
-	if w.goesOn() {
-		w.run(t, Undisturbed())
-	} else {
-		w.runJob(t, Undisturbed())
-	}
+	w.runJob(t, Undisturbed())
 	now := w.state(t)
 	for _, o := range outcomes {
 		_, was := before[o.Target]
@@ -182,7 +178,7 @@ func (w *world) release(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.deliver(t, Undisturbed()); w.handsOver() && w.pending() == 0 {
+	if w.deliver(t, Undisturbed()); w.worker != nil && w.pending() == 0 {
 		w.Tasks().Clear()
 	}
 }

@@ -1,16 +1,13 @@
 package reliability
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,10 +22,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/functions/orphanedmedia"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -41,15 +36,13 @@ type subject struct {
 	name   string // as in docs/reliability.md
 	job    cleanup.Job
 	worker *cleanup.Job
-	links  func(tick func()) cleanup.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
-	shards int                           // into which the job is split; 0: it is not
 	data   func(now time.Time, bucket string) sampledata.Sample
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
 	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
-// subjects are all jobs with a part in the sample data, each on its part, the variants of them, and rules of docs/rules.md.
+// subjects are all jobs with a part in the sample data, each on its part, and rules of docs/rules.md.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
@@ -61,7 +54,7 @@ func subjects() (all []subject) {
 			worker := jobs[e.Worker]
 			s.worker = &worker
 		}
-		all = append(append(all, s), variants[e.Name]...)
+		all = append(all, s)
 	}
 	for _, e := range examples() {
 		all = append(all, subject{name: e.Name, job: declared.Job(e.Name, *e.Rule),
@@ -106,77 +99,11 @@ func newFunction(job cleanup.Job) *engine.Function {
 	return functions.New(job)
 }
 
-// variants are further data that a job is tried on.
-var variants = map[string][]subject{
-	orphanedmedia.Job.Name: {inShards()},
-	"cleanupReports":       {inLinks()},
-}
-
-// goesOn reports whether the job makes tasks for itself.
-func (s subject) goesOn() bool { return s.links != nil || s.shards > 0 }
-
-// handsOver reports whether the job makes tasks.
-func (s subject) handsOver() bool { return s.worker != nil || s.goesOn() }
-
 // sampled is a job on its part of the sample data.
 func sampled(job cleanup.Job) subject {
 	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
-}
-
-// inLinks is cleanupReports as a job that has time for one report a run, and goes on by itself.
-func inLinks() subject {
-	i := slices.IndexFunc(functions.All(), func(e manifest.Entry) bool { return e.Name == "cleanupReports" })
-	r := *functions.All()[i].Rule
-	s := sampled(functions.Registered()["cleanupReports"])
-	s.name += "InLinks"
-	s.links = func(tick func()) cleanup.Job {
-		rule := cleanup.Rule[cleanup.Subject]{Name: "document", Load: cleanup.Itself,
-			Judge: func(report cleanup.Subject, run cleanup.Run) cleanup.Decision {
-				return declared.Judge(r, report.Document, run.Now)
-			}, Reach: cleanup.Reach{Items: "reports"}}
-		return cleanup.Job{Name: s.job.Name, Rules: []cleanup.AnyRule{rule}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
-				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age[0].Cutoff(p.Now)},
-			}}
-			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
-				if err != nil {
-					return err
-				}
-				if err := p.Consider(ctx, rule, page.Documents); err != nil {
-					return err
-				}
-				tick()
-				after, err := q.After(page.Documents[0])
-				if err == nil {
-					err = p.SaveCheckpoint(string(after))
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}}
-	}
-	return s
-}
-
-// inShards is cleanupOrphanedMedia split into shards, each of which has something to delete. It asks how much there is to split,
-// which is too little, and splits it all the same.
-func inShards() subject {
-	s := sampled(functions.Registered()[orphanedmedia.Job.Name])
-	s.name += "InShards"
-	s.shards = 3
-	split := s.job.Split
-	s.job.Split = func(ctx context.Context, p *cleanup.Planner, n int) ([]cleanup.Bounds, error) {
-		if worth, err := split(ctx, p, n); err != nil || worth != nil {
-			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
-		}
-		const second, third = `{"pass":0,"name":"posts/user-hana/of","included":true}`, `{"pass":2,"name":""}`
-		return []cleanup.Bounds{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
-	}
-	return s
 }
 
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
@@ -191,12 +118,10 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value // the http.HandlerFunc of the worker's process
-	address string       // of the worker, or of the job that goes on by itself
-	// tasksFirst says that tasks which fail come again before the next scheduled run does.
-	tasksFirst bool
-	clock      time.Duration // how far the clock is ahead of the machine's
-	body       string        // of the job's requests
+	serve   atomic.Value  // the http.HandlerFunc of the worker's process
+	address string        // of the worker
+	clock   time.Duration // how far the clock is ahead of the machine's
+	body    string        // of the job's requests
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -207,7 +132,7 @@ func newWorld(t *testing.T, s subject) *world {
 	if err := os.Unsetenv(backends.FirestoreHost); err != nil {
 		t.Fatal(err)
 	}
-	if s.handsOver() && p.Tasks() == nil {
+	if s.worker != nil && p.Tasks() == nil {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	w := &world{
@@ -217,7 +142,7 @@ func newWorld(t *testing.T, s subject) *world {
 	if err := w.content.Load(t.Context(), w.sample); err != nil {
 		t.Fatal(err)
 	}
-	if s.handsOver() {
+	if s.worker != nil {
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			w.serve.Load().(http.HandlerFunc)(rw, r)
 		}))
@@ -237,9 +162,6 @@ type started struct {
 func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	t.Helper()
 	s := &started{}
-	if w.links != nil {
-		job = w.links(func() { s.ahead.Add(int64(s.Timeout / 2)) })
-	}
 	f := newFunction(job)
 	if w.between != nil {
 		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(w.between))
@@ -253,13 +175,6 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	}
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
-	}
-	if w.goesOn() {
-		s.Env["CONTINUE_FOR"], s.Env["CONTINUE_QUEUE"] = "6h", "continue"
-		s.Host = strings.TrimPrefix(w.address, "http://")
-	}
-	if w.shards > 0 {
-		s.Env["SHARDS"] = strconv.Itoa(w.shards)
 	}
 	return s
 }
@@ -283,18 +198,11 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 	}
 }
 
-// run runs the job once and delivers the tasks that are there. It returns the report of the run, of which each task's call is a part.
+// run runs the job once and delivers the tasks that are there. It returns the report of the run.
 func (w *world) run(t *testing.T, steps *Steps) *report.Report {
 	t.Helper()
 	rep := w.runJob(t, steps)
 	w.deliver(t, steps)
-	if data, saved := w.Documents(t, "cleanupRuns")[rep.RunID]; saved {
-		whole, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return whole
-	}
 	return rep
 }
 
@@ -316,31 +224,15 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 // deliver delivers the tasks that are there, each once. A task that fails is due again.
 func (w *world) deliver(t *testing.T, steps *Steps) {
 	t.Helper()
-	switch {
-	case !w.handsOver():
+	if w.worker == nil {
 		return
-	case w.goesOn():
-		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.goOn(t, steps, rw, r) }))
-	default:
-		worker := w.start(t, *w.worker, steps)
-		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
-		}))
 	}
+	worker := w.start(t, *w.worker, steps)
+	w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
+	}))
 	// What fails is told by what is left.
 	_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
-}
-
-// goOn serves the job to a task by which it goes on, in a process of its own.
-func (w *world) goOn(t *testing.T, steps *Steps, rw http.ResponseWriter, r *http.Request) {
-	t.Helper()
-	f, answer := w.start(t, w.job, steps), httptest.NewRecorder()
-	f.serving(r.Context(), t, steps, func(ctx context.Context) { f.ServeHTTP(answer, r.WithContext(ctx)) })
-	var rep report.Report
-	if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
-		t.Errorf("answer %d %s: not a report", answer.Code, answer.Body)
-	}
-	rw.WriteHeader(answer.Code)
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
@@ -352,9 +244,6 @@ func (w *world) recover(t *testing.T) bool {
 	t.Helper()
 	for range maxRuns {
 		w.expireLease()
-		if w.shards > 0 && w.tasksFirst { // that fail are tried again before the next scheduled run, which else does what they leave
-			w.deliver(t, Undisturbed())
-		}
 		rep := w.run(t, Undisturbed())
 		planned := 0
 		for _, c := range rep.Actions {
@@ -372,7 +261,7 @@ func (w *world) expireLease() { w.clock += newFunction(w.job).Timeout + 2*time.M
 
 // pending returns how many tasks are not done.
 func (w *world) pending() int {
-	if !w.handsOver() {
+	if w.worker == nil {
 		return 0
 	}
 	return len(w.Tasks().Pending(""))

@@ -11,7 +11,7 @@ import (
 
 // Job is cleanupOrphanedMedia.
 var Job = cleanup.Job{
-	Name: jobName, Plan: orphans.Plan(passes...), Split: orphans.Split(passes...), Settings: orphans.Settings(passes...),
+	Name: jobName, Plan: orphans.Plan(passes...), Settings: orphans.Settings(passes...),
 	Rules: []cleanup.AnyRule{postRule}, Reach: orphans.Reach(passes...),
 }
 

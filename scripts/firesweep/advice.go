@@ -141,8 +141,6 @@ func (p *printer) next(r *report.Report) {
 		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
 	case r.Status == report.Partial && r.Stopped:
 		says = "It was stopped. " + goesOn
-	case r.Status == report.Partial && r.Continued:
-		says = "It ran out of time and continues at once: " + p.cmd("runs", r.Job)
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:

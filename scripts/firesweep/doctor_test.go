@@ -349,7 +349,7 @@ func TestDoctorSaysTheWorstFirst(t *testing.T) {
 	text := o.well(t, "doctor")
 	wantParts(t, text, fmt.Sprintf("%d unseen", len(scheduled())+1))
 	o.called(t, "cleanupReports", "")
-	o.Set(t, "cleanupJobs/cleanExpiredComped", fields{"ranges": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", fields{"until": 7})
 	out, _, _ := o.run(t, "doctor")
 	if !strings.HasPrefix(out, "problem: cleanExpiredComped: ") || !strings.Contains(out, "\nfine: cleanupReports: ") {
 		t.Error(out)

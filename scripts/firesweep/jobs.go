@@ -134,9 +134,7 @@ func (a *app) closeReaders() {
 // record is what cleanupJobs/{job} says.
 type record struct {
 	jobstate.State
-	Holder string    // the run, or undo, that holds the lease; empty: none
-	Until  time.Time // when that ends
-	Err    error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
+	Err error // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
 }
 
 // byUndo reports whether an undo holds the lease.
@@ -153,7 +151,6 @@ func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err err
 		return r, err
 	}
 	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
-	r.Holder, r.Until = r.State.Holder()
 	return r, nil
 }
 

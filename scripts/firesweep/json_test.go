@@ -28,11 +28,10 @@ func TestJSON(t *testing.T) {
 	}{
 		{report.Report{}, `
 			actions actions.begun actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
-			approved.which bucket continued database dryRun durationMs failures failures.action failures.code failures.error
+			approved.which bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.pass failures.target failures.tripped failures.tripped.all failures.tripped.due failures.tripped.lift
-			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now part part.number part.of part.shards partialRuns plan
-			revision runId scanned shards shards.done shards.left shards.runId shards.runs shards.scanned shards.status
-			shards.through startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now partialRuns plan
+			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action more reason target version writes"},
 		{usage.Usage{}, `

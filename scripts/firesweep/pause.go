@@ -230,11 +230,11 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 	case held && record.byUndo():
 		s.note("run", record.Holder, "goes on: somebody is taking a run back", nil)
 		return
-	case !record.GoesOn():
+	case record.Run() == "":
 		return
 	}
 	var report *report.Report
-	if err = s.tellToStop(ctx, job, record.Run); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
+	if err = s.tellToStop(ctx, job, record.Holder); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 		err = nil
 	}
 	if held && err == nil {
@@ -242,9 +242,9 @@ func (s *switching) stopRun(ctx context.Context, job manifest.Entry) {
 	}
 	switch {
 	case err != nil:
-		s.note("run", record.Run, "", err)
+		s.note("run", record.Holder, "", err)
 	case !held:
-		s.note("run", record.Run, "ends when its next call comes", nil)
+		s.note("run", record.Holder, "is dead: its lease has ended", nil)
 	case report == nil:
 		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
 	default:

@@ -252,7 +252,7 @@ func statusWords(r *report.Report) string {
 		is   bool
 		word string
 	}{
-		{r.PartialRuns > 1, fmt.Sprintf(" (%d in a row)", r.PartialRuns)}, {r.Stopped, ", stopped"}, {r.Continued, ", continues"},
+		{r.PartialRuns > 1, fmt.Sprintf(" (%d in a row)", r.PartialRuns)}, {r.Stopped, ", stopped"},
 		{r.Force, ", forced"}, {len(r.Lift) > 0, ", lifted " + strings.Join(r.Lift, " ")},
 		{r.Undone != nil && r.Undone.Partial, ", partly undone"}, {r.Undone != nil && !r.Undone.Partial, ", undone"},
 	} {

@@ -68,6 +68,7 @@ type ran struct {
 	Report   *report.Report   `json:"report,omitempty"`
 	Error    string           `json:"error,omitempty"`    // why there is no report, or why something is left
 	FellAway []report.Planned `json:"fellAway,omitempty"` // items of the plan file that were not done
+	more     bool             // the next run begins at once
 }
 
 func (r ran) well() bool {
@@ -180,12 +181,16 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		stop := a.progress(ctx, doing(job.Name+" is under way"))
-		r, err := a.runOne(ctx, f, job)
+		underWay := func() (stop func()) { return a.progress(ctx, doing(job.Name+" is under way")) }
+		stop := underWay()
+		err := a.runOne(ctx, f, job, func(r ran) {
+			stop()
+			if runs = append(runs, r); !a.json {
+				a.printer().ran(p, r, a.did(ctx, job, r.Report))
+			}
+			stop = underWay()
+		})
 		stop()
-		if runs = append(runs, r); !a.json {
-			a.printer().ran(p, r, a.did(ctx, job, r.Report))
-		}
 		if ctx.Err() != nil {
 			return runs, cmp.Or(err, context.Cause(ctx))
 		}
@@ -193,13 +198,17 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 	return runs, nil
 }
 
-// runOne runs a job. The error is in the result, too.
-func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry) (r ran, err error) {
+// runOne runs a job, run after run until nothing is left, and tells of each. The error is in the last one's result, too.
+func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
-	r.Job = job.Name
+	r := ran{Job: job.Name}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), By: byHand + who()}
-		r.Report, err = function.Run(ctx, o)
+		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+			if r.Report = rep; more {
+				tell(ran{Job: job.Name, Report: rep, more: true})
+			}
+		})
 	}
 	r.FellAway = f.approved[job.Name].fellAway(r.Report)
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
@@ -208,7 +217,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry) (r ran
 	if err != nil {
 		r.Error = err.Error()
 	}
-	return r, err
+	tell(r)
+	return err
 }
 
 // byHand begins what a report has in place of a revision if the command ran it.
@@ -261,7 +271,11 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		p.failures(rep, planned.Failures...)
 	}
 	p.fellAway(rep.Approved, r.FellAway)
-	p.next(rep)
+	if r.more {
+		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
+	} else {
+		p.next(rep)
+	}
 	if r.Error != "" {
 		p.Say(red, 2, 2, "%s", r.Error)
 	}
@@ -291,11 +305,12 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		if err != nil {
 			return "", err
 		}
-		name, was := job.Name, record.Begun.Bucket // of the last run; empty: it had none
-		if was == "" && record.Last != nil {
-			was = record.Last.Bucket
+		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
+		for _, r := range []*report.Report{record.Last, record.Begun} {
+			if r != nil {
+				was, ran = cmp.Or(r.Bucket, was), true
+			}
 		}
-		ran := record.Run != "" || record.Last != nil
 		if job.Roles[config.Storage] != nil {
 			name += " (on the bucket " + cfg.Bucket + ")"
 			if was != "" && was != cfg.Bucket && cfg.Bucket == a.chosen {

@@ -217,44 +217,59 @@ func TestWhatARunDid(t *testing.T) {
 		"  deleted 2 documents of drafts, 2 documents of parts, 2 files\n")
 }
 
-// TestRunGoesOn: what is left when the time of a call is over, the same run does in this process until nothing is left.
+// TestRunGoesOn: what is left when the time of a run is over, the next one does in this process, until nothing is left.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
-	o := newOperator(t)
-	o.dueDrafts(t, 3000)
-	// The first two calls have planned for half of their time when they have read a page.
-	var passed atomic.Int64
-	var late, runs atomic.Bool // runs: what is shown first is planned
-	o.running.Dial = queried(func(collection string) error {
-		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
-			passed.Add(260)
+	for _, asJSON := range []bool{true, false} {
+		o := newOperator(t)
+		o.dueDrafts(t, 3000)
+		// The first two runs have planned for half of their time when they have read a page.
+		var passed atomic.Int64
+		var late, runs atomic.Bool // runs: what is shown first is planned
+		o.running.Dial = queried(func(collection string) error {
+			if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
+				passed.Add(260)
+			}
+			return nil
+		})
+		o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+			if _, commits := message.(*firestorepb.CommitRequest); commits {
+				runs.Store(true)
+			}
+			return nil
+		})...)
+		o.running.BeforeApply = func() { late.Store(false) }
+		a, out, errs := o.app()
+		a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
+		args := []string{"run", "--yes", "--confirm", o.ID}
+		if asJSON {
+			args = append(args, "--json")
 		}
-		return nil
-	})
-	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		if _, commits := message.(*firestorepb.CommitRequest); commits {
-			runs.Store(true)
+		if code := a.run(t.Context(), args); code != exitFine {
+			t.Fatalf("%d, %s%s", code, errs, out)
 		}
-		return nil
-	})...)
-	o.running.BeforeApply = func() { late.Store(false) }
-	a, out, errs := o.app()
-	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID, "--json"}); code != exitFine {
-		t.Fatalf("%d, %s%s", code, errs, out)
+		want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+		want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
+		if !asJSON {
+			want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
+			for id, run := range o.Documents(t, "cleanupRuns") {
+				rep, err := report.Of(documents.Document{Path: id, Data: run})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
+			}
+			continue
+		}
+		var statuses []report.Status
+		done := 0
+		for _, r := range parsed[ranHere](t, out.String()).Runs {
+			statuses = append(statuses, r.Report.Status)
+			done += r.Report.Actions["delete document"].Done
+		}
+		want(t, "runs", []report.Status{report.Partial, report.Partial, report.Completed}, statuses)
+		want(t, "done", 3000, done)
 	}
-	rep := parsed[ranHere](t, out.String()).Runs[0].Report
-	want(t, "status", report.Completed, rep.Status)
-	want(t, "done", 3000, rep.Actions["delete draft"].Done)
-	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-	saved := o.Documents(t, "cleanupRuns")
-	want(t, "saved runs", []string{rep.RunID}, slices.Collect(maps.Keys(saved)))
-	ranges := o.Documents(t, "cleanupJobs")["cleanupDrafts"]["ranges"].([]any)
-	calls := ranges[0].(map[string]any)["ended"].(map[string]any)["calls"].(int64)
-	if calls != 3 {
-		t.Errorf("%d calls, want 3", calls)
-	}
-	want(t, "tasks", 0, len(o.Tasks().Pending("")))
 }
 
 // TestRunInterrupted: it ends in order, says what it did, and the next run need not wait.

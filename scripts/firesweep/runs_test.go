@@ -100,9 +100,9 @@ func TestHowAJobStands(t *testing.T) {
 			"Run cleanupReports-1 is under way.", levelFine, "Run cleanupReports-1 is under way."},
 		{"is held for too long", enginetest.Leased("cleanupReports-1", now.AddDate(100, 0, 0)), now, stateUnderWay, "Run cleanupReports-1 is under way.",
 			levelProblem, "longer than any run may"},
-		{"foreign ranges", map[string]any{"ranges": "mine"}, now, stateBroken, "is not one that this program wrote",
-			levelProblem, "No run can begin: the field ranges"},
-		{"foreign run", map[string]any{"run": 7}, now, stateBroken, "is not one that this program wrote", levelProblem, "No run can begin: the field run"},
+		{"a foreign lease", map[string]any{"until": "mine"}, now, stateBroken, "is not one that this program wrote",
+			levelProblem, "No run can begin: the field until"},
+		{"a foreign holder", map[string]any{"holder": 7}, now, stateBroken, "is not one that this program wrote", levelProblem, "No run can begin: the field holder"},
 	} {
 		changed := maps.Clone(record)
 		maps.Copy(changed, tt.lease)

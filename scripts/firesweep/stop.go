@@ -67,12 +67,10 @@ func (a *app) stop(ctx context.Context, job manifest.Entry) error {
 	case record.byUndo() && a.clock().Before(record.Until):
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
-	case !record.GoesOn():
+	case record.Run() == "":
 		return notUnderWay(job.Name, record.Last)
-	case record.Holder == "":
-		record.Holder, record.Until = record.Run, a.clock().Add(nextCallWithin)
 	}
-	err = a.tellToStop(ctx, job, record.Run)
+	err = a.tellToStop(ctx, job, record.Holder)
 	switch {
 	case errors.Is(err, jobstate.ErrNotUnderWay): // it has ended meanwhile
 		return notUnderWay(job.Name, nil)
@@ -80,8 +78,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry) error {
 		return err
 	case !a.clock().Before(record.Until):
 		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
-			"If its task comes again it does nothing; the next run continues from there",
-			record.Run, job.Name, when(record.Until))
+			"The next run continues from there", record.Holder, job.Name, when(record.Until))
 	}
 	a.aside().Say("", 0, 2, "Run %s has been told to stop. Within seconds it starts nothing more.", record.Holder)
 	st := stopped{Job: job.Name, RunID: record.Holder}
@@ -98,9 +95,6 @@ func (a *app) stop(ctx context.Context, job manifest.Entry) error {
 	}
 	return a.show(st, func(p *printer) { p.stopped(st) }, st.Report == nil)
 }
-
-// nextCallWithin is how long the next call of a run takes to come that continues at once: Cloud Tasks makes it within a second or two.
-const nextCallWithin = 20 * time.Second
 
 // notUnderWay returns the error for a job without a run to stop. last is the report of its last run, nil if it is not known.
 func notUnderWay(job string, last *report.Report) error {
@@ -145,7 +139,7 @@ func (a *app) awaitEnd(ctx context.Context, job manifest.Entry, record record) (
 			return nil, record.Err
 		case record.Holder == runID:
 			until = record.Until
-		case record.UnderWay(a.clock()) != runID, !a.clock().Before(until):
+		default:
 			rep, err := a.reportOf(ctx, job, runID)
 			if err != nil || rep == nil || rep.Status == report.Killed {
 				return nil, err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -67,88 +66,29 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopBetweenCalls comes when a call of the run has ended and Cloud Tasks has yet to make the next one.
-func TestStopBetweenCalls(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	between := func() (runID string) {
-		runID = o.underWayRun(t)
-		record := enginetest.Leased(runID, o.now)
-		record["ranges"] = []any{map[string]any{"ended": map[string]any{"run": runID, "calls": 1, "left": true, "next": true}}}
-		record["lastReport"] = map[string]any{"runId": runID, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now}
-		o.Set(t, "cleanupJobs/cleanupReports", record)
-		o.Set(t, "cleanupRuns/"+runID, record["lastReport"].(map[string]any))
-		return runID
-	}
-	runID := between()
-	looks := 0
-	o.sleep = func(context.Context, time.Duration) error {
-		switch looks++; looks {
-		case 2:
-			want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
-			o.underWayRun(t)
-		case 4:
-			o.ended(t, runID, "partial")
-		}
-		return nil
-	}
-	wantParts(t, o.well(t, "stop", "cleanupReports"), "has been told to stop.", "cleanupReports: partial, stopped")
-	want(t, "looks", 4, looks)
-
-	between()
-	looks = 10 // nothing comes any more
-	o.sleep = func(context.Context, time.Duration) error {
-		looks++
-		o.now = o.now.Add(time.Second)
-		return nil
-	}
-	out, errs := o.ends(t, exitFine, "stop", "--json", "cleanupReports")
-	wantParts(t, errs, "has been told to stop.") // standard output is for programs
-	got := parsed[stopped](t, out)
-	want(t, "status", report.Partial, got.Report.Status)
-	got.Report = nil
-	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
-	want(t, "looks", 30, looks)
-}
-
-// TestOrderToStopBeforeACallComes: pause and stop write the mark also where nobody is at work, or seems to be by the operator's clock;
-// but not where no task can come.
-func TestOrderToStopBeforeACallComes(t *testing.T) {
+// TestOrderToStopByAClockThatIsOff: pause and stop write the mark also where nobody seems to be at work by the operator's clock, but
+// not where nobody holds the lease.
+func TestOrderToStopByAClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	o, _ := onGoogle(t)
 	maps.Copy(o.env, o.other)
 	job := scheduled()[slices.IndexFunc(scheduled(), func(e manifest.Entry) bool { return e.Name == "cleanupReports" })]
 	runID := o.underWayRun(t)
-	o.sleep = func(context.Context, time.Duration) error {
-		o.now = o.now.Add(time.Second)
-		return nil
-	}
-	for name, c := range map[string]struct {
-		ended map[string]any
-		until time.Time // of the lease
-		mark  any
-	}{
-		"its task comes":              {ended: map[string]any{"next": true, "left": true}, mark: runID},
-		"its task comes again":        {ended: map[string]any{"left": true, "status": "failed", "token": runID}, mark: runID},
-		"the operator's clock is off": {until: o.now.Add(-time.Hour), mark: runID},
-		"nothing comes":               {ended: map[string]any{"left": true, "status": "failed"}},
-		"it is through":               {ended: map[string]any{"left": true, "status": "partial", "token": runID}},
-	} {
-		record := enginetest.Leased(runID, c.until)
-		record["ranges"].([]any)[0].(map[string]any)["ended"] = c.ended
-		if c.until.IsZero() {
-			record["ranges"].([]any)[0].(map[string]any)["holder"] = ""
-		}
+	held := enginetest.Leased(runID, o.now.Add(-time.Hour))
+	for _, c := range []struct {
+		record map[string]any
+		mark   any
+	}{{held, runID}, {enginetest.From("m"), nil}} {
 		for _, way := range []string{"pause", "stop"} {
-			o.Set(t, "cleanupJobs/cleanupReports", record)
+			o.Set(t, "cleanupJobs/cleanupReports", c.record)
 			a, _ := o.loaded(t)
 			if s := (switching{app: a, pause: true}); way == "pause" {
 				s.stopRun(t.Context(), job)
-				want(t, name+": rows", c.mark != nil, len(s.done) == 1 && !s.failed())
+				want(t, "rows", c.mark != nil, len(s.done) == 1 && !s.failed())
 			} else {
 				_ = a.stop(t.Context(), job) // what it says, others test
 			}
-			want(t, name+", "+way+": mark", c.mark, o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
+			want(t, way+": mark", c.mark, o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
 		}
 	}
 }
@@ -173,11 +113,11 @@ func TestStopOfARunThatDies(t *testing.T) {
 func TestStopRefuses(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"ranges": 7})
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"until": 7})
 	o.Set(t, "cleanupJobs/cleanupBannedUsers", enginetest.Leased("undo-cleanupBannedUsers-20260110T145900Z-0123abcd", o.now.Add(time.Minute)))
 	for job, why := range map[string]string{
 		"cleanupReports":     "no run of cleanupReports is under way: see firesweep runs cleanupReports",
-		"cleanExpiredComped": "the field ranges of cleanupJobs/cleanExpiredComped is not one",
+		"cleanExpiredComped": "the field until of cleanupJobs/cleanExpiredComped is not one",
 		"cleanupBannedUsers": "interrupt that firesweep undo where it runs",
 	} {
 		o.refuses(t, exitFailed, why, "stop", job)

@@ -27,7 +27,6 @@ func TestStatusWords(t *testing.T) {
 	for words, r := range map[string]report.Report{
 		"completed":                     {Status: report.Completed, PartialRuns: 1},
 		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"partial, continues":            {Status: report.Partial, Continued: true},
 		"nothing is due":                {Status: report.Completed, DryRun: true},
 		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
 		"aborted, plan":                 {Status: report.Aborted, DryRun: true},

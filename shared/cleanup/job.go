@@ -22,11 +22,6 @@ type Job struct {
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner].Checkpoint on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker's considers what its task names ([Run].Task).
 	Plan func(ctx context.Context, p *Planner) error
-	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
-	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
-	// checkpoints; Plan then ends at [Planner].End. It asks [Plan.CheckTime] whether it may go on. If not, it returns that error
-	// with ranges, of which the last may be much larger than the others.
-	Split func(ctx context.Context, p *Planner, n int) ([]Bounds, error)
 	// Rules are those of its items, by which it also does what earlier runs left to do.
 	Rules []AnyRule
 	// Reach says which objects and accounts Plan itself may propose to delete.
@@ -51,12 +46,6 @@ type Task struct {
 	// Fields of the body, all of which must be there, strings and not empty. The first is a document's id.
 	Fields []string
 	Check  func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
-}
-
-// Bounds are where a part of what a job looks through begins and ends: checkpoints, as [Plan.SaveCheckpoint] is given them.
-type Bounds struct {
-	Begin string `json:"begin" firestore:"begin"` // empty: the beginning
-	End   string `json:"end" firestore:"end"`     // the next one's begin; empty: the end
 }
 
 // DeleteObject deletes an object if it is still as it was when it was listed.

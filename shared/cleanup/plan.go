@@ -20,7 +20,6 @@ type Planner struct {
 	Log       *slog.Logger
 
 	Checkpoint string // where an earlier run ran out of time, as given to [Plan.SaveCheckpoint]; empty: start from the beginning
-	End        string // the checkpoint at which planning ends, where the run is one of a shard ([Job.Split]); empty: the end
 
 	// Cuts is where the job's last listings of objects may be cut ([objects.Cutter]), and in the end those of this plan.
 	Cuts []string
@@ -33,8 +32,6 @@ type Plan interface {
 	// SaveCheckpoint says that everything before this checkpoint has been planned, so that a run that is out of time can save it
 	// for the next one. It returns [ErrOutOfTime] when planning must end here.
 	SaveCheckpoint(text string) error
-	// CheckTime returns [ErrOutOfTime] when nothing more may be begun. [Job.Split] asks, since it saves no checkpoints.
-	CheckTime() error
 	// Continue sets where the next run starts after this one has finished in time. The default is the beginning. checkpoint is
 	// called when all actions have been applied. It gets the items that rules judged and that were left undone, because something
 	// failed or because they changed meanwhile: up to 1000 of them, without those that are gone.

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Backend is something of the project that a function works on, by the names functions/manifest.json uses.
@@ -40,12 +39,6 @@ const (
 	DefaultUndoDays = 7
 	MaxUndoDays     = 90
 )
-
-// MaxContinueFor is how long a job may continue by itself: the next day has its own run.
-const MaxContinueFor = 24 * time.Hour
-
-// MaxShards is how many parts a job may be split into. What is known of each is in one document.
-const MaxShards = 16
 
 // A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the
 // garbage collector has been through; so many bytes of the process's memory limit allow one action more.
@@ -75,12 +68,6 @@ type Config struct {
 	MinLookups        int // MIN_LOOKUPS: ids or items from which on a percentage counts
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
-
-	ContinueFor   time.Duration // CONTINUE_FOR: how long a job continues by itself with what it had no time for; 0: not at all
-	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
-	ContinueURL   string        // CONTINUE_URL: the function's own address, which the tasks of that queue call
-
-	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
 	own any // the settings of this function alone, which [Own] reads; nil if it has none
 
@@ -149,8 +136,6 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 	for _, b := range uses {
 		used[b] = true
 	}
-	continueFor := Parsed(&l, "CONTINUE_FOR", "0s", "a duration from 0s to 24h, e.g. 6h", continueFor)
-	continues := continueFor > 0
 	c := Config{
 		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern.MatchString, "the Firebase project's id", true),
 		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern.MatchString,
@@ -166,17 +151,11 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
-		ContinueFor: continueFor,
-		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern.MatchString,
-			"the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
-
-		Shards: l.Integer("SHARDS", 1, 1, MaxShards),
-
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern.MatchString,
-			"a region, e.g. asia-northeast1", used[Tasks] || continues),
+			"a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue: l.text("TASKS_QUEUE", "", namePattern.MatchString, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`).MatchString,
-			"a service account's e-mail address", used[Tasks] || continues),
+			"a service account's e-mail address", used[Tasks]),
 		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),
 	}
 	c.Emulators = Emulators{
@@ -186,13 +165,6 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
 	c.DryRun = l.dryRun(c.Emulators.Any())
-	// Emulators are called at whatever port they have.
-	c.ContinueURL = l.text("CONTINUE_URL", "", isHTTP, "the function's own URL, http or https", continues && !c.Emulators.Any())
-	used[Tasks] = used[Tasks] || continues
-	if c.Shards > 1 && !continues {
-		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be "+
-			"longer than that", c.Shards)
-	}
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
 		c.own = own.load(&l)
@@ -221,15 +193,6 @@ func (o Own[T]) In(c Config) T {
 func (c Config) WithoutOwn() Config {
 	c.own = nil
 	return c
-}
-
-// continueFor reads CONTINUE_FOR.
-func continueFor(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err == nil && (d < 0 || d > MaxContinueFor) {
-		err = errors.New("it is out of range")
-	}
-	return d, err
 }
 
 // Loader reads single variables, and collects what is wrong with them.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,7 +27,7 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
-		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Shards: 1,
+		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -57,7 +56,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -69,7 +68,6 @@ func TestLoadEverything(t *testing.T) {
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1,
-		ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3,
 		own:           own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
@@ -132,52 +130,6 @@ func TestDryRunMustBeSaid(t *testing.T) {
 	}
 	if c, err := Load(Previewing(env(append(project, "DRY_RUN", "false")...)), nil, Firestore); err != nil || !c.DryRun {
 		t.Errorf("previewing: %t, %v", c.DryRun, err)
-	}
-}
-
-func TestLoadOfShards(t *testing.T) {
-	base := []string{
-		"GOOGLE_CLOUD_PROJECT", "my-project", "TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
-		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example", "DRY_RUN", "false",
-	}
-	for text, ok := range map[string]bool{"1": true, "16": true, "0": false, "17": false, "-1": false, "many": false} {
-		c, err := Load(env(append(slices.Clone(base), "SHARDS", text, "CONTINUE_FOR", "6h")...), nil, Firestore)
-		switch {
-		case ok && err == nil && strconv.Itoa(c.Shards) == text:
-		case !ok && err != nil && strings.Contains(err.Error(), "SHARDS is"):
-		default:
-			t.Errorf("SHARDS=%s: %d, %v", text, c.Shards, err)
-		}
-	}
-	if c, err := Load(env(base...), nil, Firestore); err != nil || c.Shards != 1 {
-		t.Errorf("unset: %d, %v", c.Shards, err)
-	}
-	if _, err := Load(env(append(base, "SHARDS", "2")...), nil, Firestore); err == nil || !strings.Contains(err.Error(), "SHARDS is 2, and CONTINUE_FOR is 0") {
-		t.Errorf("nobody hands shards over: %v", err)
-	}
-}
-
-// TestLoadOfAJobThatContinues: it needs a queue, and no worker's.
-func TestLoadOfAJobThatContinues(t *testing.T) {
-	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false"}
-	queue := []string{
-		"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
-		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example",
-	}
-	for text, ok := range map[string]bool{"0s": true, "24h": true, "1s": true, "24h1s": false, "-1s": false, "6": false, "six hours": false} {
-		_, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", text)...), nil, Firestore)
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "CONTINUE_FOR is") {
-			t.Errorf("CONTINUE_FOR=%s: %v", text, err)
-		}
-	}
-	_, err := Load(env(append(base, "CONTINUE_FOR", "6h")...), nil, Firestore)
-	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE", "CONTINUE_URL"} {
-		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
-			t.Errorf("%v, want it to name %s", err, name)
-		}
-	}
-	if _, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", "6h", "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err == nil {
-		t.Error("Google's Cloud Tasks would be used beside an emulator")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func Job(name string, r rule.Rule) cleanup.Job {
 	if r.Objects != "" {
 		pass := objectsOf(r)
-		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
+		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
 		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, AccountRule: accountsOf{r}.accountRule(),

@@ -203,9 +203,8 @@ func TestAnApprovedPlanAndWhatGoesAlong(t *testing.T) {
 	}
 }
 
-// TestAnApprovedPlanIsNotContinued: a run that is out of time hands nothing over, and no task continues it, for nobody would know
-// what is approved. The same plan goes on.
-func TestAnApprovedPlanIsNotContinued(t *testing.T) {
+// TestAnApprovedPlanOfSeveralRuns: what a run had no time for, the next one does that is restricted to the same plan.
+func TestAnApprovedPlanOfSeveralRuns(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 6)
 	a := approvalOf(t, s.Function)
@@ -213,36 +212,12 @@ func TestAnApprovedPlanIsNotContinued(t *testing.T) {
 	s.seconds.Store(0)
 	rep := s.Run(t, body(t, a))
 	enginetest.Want(t, "status", report.Partial, rep.Status)
-	enginetest.Want(t, "continued", false, rep.Continued)
-	enginetest.Want(t, "tasks", 0, len(s.Tasks().Pending("")))
 	enginetest.Want(t, "why", slices.Repeat([]string{"not reached in this run: run it again with the same plan"}, 3), reasons(rep))
-
-	before := left(t, s.Function)
-	s.call(t, "", append(taskOf(rep.Now, rep.RunID, 0, rep.RunID), "X-CloudTasks-QueueName", "continue")...)
-	enginetest.Want(t, "left after a task that somebody made", before, left(t, s.Function))
-
 	for range 3 {
 		rep = s.Run(t, body(t, a))
 	}
 	enginetest.Want(t, "status", report.Completed, rep.Status)
 	enginetest.Want(t, "left", []string{"t005"}, left(t, s.Function))
-}
-
-// TestAnApprovedPlanIsNotSplit, and takes no ranges over.
-func TestAnApprovedPlanIsNotSplit(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	f.Job.Split = func(context.Context, *cleanup.Planner, int) ([]cleanup.Bounds, error) {
-		t.Error("it was split")
-		return nil, nil
-	}
-	f.Env["SHARDS"], f.Env["CONTINUE_FOR"], f.Env["CONTINUE_QUEUE"] = "3", "1h", "continue"
-	seed(t, f, 3)
-	a := approvalOf(t, f)
-	without(a, "delete thing", "things/t001")
-	without(a, "delete thing", "things/t002")
-	enginetest.Want(t, "status", report.Completed, f.Run(t, body(t, a)).Status)
-	enginetest.Want(t, "left", []string{"t001", "t002"}, left(t, f))
 }
 
 // TestAnApprovedPlanLeavesOthersWork: what an interrupted run has left to do is not in the plan.

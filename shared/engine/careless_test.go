@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"cmp"
-	"context"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -12,29 +10,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestStopEndsAChain: a call that is told to stop hands nothing over, although there is time to continue.
-func TestStopEndsAChain(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 2)
-	s.Hooks.DeafToStop = false
-	plan := s.Job.Plan
-	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		if err := p.SaveCheckpoint("half"); err != nil { // a call that gets nowhere continues neither
-			return err
-		}
-		return cmp.Or(plan(ctx, p), cleanup.ErrOutOfTime)
-	}
-	s.Hooks.BeforeApply = func() {
-		id, _ := stateOf(t, s.Function).Holder()
-		s.stop(t, id)
-	}
-	s.call(t, "")
-	enginetest.Want(t, "tasks", 0, s.deliver(t))
-	got := onlyReport(t, s.Function)
-	enginetest.Want(t, "stopped", true, got.Stopped)
-	enginetest.Want(t, "continued", false, got.Continued)
-}
 
 // TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.
 func TestLostAnswersWithoutUndo(t *testing.T) {

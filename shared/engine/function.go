@@ -21,12 +21,13 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -34,29 +35,8 @@ import (
 	"github.com/firesweep/firesweep/shared/version"
 )
 
-// Cloud Storage's own advice for a bucket's first writes a second, and how many may go out together.
-const (
-	storageWritesPerSecond = 1000
-	storageBurst           = apply.MaxObjects
-)
-
-// storagePace spaces the writes of a run to Cloud Storage.
-type storagePace struct{ limiter *rate.Limiter }
-
-// newStoragePace returns the pace of one of so many calls that write at the same time.
-func newStoragePace(calls int) storagePace {
-	return storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(calls), storageBurst/calls)}
-}
-
-// WaitN implements [objects.Pace]. More than a burst is more than one.
-func (p storagePace) WaitN(ctx context.Context, n int) error {
-	for burst := p.limiter.Burst(); n > 0; n -= burst {
-		if err := p.limiter.WaitN(ctx, min(n, burst)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// storageWritesPerSecond is Cloud Storage's own advice for a bucket's first writes.
+const storageWritesPerSecond = 1000
 
 // Function serves one job over HTTP: POST runs it.
 type Function struct {
@@ -71,8 +51,7 @@ type Function struct {
 	Log    io.Writer
 	Hooks  Hooks
 
-	forOperator  bool             // the credentials are those of whoever calls the command
-	continueHere func(state.Task) // takes what a run has no time for, in place of Cloud Tasks; nil: Cloud Tasks does
+	forOperator bool // the credentials are those of whoever calls the command
 
 	mu     sync.Mutex
 	opened map[config.Config]*clients
@@ -85,7 +64,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func(calls int) documents.Pace            // of one of so many calls at once, instead of [pace.Rate]; calls of Authentication have none then
+	Pace        documents.Pace                            // instead of [pace.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 	AnyClock    bool                                      // the clock may be far from Firestore's
 
@@ -98,7 +77,6 @@ type clients struct {
 	objects   *objects.Client  // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
 	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
-	next      *tasks.Client    // for what a run has no time for; nil if the job does not continue by itself
 }
 
 // close closes the connections, which no run uses any more. A connection that cannot be closed does no harm.
@@ -107,10 +85,8 @@ func (c *clients) close() {
 	if c.objects != nil {
 		_ = c.objects.Close()
 	}
-	for _, queue := range []*tasks.Client{c.tasks, c.next} {
-		if queue != nil {
-			_ = queue.Close()
-		}
+	if c.tasks != nil {
+		_ = c.tasks.Close()
 	}
 }
 
@@ -161,22 +137,16 @@ func (r refusal) answer(w http.ResponseWriter) {
 func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 	req request, cfg config.Config, now time.Time, refused *refusal,
 ) {
+	var err error
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted))
 		return req, cfg, now, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", err}
 	}
-	earlier, err := continues(r.Header, f.Job)
-	if err == nil {
-		req, err = parseRequest(w, r, f.Job.Task, earlier != nil)
-	}
-	if err != nil {
+	if req, err = parseRequest(w, r, f.Job.Task); err != nil {
 		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", err}
 	}
 	cfg, err = config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
-	if err == nil && cfg.Shards > 1 && f.Job.Split == nil {
-		err = fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name)
-	}
 	if err != nil {
 		return req, cfg, now, &refusal{http.StatusInternalServerError, "misconfigured", err}
 	}
@@ -193,7 +163,6 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
-	req.continues, req.url = earlier, addressOf(r, cfg)
 	return req, cfg, now, nil
 }
 
@@ -210,22 +179,13 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 
 // Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
 // job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
-// that the job would not do. Nobody continues such a run, because its state does not hold the plan.
+// that the job would not do.
 func (f *Function) Binding(cfg config.Config) report.Binding {
 	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 	if slices.Contains(f.Uses, config.Storage) {
 		b.Bucket = cfg.Bucket
 	}
 	return b
-}
-
-// addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
-// likes. On emulators, whose ports differ, it is the URL that the function was called at.
-func addressOf(r *http.Request, cfg config.Config) string {
-	if cfg.ContinueURL == "" && cfg.Emulators.Any() {
-		return "http://" + r.Host + r.URL.Path
-	}
-	return cfg.ContinueURL
 }
 
 // newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a wall clock that
@@ -243,41 +203,53 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
 			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
-		}},
+		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
 		},
-		request:      req,
-		job:          f.Job,
-		config:       cfg,
-		hooks:        f.Hooks,
-		limits:       plan.Limits{Config: cfg, Lifted: req.force, Lift: req.lift},
-		clients:      c,
-		meter:        new(usage.Meter),
-		continueHere: f.continueHere,
-		ownStop:      f.StopAfter > 0,
-		logTo:        log,
+		request: req,
+		job:     f.Job,
+		config:  cfg,
+		hooks:   f.Hooks,
+		limits:  plan.Limits{Config: cfg, Lifted: req.force, Lift: req.lift},
+		clients: c,
+		meter:   new(usage.Meter),
+		ownStop: f.StopAfter > 0,
 	}
-	r.Logger = log.With(logging.Labels(r.labels()...))
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Saves: cfg.UndoDays > 0 && !*req.dryRun, Approved: req.plan}
-	r.applier = apply.New(r.decider, &r.deadline, r.newLog())
-	if c.accounts != nil {
-		r.applier.Accounts = c.accounts.Writer()
-		r.applier.Accounts.Written, r.applier.Accounts.InTime = r.DeletedAccounts, r.inTime
-		r.decider.People = r.applier.Accounts.Reader
-	}
-	if c.tasks != nil {
-		r.applier.Tasks = c.tasks.Writer()
-	}
-	if c.next != nil {
-		r.next = c.next.Writer()
-	}
+	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Run: r.known(), Documents: c.documents.Reader(), Approved: req.plan,
+		Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.applier = apply.New(r.decider, &r.deadline, &runlog.Log{
+		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
+	})
+	r.openWriters()
 	return r
 }
 
-// labels find the log lines of a run.
-func (r *run) labels() []slog.Attr {
-	return []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
+// openWriters opens what the run writes with, each at the pace that its service takes.
+func (r *run) openWriters() {
+	a, c := r.applier, r.clients
+	var writes documents.Pace = pace.NewRate()
+	if r.hooks.Pace != nil {
+		writes = r.hooks.Pace
+	}
+	a.Own = c.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
+	a.Documents = a.Own
+	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
+	if c.objects != nil {
+		a.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, apply.MaxObjects))
+		a.Objects.InTime = r.inTime // each batch tells by itself what it deletes
+	}
+	if c.accounts != nil {
+		a.Accounts = c.accounts.Writer()
+		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
+		r.decider.People = a.Accounts.Reader
+	}
+	if c.tasks != nil {
+		a.Tasks = c.tasks.Writer()
+	}
+	if r.hooks.writers != nil {
+		r.hooks.writers(a)
+	}
 }
 
 // open returns clients for the configuration, those of an earlier request if they fit. A failed attempt leaves nothing behind, so that
@@ -316,12 +288,11 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 		}
 	}
 	if slices.Contains(f.Uses, config.Tasks) {
-		if c.tasks, err = f.openQueue(ctx, cfg, cfg.TasksQueue, cfg.TasksTargetURL); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.ContinueFor > 0 && f.continueHere == nil {
-		if c.next, err = f.openQueue(ctx, cfg, cfg.ContinueQueue, ""); err != nil { // each task says whom it calls
+		c.tasks, err = tasks.Open(ctx, tasks.Queue{
+			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,
+			ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
+		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -330,14 +301,6 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 	}
 	f.opened[cfg] = c
 	return c, nil
-}
-
-// openQueue connects to a queue of Cloud Tasks, whose tasks call the target.
-func (f *Function) openQueue(ctx context.Context, cfg config.Config, id, target string) (*tasks.Client, error) {
-	return tasks.Open(ctx, tasks.Queue{
-		Project: cfg.Project, Location: cfg.TasksLocation, ID: id, TargetURL: target,
-		ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
-	}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
 }
 
 // Close closes the function's connections, which otherwise last as long as the process: for tests, which make many functions. A

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -20,44 +19,38 @@ type RunOptions struct {
 	Force bool     // no safety limit on numbers and shares holds
 	Lift  []string // protections lifted by name, as [CheckLift] takes them
 	By    string   // who runs it, in place of the report's revision
-	// Plan restricts the run to what somebody approved; nil: to nothing. Such a run does not continue.
+	// Plan restricts the run to what somebody approved; nil: to nothing. Such a run is followed by no other.
 	Plan *report.Approval
 }
 
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.
 var ErrNeedsTasks = errors.New("it hands work to its worker through Cloud Tasks, so it only runs deployed")
 
-// deployedOnly are the settings of what only a deployed function does.
-var deployedOnly = []string{"CONTINUE_FOR", "CONTINUE_QUEUE", "CONTINUE_URL", "SHARDS"}
-
-// Run runs the job in the caller's process, with the caller's credentials, and returns the report of the whole run. What a deployed
-// function hands to Cloud Tasks when it is out of time, this process does itself until nothing is left. All else is as deployed:
-// lease, limits, undo log and saved report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a
-// [*config.Error], or says why a client cannot be opened or that the engine panicked; whatever goes wrong later is in the report.
-func (f *Function) Run(ctx context.Context, o RunOptions) (whole *report.Report, err error) {
+// Run runs the job in the caller's process, with the caller's credentials, run after run until nothing is left, and calls ended with
+// the report of each, and whether another one follows. A run that left something is followed by another one, unless it was stopped or canceled, is restricted to a
+// plan, or got nowhere. All is as deployed: lease, limits, undo log and saved report. If ctx is canceled the run ends in order,
+// partial. The error is [ErrNeedsTasks], a [*config.Error], or says why a client cannot be opened or that the engine panicked;
+// whatever goes wrong later is in the report.
+func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report.Report, more bool)) (err error) {
 	if slices.Contains(f.Uses, config.Tasks) || f.Job.Task != nil {
-		return nil, fmt.Errorf("%s: %w", f.Job.Name, ErrNeedsTasks)
+		return fmt.Errorf("%s: %w", f.Job.Name, ErrNeedsTasks)
 	}
 	getenv := func(name string) string {
-		switch {
-		case slices.Contains(deployedOnly, name):
-			return ""
-		case name == "DRY_RUN":
-			return cmp.Or(config.For(f.Job.Name, f.Getenv)(name), "false")
+		value := config.For(f.Job.Name, f.Getenv)(name)
+		if name == "DRY_RUN" {
+			return cmp.Or(value, "false")
 		}
-		return config.For(f.Job.Name, f.Getenv)(name)
+		return value
 	}
 	cfg, err := config.Load(getenv, f.Job.Settings, f.Uses...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.DryRun {
-		return nil, &config.Error{Problems: []string{"DRY_RUN is true, so nothing runs: unset it"}}
+		return &config.Error{Problems: []string{"DRY_RUN is true, so nothing runs: unset it"}}
 	}
-	cfg.ContinueFor = planTime
-	var left []state.Task
 	here := &Function{Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
-		forOperator: true, continueHere: func(t state.Task) { left = append(left, t) }}
+		forOperator: true}
 	here.Getenv = func(name string) string {
 		if name == "K_REVISION" {
 			return o.By
@@ -66,29 +59,30 @@ func (f *Function) Run(ctx context.Context, o RunOptions) (whole *report.Report,
 	}
 	c, err := here.open(context.WithoutCancel(ctx), cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer c.close()
 	defer guard.Recover(&err)
-
-	dryRun, now := false, f.Clock().UTC().Truncate(time.Microsecond)
-	req := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
 	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
-		return nil, err
+		return err
 	}
+	dryRun := false
 	for {
-		r := here.newRun(c, cfg, logging.New(f.Log), f.Clock(), now, req)
+		wall := f.Clock()
+		r := here.newRun(c, cfg, logging.New(f.Log), wall, wall.UTC().Truncate(time.Microsecond),
+			request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan})
 		rep := r.execute(ctx)
-		switch {
-		case r.leased && r.saved.Run == r.id() && (whole != nil || len(left) > 0):
-			whole = r.saved.Report()
-		case whole == nil:
-			whole = rep
+		more := r.mayBeFollowed()
+		if ended(rep, more); !more {
+			return nil
 		}
-		if len(left) == 0 {
-			return whole, nil
-		}
-		req = request{dryRun: &dryRun, continues: &left[0]}
-		left = left[1:]
 	}
+}
+
+// mayBeFollowed reports whether another run should do at once what the run had no time for: not if that was restricted to a plan, or
+// got nowhere.
+func (r *run) mayBeFollowed() bool {
+	gotOn := r.checkpoint != r.began || r.Report.Done() > 0
+	ended := r.Report.Status == report.Partial || r.Report.Status == report.Failed
+	return r.unfinished && r.released && ended && gotOn && !r.Report.Stopped && !r.canceled() && r.decider.Approved == nil
 }

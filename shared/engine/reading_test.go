@@ -34,7 +34,7 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 		"another run has ended, partial": {
 			enginetest.From(string(cursor)), report.Completed, []string{string(cursor)}, []string{"t000", "t001"},
 		},
-		"a lease that no run wrote": {map[string]any{"ranges": "x"}, report.Failed, nil, []string{"t000", "t001", "t002"}},
+		"a lease that no run wrote": {map[string]any{"holder": 7}, report.Failed, nil, []string{"t000", "t001", "t002"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

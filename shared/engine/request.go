@@ -18,7 +18,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -43,17 +42,14 @@ type request struct {
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 
-	scheduled bool        // Cloud Scheduler said which time it is for
-	continues *state.Task // what a task continues; nil: it begins a run
-	url       string      // the function's own
+	scheduled bool // Cloud Scheduler said which time it is for
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
 //
-// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for
-// nothing.
-func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, continues bool) (request, error) {
+// task is what a worker is called with; nil for a job, whose body may be empty.
+func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -62,11 +58,6 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task, co
 		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
-	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
-		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run "+
-			"that it continues", continuesHeader)
-	case continues:
-		return req, nil
 	}
 	if task != nil {
 		req.task, err = parseTask(body, *task)

@@ -87,7 +87,7 @@ func TestParseRequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?"+tt.query, strings.NewReader(tt.body))
-			got, err := parseRequest(httptest.NewRecorder(), r, nil, false)
+			got, err := parseRequest(httptest.NewRecorder(), r, nil)
 			if tt.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.refused) {
 					t.Fatalf("error %v, want one that says %q", err, tt.refused)

@@ -1,5 +1,5 @@
-// Package engine runs the jobs of cleanup over HTTP: a run acquires what it works on, plans, checks the plan against the safety
-// limits, reserves, applies, releases and reports.
+// Package engine runs the jobs of cleanup over HTTP: a run acquires its job's lease, plans, checks the plan against the safety
+// limits, applies it, and releases the lease with its report.
 package engine
 
 import (
@@ -22,11 +22,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// run is what one call of the function does of a run of its job: all of it, or the part that a task continues.
+// run is one call of the function.
 type run struct {
 	*tell.Teller // of the report and the log
 	deadline
@@ -38,26 +37,18 @@ type run struct {
 	decider *decide.Decider
 	applier *apply.Applier
 	clients *clients
-	next    tasks.Writer // of no use in one that does not continue by itself
 	meter   *usage.Meter
 
-	continueHere func(state.Task) // in place of Cloud Tasks; nil: Cloud Tasks continues the run
-	listsAll     bool             // a preview lists its plan whole
-	versions     bool             // and the versions of what it lists
-	ownStop      bool             // the function has a time of its own to stop after, earlier than the timeout demands
+	listsAll bool // a preview lists its plan whole
+	versions bool // and the versions of what it lists
+	ownStop  bool // the function has a time of its own to stop after, earlier than the timeout demands
 
-	beganAt    string // the checkpoint that the call began at
-	checkpoint string // to save for the next run
-	unfinished bool   // something was left for lack of time
-	announced  bool   // the job's own first line was logged
-	through    bool   // all that there was to plan was planned and applied
-
-	logTo  *slog.Logger     // without the run's labels
-	saved  state.Known      // cleanupJobs/{job}, as this call left it last
-	leased bool             // it holds what it acquired, until it releases that
-	bounds cleanup.Bounds   // what it goes through
-	ranges []cleanup.Bounds // that it hands out; none: it does all itself
-	stays  string           // why what was left is not continued at once, if somebody should know
+	state      state.Known // cleanupJobs/{job}, as it was when the run acquired the lease
+	began      string      // the checkpoint that it began at
+	checkpoint string      // to save for the next run
+	unfinished bool        // something was left for lack of time
+	announced  bool        // the job's own first line was logged
+	released   bool        // it held its lease to the end, and gave it back
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.
@@ -69,7 +60,7 @@ func newRunID(job string, at time.Time) string {
 	return fmt.Sprintf("%s-%s-%s", job, at.UTC().Format("20060102T150405Z"), hex.EncodeToString(random[:]))
 }
 
-// execute runs the job and returns the call's report, which is complete and saved unless the report says why not.
+// execute runs the job and returns the report, which is complete and saved unless the report says why not.
 func (r *run) execute(ctx context.Context) *report.Report {
 	ctx = usage.NewContext(ctx, r.meter)
 	r.canceled = func() bool { return ctx.Err() != nil }
@@ -84,29 +75,25 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	return r.Report
 }
 
-// perform is a call from its first request to its last. It returns the report of an earlier run if that stands for this one.
+// perform is a run from its first request to its last. It returns the report of an earlier run if that stands for this one.
 func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	if err := r.acquire(ctx); err != nil {
 		return r.turnedAway(ctx, err)
 	}
 	r.logBegin(ctx)
-	r.split(ctx)
-	if r.mayPlan() {
+	whole := false
+	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
-		p, err := plan.Make(ctx, r.ask(r.checkpoint))
+		p, err := plan.Make(ctx, r.ask())
 		if err == nil {
 			err = p.Check(ctx)
 		}
-		if err == nil {
-			err = r.reserve(ctx, p)
-		}
 		if r.mayApply(ctx, p, err) {
-			r.applyAll(ctx, p)
+			whole = r.applyAll(ctx, p) && r.began == ""
 		}
 	}
-	r.decider.ReportApproved(r.through && r.beganAt == "")
+	r.decider.ReportApproved(whole)
 	r.release(ctx)
-	r.continueInTasks(ctx)
 	return nil
 }
 
@@ -128,18 +115,11 @@ func (r *run) logBegin(ctx context.Context) {
 	}
 }
 
-// mayPlan reports whether there is anything to plan. If not, something is left.
-func (r *run) mayPlan() bool {
-	r.unfinished = len(r.ranges) > 0 || r.stop.told.Load()
-	return !r.unfinished && len(r.Report.Failures) == 0
-}
-
-// ask returns what the call's plan is made for, from a checkpoint on.
-func (r *run) ask(from string) plan.Ask {
+// ask returns what the plan is made for.
+func (r *run) ask() plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: from, Bounds: r.bounds, GoesOn: r.goesOn(), ListAll: r.listsAll, Versions: r.versions,
-		Apply: r.applyWindow,
+		From: r.checkpoint, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 
@@ -159,8 +139,8 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	return err == nil
 }
 
-// applyAll applies the plan, unless this is a preview. Then the call is through, unless it is out of time.
-func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
+// applyAll applies the plan, unless this is a preview. It reports whether that was all, and the run is not out of time.
+func (r *run) applyAll(ctx context.Context, p *plan.Planner) bool {
 	outOfTime := p.OutOfTime
 	if !r.Report.DryRun {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
@@ -172,14 +152,14 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 			r.Logger.WarnContext(ctx, r.job.Name+" could not delete from "+runlog.TodosOf(r.job.Name)+" what is done; the next run does: "+err.Error())
 		}
 	}
-	r.unfinished = outOfTime
-	if !outOfTime {
-		r.through = true
-		r.checkpoint = ""
-		if p.Next != nil {
-			r.checkpoint = p.Next(r.applier.Undone())
-		}
+	if r.unfinished = outOfTime; outOfTime {
+		return false
 	}
+	r.checkpoint = ""
+	if p.Next != nil {
+		r.checkpoint = p.Next(r.applier.Undone())
+	}
+	return true
 }
 
 // abort says in the report which safety limits tripped, before all else that went wrong.
@@ -221,18 +201,15 @@ func (r *run) complete(writes int) {
 	default:
 		r.Report.Status = report.Completed
 	}
-	if r.Report.Status == report.Partial || r.Report.Status == report.Failed {
-		r.Report.Continued, r.stays = r.willContinue()
-	}
 	if r.Report.PartialRuns = 0; r.Report.Status == report.Partial && !r.Report.DryRun && !r.Report.Stopped {
-		r.Report.PartialRuns = r.saved.Begun.PartialRuns + 1
+		r.Report.PartialRuns = 1
+		if last := r.state.Last; last != nil {
+			r.Report.PartialRuns += last.PartialRuns
+		}
 	}
 	r.Report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
 	r.Report.Usage = r.meter.Usage()
 	r.Report.Usage.FirestoreWrites += int64(writes)
-	if r.Report.Continued && r.continueHere == nil {
-		r.Report.Usage.Tasks += int64(max(1, len(r.ranges))) // which are handed over when the report is saved
-	}
 }
 
 // known is what rules may know of the run.
@@ -244,7 +221,7 @@ func (r *run) known() cleanup.Run {
 		promise = r.Report.StartedAt
 	}
 	return cleanup.Run{
-		Job: r.job.Name, ID: r.id(), Now: r.Report.Now, Started: r.Report.StartedAt,
+		Job: r.job.Name, ID: r.Report.RunID, Now: r.Report.Now, Started: r.Report.StartedAt,
 		Promise: promise.UTC().Truncate(time.Microsecond), Config: r.config, Task: r.task,
 	}
 }

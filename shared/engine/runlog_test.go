@@ -341,12 +341,9 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 	for name, record := range map[string]map[string]any{
 		"for a century":    enginetest.Leased("testJob-x", start.AddDate(100, 0, 0)),
 		"an hour":          enginetest.Leased("testJob-x", start.Add(time.Hour)),
-		"foreign":          {"ranges": "mine"},
-		"no range":         {"ranges": []any{}},
-		"another's run":    {"run": "otherJob-x"},
-		"wrong checkpoint": {"ranges": []any{map[string]any{"checkpoint": 7}}},
-		"odd counts":       {"ranges": []any{map[string]any{"done": -1}}},
-		"odd limit":        {"earlier": -1},
+		"foreign":          {"until": "mine"},
+		"another's run":    enginetest.Leased("otherJob-x", start.Add(time.Minute)),
+		"wrong checkpoint": {"checkpoint": 7},
 	} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 1)

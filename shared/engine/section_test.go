@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +110,6 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 			got := f.Run(t, "")
 			enginetest.Want(t, "status", report.Aborted, got.Status)
 			enginetest.Want(t, "left", 5, len(left(t, f)))
-			enginetest.Want(t, "continued", false, got.Continued)
 			enginetest.Want(t, "checkpoint", tt.checkpoint, enginetest.Checkpoint(job(t, f)))
 			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
@@ -143,41 +141,6 @@ func TestForceLiftsNoProtectionInWindows(t *testing.T) {
 	got := f.Run(t, `{"force":true}`)
 	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{"delete thing": {Planned: many}})
 	begins(t, got.Failures[0].Error, "pass odd: empty collection: owners")
-}
-
-// TestSectionsOfShards: what all shards together looked up trips a section of the shard that looked it up last; the other section of
-// that shard is done.
-func TestSectionsOfShards(t *testing.T) {
-	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.Set(t, "owners/one", map[string]any{"name": "x"})
-	s.Env["MIN_LOOKUPS"] = "11"
-	plan := s.Job.Plan
-	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		if err := p.Section(ctx, cleanup.Section{Name: "odd", Next: "t999"}); err != nil {
-			return err
-		}
-		p.LookedUp("owners", 10, 10)
-		odd := documents.Document{Path: "things/odd" + p.Checkpoint, UpdateTime: start}
-		if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: odd, Decision: cleanup.Do("delete odd", "")}}); err != nil {
-			return err
-		}
-		if err := p.Section(ctx, cleanup.Section{Name: "even", Next: "t999"}); err != nil {
-			return err
-		}
-		return plan(ctx, p)
-	}
-	if code := s.call(t, ""); code != http.StatusOK {
-		t.Fatal(code)
-	}
-	if _, err := s.deliverOnce(t); err == nil {
-		t.Error("shards are aborted, and nobody hears it")
-	}
-	got := onlyReport(t, s.Function)
-	if got.Status != report.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
-		!strings.HasPrefix(got.Failures[0].Error, "pass odd: MAX_MISSING_PERCENT: ") {
-		t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, left(t, s.Function))
-	}
 }
 
 // TestUnknownShareOfASection fails the run and does the others.

@@ -14,12 +14,12 @@ import (
 
 // Somebody who wants a run to stop writes its id into the field stop of cleanupJobs/{job}. The run looks for that, begins nothing
 // more, and ends as if time were up. The run's end takes the mark away, and one that names another run stops nothing. So ends a
-// call that has lost its lease, as a laptop's does that slept meanwhile.
+// run that has lost its lease, as a laptop's does that slept meanwhile.
 
-// stopEvery is how often a call looks whether its run is to stop, at most: a read each time, and none in the first five seconds.
+// stopEvery is how often a run looks whether it is to stop, at most: a read each time, and none in the first five seconds.
 const stopEvery = 5 * time.Second
 
-// stop is what a call knows of that.
+// stop is what a run knows of that.
 type stop struct {
 	told    atomic.Bool // to stop
 	lost    atomic.Bool // the lease
@@ -29,7 +29,7 @@ type stop struct {
 	warned  bool        // of a mark that names no run
 }
 
-// deadline says when a call must end.
+// deadline says when a run must end.
 type deadline struct {
 	clock     func() time.Time
 	timeout   time.Duration
@@ -57,7 +57,7 @@ func (d *deadline) CheckTime() error {
 	return nil
 }
 
-// inTime returns [cleanup.ErrOutOfTime] when the call should have ended: its machine slept, or was frozen, since it looked at what
+// inTime returns [cleanup.ErrOutOfTime] when the run should have ended: its machine slept, or was frozen, since it looked at what
 // it is about to delete.
 func (d *deadline) inTime() error {
 	if d.over(d.begun.Add(d.timeout)) {
@@ -77,13 +77,13 @@ func (d *deadline) PlanningTimeIsUp() bool {
 
 func (d *deadline) over(at time.Time) bool { return state.Since(at, d.clock()) >= 0 }
 
-// listen has the call look for an order to stop from now on.
+// listen has the run look for an order to stop from now on.
 func (r *run) listen(ctx context.Context) {
 	if r.hooks.DeafToStop {
 		return
 	}
 	r.stop.look, r.stop.looked = func() { r.lookForStop(ctx) }, r.begun
-	r.stop.told.Store(r.saved.Told())
+	r.stop.told.Store(r.state.Told())
 }
 
 // mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every step,
@@ -111,15 +111,15 @@ func (r *run) lookForStop(ctx context.Context) {
 	}
 	named, _ := s.Stop.(string)
 	switch {
-	case !s.HeldBy(r.Report.RunID, r.number()): // the release says so
+	case s.Holder != r.Report.RunID: // the release says so
 		r.stop.lost.Store(true)
 	case s.Stop == nil:
-	case named == r.id():
+	case named == r.Report.RunID:
 		r.Logger.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
 		r.stop.told.Store(true)
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
 		r.Logger.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+
-			"set it to the string %s", r.job.Name, r.statePath(), r.id()))
+			"set it to the string %s", r.job.Name, r.statePath(), r.Report.RunID))
 	}
 }

@@ -146,18 +146,15 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		"kept":     map[string]any{},
 		"failures": []any{},
 		"usage": map[string]any{
-			// Lease, what is pinned, two pages, the three that are kept for undoing; the lease, what the run may do, that entry, the job and the run.
-			"firestoreReads": int64(8), "firestoreWrites": int64(5), "firestoreDeletes": int64(3),
+			// Lease, what is pinned, two pages, the three that are kept for undoing; the lease, that entry, the job and the run.
+			"firestoreReads": int64(8), "firestoreWrites": int64(4), "firestoreDeletes": int64(3),
 			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
 		},
 	}
 	record := job(t, f)
-	r := stateOf(t, f).Ranges[0]
-	enginetest.Want(t, "holder", "", r.Holder)
-	enginetest.Want(t, "checkpoint", "", r.Checkpoint)
-	enginetest.Want(t, "done and reserved", []int{3, 0}, []int{r.Done, r.Reserved})
+	enginetest.Want(t, "free since", time.Time{}, record["until"].(time.Time))
 	wantJob := map[string]any{
-		"run": got.RunID, "begun": record["begun"], "ranges": record["ranges"], "lastReport": want,
+		"holder": "", "until": record["until"], "begun": nil, "lastReport": want,
 		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
 	enginetest.Want(t, "cleanupJobs", wantJob, record)
@@ -240,10 +237,9 @@ func TestLeaseOutlastsTheTimeout(t *testing.T) {
 	var during jobstate.State
 	f.Hooks.BeforeApply = func() { during = stateOf(t, f) }
 	report := f.Run(t, "")
-	holder, until := during.Holder()
-	enginetest.Want(t, "holder during the run", report.RunID, holder)
-	if !until.Equal(start.Add(f.Timeout + time.Minute)) {
-		t.Errorf("its lease ends at %s", until)
+	enginetest.Want(t, "holder during the run", report.RunID, during.Holder)
+	if !during.Until.Equal(start.Add(f.Timeout + time.Minute)) {
+		t.Errorf("its lease ends at %s", during.Until)
 	}
 }
 
@@ -305,9 +301,9 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
-	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"ranges": "mine"}) }
+	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"until": "mine"}) }
 	f.Run(t, "")
-	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=ranges")
+	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=until")
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 

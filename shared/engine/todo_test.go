@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -133,11 +132,9 @@ func TestLostAnswersTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasLeftCountsForTheLimit: each object that an interrupted run left counts for MAX_ACTIONS of what is done for one time, also
-// in the next run for that time.
+// TestWhatWasLeftCountsForTheLimit: each object that an interrupted run left counts for MAX_ACTIONS.
 func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 	f := boxFunction(t)
-	f.Now = start
 	f.Env["MAX_ACTIONS"] = "6"
 	var files []any
 	for i := range 5 {
@@ -145,15 +142,15 @@ func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 		f.Put(t, fmt.Sprint("files/", i), nil, []byte("x"))
 	}
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", files...))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	setBoxes(t, f, "old", 2, 0, old)
 	got := f.Run(t, "")
 	enginetest.Want(t, "status with 7", report.Aborted, got.Status)
-	has(t, got.Failures[0].Error, "counting 5 that runs of the same time have done or may have")
+	has(t, got.Failures[0].Error, "the plan has more than 6 actions")
+	enginetest.Want(t, "objects", 5, len(f.Objects(t)))
 	f.Env["MAX_ACTIONS"] = "7"
-	f.Now = start.AddDate(0, 0, 1) // an aborted run is not planned again for its time
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 2))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
+		"finish interrupted action": {Planned: 1, Done: 1}, "delete box": {Planned: 2, Done: 2}})
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 }
 
 // TestDoneTodoOfACommitThatIsRefused: a commit takes along the end of a Todo that is done. If it is refused, the Todo goes nevertheless.
@@ -173,29 +170,4 @@ func TestDoneTodoOfACommitThatIsRefused(t *testing.T) {
 	enginetest.Want(t, "took it along", true, took)
 	enginetest.Want(t, "things", map[string]map[string]any{"a": {"left": int64(2)}}, f.Documents(t, "things"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
-// TestTodosOfShards: each shard does what it left itself, for what others left may be of runs that are under way. Where the job was in
-// more shards once, each takes what some of those left.
-func TestTodosOfShards(t *testing.T) {
-	t.Parallel()
-	s := newSharded(t).seeded(t)
-	s.Job.Rules = append(s.Job.Rules, fates)
-	for name, shard := range map[string]int{"a": 0, "b": 1, "c": shards + 1, "d": shards + 1} {
-		s.Set(t, "things/z"+name, map[string]any{"fate": "do"})
-		s.SetTodo(t, name, enginetest.ItemOf("fate", "things/z"+name))
-		if _, err := s.Firestore(t).Doc("cleanupJobs/testJob/cleanupTodo/"+name).Update(t.Context(), []firestore.Update{{Path: "shard", Value: shard}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.call(t, "")
-	enginetest.Want(t, "tasks", shards, s.deliver(t))
-	got := onlyReport(t, s.Function)
-	var done []int
-	for _, shard := range got.Shards {
-		done = append(done, shard.Done)
-	}
-	enginetest.Want(t, "finished", report.Counts{Planned: 4, Done: 4}, got.Actions["finish interrupted action"])
-	enginetest.Want(t, "done by each shard, with ten things each", []int{11, 13, 10, 10}, done)
-	enginetest.Want(t, "todos", 0, len(ids(t, s.Function, "cleanupJobs/testJob/cleanupTodo")))
 }

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -95,14 +94,11 @@ func (e Entry) AllIndexes() []Index {
 	return all
 }
 
-// derive sets what follows from the rule: roles, whether it can be split, the index of its query, and the exemptions
-// from indexes for fields of the bundle's own records.
+// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
+// bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
 	r.Zone = e.TimeZone
-	if r.Objects != "" {
-		e.Shards = cmp.Or(e.Shards, 1)
-	}
 	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}

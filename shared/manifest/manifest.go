@@ -44,9 +44,6 @@ type Entry struct {
 	RetryCount       int    `json:"retryCount"`                 // Cloud Scheduler's attempts after the first
 	StopAfterSeconds int    `json:"stopAfterSeconds,omitempty"` // after so long it begins no more work; 0: as late as its timeout allows
 	Worker           string `json:"worker,omitempty"`           // the function that its tasks call
-	// Shards is into how many parts a run is split, which run at the same time (SHARDS); 1 for a job that can be split but is
-	// not, left out for one that cannot be split.
-	Shards int `json:"shards,omitempty"`
 
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
@@ -63,7 +60,6 @@ type Run struct {
 	Memory         string  `json:"memory,omitempty"`
 	CPU            *string `json:"cpu,omitempty"`
 	RetryCount     *int    `json:"retryCount,omitempty"`
-	Shards         int     `json:"shards,omitempty"`
 }
 
 // Queue is how Cloud Tasks calls a worker.

@@ -103,17 +103,12 @@ func (e *Entry) problems() (problems []string) {
 			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
 		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
 		expect(e.Queue == nil, "queue is for workers, whose trigger is tasks: leave it out")
-		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards,
-			config.MaxShards)
-		expect(e.Shards < 2 || e.StopAfterSeconds == 0,
-			"it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
-		expect(e.Shards == 0 || e.Rule == nil || e.Objects != "", "only rules about objects can be split: leave out shards")
 	case Tasks:
 		q := e.Queue
 		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
 			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0,
-			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds, worker or shards: leave them out")
+		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "",
+			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds or worker: leave them out")
 	default:
 		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}

@@ -70,8 +70,8 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			"rules[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
 			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
-		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","shards":4,"collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
-			`rules[0], cleanupDrafts: there is no key "shards": it belongs into run`,
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"1Gi","collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
+			`rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
 			`rules[0], cleanupDrafts: there is no key "days": it belongs into age`,
 			`rules[0], cleanupDrafts: where[0]: there is no key "limit": it belongs beside where, not into it`,
 		}},
@@ -162,7 +162,7 @@ func TestLock(t *testing.T) {
 	}
 	avatars := map[string]any{
 		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
-		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0, "shards": 1.0,
+		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0,
 		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
 		"fieldOverrides": []any{bare("cleanupUndo", "*")},
 	}

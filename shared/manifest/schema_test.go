@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -44,7 +43,6 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	between(run, "timeoutSeconds", minTimeout, maxJobTimeout)
 	between(run, "retryCount", 0, maxRetries)
-	between(run, "shards", 1, config.MaxShards)
 	for field := range reflect.TypeFor[rule.Rule]().Fields() {
 		if _, most, found := strings.Cut(field.Tag.Get("range"), "-"); found {
 			highest, err := strconv.ParseFloat(most, 64)

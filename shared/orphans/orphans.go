@@ -8,6 +8,7 @@ package orphans
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -25,12 +26,9 @@ type Pass interface {
 	name() string
 	// plan proposes what is due of what a run goes through.
 	plan(ctx context.Context, p *cleanup.Planner, in stretch) error
-	// pieces divides what there is from a name on into pieces, in order. With [cleanup.ErrOutOfTime], nobody knows how much the last
-	// of them holds.
-	pieces(ctx context.Context, p *cleanup.Planner, in objects.Names) ([]piece, error)
 }
 
-// stretch is the range of names that a run goes through in a pass.
+// stretch is what a run goes through in a pass: the names from one on.
 type stretch struct {
 	objects.Names
 	save  func(after string) error // planning calls it after each page, with the name of the last one
@@ -40,8 +38,8 @@ type stretch struct {
 // Plan returns the [cleanup.Job.Plan] of a job that makes these passes, one after the other.
 func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 	return func(ctx context.Context, p *cleanup.Planner) error {
-		from, to := beginning(p, passes), ending(p, passes)
-		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
+		from := beginning(p, passes)
+		for i := from.Pass; i < len(passes); i++ {
 			in := stretch{
 				save: func(after string) error {
 					return p.SaveCheckpoint(place{Pass: i, Name: after, Owner: from.Owner}.text())
@@ -50,14 +48,9 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 			}
 			switch _, ofDocuments := passes[i].(Documents); {
 			case i == from.Pass && from.Name != "":
-				in.Names = from.names()
+				in.Names = objects.Names{From: from.Name, After: true}
 			case ofDocuments && from.Owner != "":
 				in.Names = objects.Names{From: from.Owner, After: true}
-			}
-			if i == to.Pass {
-				if in.Before = to.Name; in.Before == "" { // it ends before this pass
-					break
-				}
 			}
 			if !wanted(p, passes[i]) {
 				continue
@@ -147,10 +140,23 @@ func beginning(p *cleanup.Planner, passes []Pass) place {
 	return begin
 }
 
-// ending returns where a run ends: for a shard, where the next one begins.
-func ending(p *cleanup.Planner, passes []Pass) place {
-	if end, ok := placeOf(p.End); ok {
-		return end
-	}
-	return place{Pass: len(passes)}
+// place is a place in the order of all things: where a run stopped.
+type place struct {
+	Pass int    `json:"pass"` // index of the passes
+	Name string `json:"name"` // the last object's name, or owner's id, that was planned
+
+	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one
+	// such pass at most.
+	Owner string `json:"owner,omitempty"`
+}
+
+// placeOf parses the text of a place.
+func placeOf(text string) (at place, ok bool) {
+	err := json.Unmarshal([]byte(text), &at)
+	return at, err == nil
+}
+
+func (a place) text() string {
+	text, _ := json.Marshal(a) // texts and numbers
+	return string(text)
 }

@@ -95,7 +95,7 @@ var noteRule = cleanup.Rule[note]{
 func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	job := cleanup.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...),
+	job := cleanup.Job{Name: "testJob", Plan: orphans.Plan(passes...),
 		Rules: []cleanup.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
@@ -179,4 +179,52 @@ func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(deleteFile, 1))
 	enginetest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))
+}
+
+// TestPassesThatAreLeftOut are not gone through, and those behind them keep their checkpoints.
+func TestPassesThatAreLeftOut(t *testing.T) {
+	others, named := files, notes
+	others.Name, others.Folder, named.Name = "others", "others/", "notes"
+	first := files
+	first.Name = "files"
+	f := newFunction(t, first, others, named)
+	f.Job.Settings = orphans.Settings(first, others, named)
+	f.Env["ORPHANS"] = "notes, files"
+	put(t, f, "nobody's", "files/u/a.png", "others/u/a.png")
+	f.Set(t, "books/b", map[string]any{"n": 1})
+	setNotes(t, f, map[string]any{"notes/of-b": "b", "notes/orphan": "gone"})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
+	enginetest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
+
+	f.Env["ORPHANS"] = "others"
+	f.Set(t, "cleanupJobs/testJob", enginetest.From(`{"pass":2,"name":"a"}`))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{}) // it went on behind the only one
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(deleteFile, 1))
+}
+
+// TestOwnersOfManyDays: a run reads no more owners than MAX_OWNERS says. The next ones go on from there, also if the files before
+// them are gone through anew, and behind the last owner all begin anew. A preview changes nothing of that.
+func TestOwnersOfManyDays(t *testing.T) {
+	files, notes := files, notes
+	files.Name, notes.Name = "files", "notes"
+	passes := []orphans.Pass{files, notes}
+	f := newFunction(t, passes...)
+	f.Job.Settings = orphans.Settings(passes...)
+	f.Env["MAX_OWNERS"] = "1000"
+	f.SetMany(t, 2000, func(i int) (string, map[string]any) { return fmt.Sprintf("books/b%04d", i), map[string]any{"n": 1} })
+	const left = "left for the next runs: one looks for notes of 1000 books at most (MAX_OWNERS)"
+	for night, want := range []struct{ notes, left int }{{2, 1040}, {1, 80}, {2, 0}, {2, 1040}} {
+		setNotes(t, f, map[string]any{"notes/1": "a", "notes/2": "b0500x", "notes/3": "b1500x", "notes/4": "b1990x", "notes/5": "z",
+			"notes/of-b": "b0001"})
+		put(t, f, "nobody's", "files/u/a.png")
+		f.Now = f.Now.Add(24 * time.Hour)
+		f.Run(t, `{"dryRun":true}`)
+		got := f.Run(t, "")
+		enginetest.WantReport(t, got, report.Completed,
+			map[string]report.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
+		enginetest.Want(t, fmt.Sprint("left in night ", night), want.left, got.Kept[left])
+		if got.Usage.FirestoreReads > 1100 {
+			t.Errorf("night %d: %d reads", night, got.Usage.FirestoreReads)
+		}
+	}
 }

@@ -2,7 +2,6 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/digest"
@@ -24,11 +22,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// MaxDelay is how far ahead Cloud Tasks accepts a schedule time, and MaxDeadline how long it waits for an answer at most.
-const (
-	MaxDelay    = 30 * 24 * time.Hour
-	MaxDeadline = 30 * time.Minute
-)
+// MaxDelay is how far ahead Cloud Tasks accepts a schedule time.
+const MaxDelay = 30 * 24 * time.Hour
 
 // createTimeout bounds how long one task is tried to be created, attempts and pauses together.
 const createTimeout = 20 * time.Second
@@ -38,7 +33,7 @@ type Queue struct {
 	Project        string
 	Location       string // e.g. "asia-northeast1"
 	ID             string
-	TargetURL      string // of the worker, whose origin is the audience of the token its tasks carry; empty: each task says
+	TargetURL      string // of the worker, whose origin is the audience of the token its tasks carry
 	ServiceAccount string // whose OIDC token they carry
 	EmulatorHost   string // host:port of an emulator; empty for Google's service
 }
@@ -49,11 +44,9 @@ type Task struct {
 	// it is handed over; it also tells a lost answer from a task that was never made. How long its name stays taken is said twice:
 	// an hour by Google's reference, up to 24 hours by the API's definition. Rely on neither: a key that may come again must differ.
 	Key       []string
-	Body      any               // sent as JSON; nil: none
+	Body      any               // sent as JSON
 	NotBefore time.Time         // at most [MaxDelay] ahead; zero is at once
 	Headers   map[string]string // further ones
-	TargetURL string            // instead of the queue's; empty: the queue's
-	Deadline  time.Duration     // how long an attempt may take, 15 seconds to [MaxDeadline]; 0: Cloud Tasks' own ten minutes
 }
 
 // Client is an open queue. It is safe for concurrent use by any number of runs.
@@ -112,18 +105,13 @@ func (c *Client) parent() string {
 }
 
 func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
-	var body []byte
-	var err error
-	if t.Body != nil {
-		body, err = json.Marshal(t.Body)
-	}
+	body, err := json.Marshal(t.Body)
 	if err != nil {
 		return nil, fmt.Errorf("write its body: %w", err)
 	}
 	headers := map[string]string{"Content-Type": "application/json"}
 	maps.Copy(headers, t.Headers)
-	target := cmp.Or(t.TargetURL, c.queue.TargetURL)
-	audience, err := originOf(target)
+	audience, err := originOf(c.queue.TargetURL)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +119,7 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 		// A digest, because Cloud Tasks is slow on ids that begin alike and takes few characters.
 		Name: c.parent() + "/tasks/" + digest.Of(t.Key...),
 		MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{
-			Url: target, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
+			Url: c.queue.TargetURL, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
 			AuthorizationHeader: &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{
 				ServiceAccountEmail: c.queue.ServiceAccount, Audience: audience,
 			}},
@@ -143,9 +131,6 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 				t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
 		}
 		task.ScheduleTime = timestamppb.New(t.NotBefore)
-	}
-	if t.Deadline > 0 {
-		task.DispatchDeadline = durationpb.New(min(t.Deadline, MaxDeadline))
 	}
 	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil
 }

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -74,32 +73,6 @@ func TestEnqueue(t *testing.T) {
 	}
 	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
 		t.Errorf("token %v", token)
-	}
-}
-
-// TestEnqueueElsewhere: a task may say where it goes and how long it may take.
-func TestEnqueueElsewhere(t *testing.T) {
-	p, w := open(t, "")
-	for deadline, want := range map[time.Duration]time.Duration{0: 10 * time.Minute, 20 * time.Minute: 20 * time.Minute, time.Hour: tasks.MaxDeadline} {
-		key := []string{deadline.String()}
-		if err := w.Enqueue(t.Context(), tasks.Task{Key: key, Body: struct{}{}, TargetURL: "https://job.example/f", Deadline: deadline}); err != nil {
-			t.Fatal(err)
-		}
-		for _, task := range p.Tasks().Pending("projects/" + p.ID + "/locations/asia-northeast1/queues/warnings") {
-			if !strings.HasSuffix(task.GetName(), digest.Of(key...)) {
-				continue
-			}
-			if got := task.GetDispatchDeadline().AsDuration(); got != want {
-				t.Errorf("%s: an attempt may take %s, want %s", deadline, got, want)
-			}
-			if r := task.GetHttpRequest(); r.GetUrl() != "https://job.example/f" || r.GetOidcToken().GetAudience() != "https://job.example" {
-				t.Errorf("request %v", r)
-			}
-			want = 0 // it was there
-		}
-		if want != 0 {
-			t.Errorf("%s: no such task", deadline)
-		}
 	}
 }
 

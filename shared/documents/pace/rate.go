@@ -30,15 +30,10 @@ type Rate struct {
 }
 
 // NewRate returns the rate of one run.
-func NewRate() *Rate { return NewShareOfRate(1) }
+func NewRate() *Rate { return newRate(time.Now, gax.Sleep) }
 
-// NewShareOfRate returns the rate of one of so many runs that write at the same time. Together they keep to
-// [writesPerSecond].
-func NewShareOfRate(runs int) *Rate { return newRate(runs, time.Now, gax.Sleep) }
-
-func newRate(runs int, now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
-	return &Rate{now: now, sleep: sleep,
-		limiter: rate.NewLimiter(rate.Limit(writesPerSecond)/rate.Limit(runs), max(1, writesPerSecond/runs))}
+func newRate(now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
+	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(writesPerSecond, writesPerSecond)}
 }
 
 // Wait blocks until n writes may be sent; n is at most [MaxBatch].
@@ -46,8 +41,8 @@ func (r *Rate) Wait(ctx context.Context, n int) error {
 	r.mu.Lock()
 	now := r.now()
 	var delay time.Duration
-	for burst := r.limiter.Burst(); n > 0; n -= burst { // the limiter reserves one burst at a time
-		delay = r.limiter.ReserveN(now, min(n, burst)).DelayFrom(now)
+	for ; n > 0; n -= writesPerSecond { // the limiter reserves one burst at a time
+		delay = r.limiter.ReserveN(now, min(n, writesPerSecond)).DelayFrom(now)
 	}
 	r.mu.Unlock()
 	return r.sleep(ctx, delay)

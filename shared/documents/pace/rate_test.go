@@ -21,7 +21,7 @@ func (f *fakeTime) Sleep(ctx context.Context, d time.Duration) error {
 func TestRateStays(t *testing.T) {
 	clock := &fakeTime{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	start := clock.now
-	r := newRate(1, clock.Now, clock.Sleep)
+	r := newRate(clock.Now, clock.Sleep)
 	sent := map[int]int{} // by minute
 	for clock.now.Sub(start) < 20*time.Minute {
 		if err := r.Wait(t.Context(), MaxBatch); err != nil {
@@ -38,7 +38,7 @@ func TestRateStays(t *testing.T) {
 
 func TestRateOfABurst(t *testing.T) {
 	clock := &fakeTime{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	r := newRate(1, clock.Now, clock.Sleep)
+	r := newRate(clock.Now, clock.Sleep)
 	clock.now = clock.now.Add(time.Hour) // planning took long: no more is saved up than a second's worth
 	start := clock.now
 	for range 10 {
@@ -56,7 +56,7 @@ func TestRateEndsWithItsContext(t *testing.T) {
 	clock := &fakeTime{now: time.Now()}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newRate(1, clock.Now, clock.Sleep).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
+	if err := newRate(clock.Now, clock.Sleep).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("Wait = %v, want context.Canceled", err)
 	}
 }

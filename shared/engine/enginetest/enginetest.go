@@ -6,7 +6,6 @@ package enginetest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -31,7 +29,6 @@ type Function struct {
 	*engine.Function
 	*backendstest.Project
 	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
-	Host    string            // at which the function is called; empty: example.com
 	Env     map[string]string // the function's environment
 	Request *Recorder
 	Indexes []manifest.Index // indexes besides those of the functions' lists
@@ -51,7 +48,7 @@ func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
 	tf := &Function{Function: f, Project: p, Env: maps.Clone(p.Environment), Request: &Recorder{}, log: &lines{}}
 	f.Getenv = func(name string) string { return tf.Env[name] }
 	f.Log = tf.log
-	f.Hooks.Pace = func(int) documents.Pace { return unpaced{} }
+	f.Hooks.Pace = unpaced{}
 	f.Hooks.DeafToStop, f.Hooks.AnyClock = true, true
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(tf.Request.record)...)
 	t.Cleanup(func() {
@@ -104,7 +101,6 @@ func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *
 	if !f.Now.IsZero() {
 		r.Header.Set("X-CloudScheduler-ScheduleTime", f.Now.Format(time.RFC3339Nano))
 	}
-	r.Host = cmp.Or(f.Host, r.Host)
 	w := httptest.NewRecorder()
 	f.ServeHTTP(w, r)
 	if got := w.Header().Get("Content-Type"); got != "application/json" {

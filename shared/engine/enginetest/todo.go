@@ -25,7 +25,7 @@ func (f *Function) SetTodo(t testing.TB, name string, stored ...map[string]any) 
 		t.Fatal(err)
 	}
 	f.Set(t, collections.Jobs+"/"+f.Job.Name+"/"+collections.Todo+"/"+name, map[string]any{
-		"run": "r", "shard": 0, "task": "", "attempt": 1, "at": documents.ServerTimestamp, "data": parts[0],
+		"run": "r", "task": "", "attempt": 1, "at": documents.ServerTimestamp, "data": parts[0],
 	})
 }
 

@@ -23,12 +23,12 @@ func Of(cfg config.Config, job string, doc documents.Document) (State, error) {
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
 var ErrNotUnderWay = errors.New("the run is not under way any more")
 
-// Stop tells a run to stop, which it does within some seconds, or once its next call comes: it begins nothing more, and saves its
-// report. No clock decides whether that is told. The error is [ErrNotUnderWay] where the run has ended.
+// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides whether
+// that is told. The error is [ErrNotUnderWay] where the run has ended.
 func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string) error {
 	store := state.Store{Writer: w, Config: cfg, Job: job}
 	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
-		if s.Run != runID || !s.GoesOn() {
+		if runID == "" || s.Run() != runID {
 			return s, nil, ErrNotUnderWay
 		}
 		s.Stop = runID

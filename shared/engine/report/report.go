@@ -3,13 +3,10 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"google.golang.org/api/googleapi"
@@ -35,8 +32,7 @@ const (
 	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
 )
 
-// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is
-// continued at once they need not, whatever failed: they would meet the run that continues it.
+// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again.
 func (r *Report) HTTPStatus() int {
 	switch r.Status {
 	case Completed, Partial, Skipped:
@@ -44,9 +40,6 @@ func (r *Report) HTTPStatus() int {
 	case Aborted:
 		return http.StatusConflict
 	default:
-		if r.Continued {
-			return http.StatusOK
-		}
 		return http.StatusInternalServerError
 	}
 }
@@ -97,12 +90,6 @@ type Report struct {
 	Failures  []Failure `json:"failures" firestore:"failures"`
 	Plan      []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
-	// Continued says that the run goes on at once, in a task of Cloud Tasks.
-	Continued bool `json:"continued,omitempty" firestore:"continued,omitempty"`
-	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:
-	// what it did is in the report of the whole, and nowhere else.
-	Shards []Shard `json:"shards,omitempty" firestore:"shards,omitempty"`
-	Part   *Part   `json:"part,omitempty" firestore:"part,omitempty"`
 	// PartialRuns is how many runs in a row, this one included, ended partial because they were out of time.
 	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
 	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial
@@ -114,8 +101,6 @@ type Report struct {
 	// Read is when a preview began to read, by Firestore's clock, and Binding what its plan is for.
 	Read    time.Time `json:"-" firestore:"-"`
 	Binding Binding   `json:"-" firestore:"-"`
-	// Also is how many actions more than Actions says count for MAX_ACTIONS: each thing that an earlier run left to do counts.
-	Also int `json:"-" firestore:"also,omitempty"`
 }
 
 // Undone says when a run was taken back.
@@ -229,20 +214,13 @@ func (r *Report) List(p Planned) {
 // Totals returns the counts of all actions together.
 func (r *Report) Totals() (t Counts) {
 	for _, c := range r.Actions {
-		t = t.plus(c)
+		t = Counts{t.Planned + c.Planned, t.Done + c.Done, t.Changed + c.Changed, t.Failed + c.Failed, t.Begun + c.Begun}
 	}
 	return t
 }
 
-func (c Counts) plus(more Counts) Counts {
-	return Counts{c.Planned + more.Planned, c.Done + more.Done, c.Changed + more.Changed, c.Failed + more.Failed, c.Begun + more.Begun}
-}
-
 // Done returns how many actions were done.
 func (r *Report) Done() int { return r.Totals().Done }
-
-// Counted returns how many actions were done, as MAX_ACTIONS counts them.
-func (r *Report) Counted() int { return r.Done() + r.Also }
 
 // Left returns how many planned actions were not reached.
 func (r *Report) Left() int {
@@ -257,51 +235,6 @@ func (r *Report) Left() int {
 func (r *Report) Begun() Report {
 	return Report{
 		Job: r.Job, RunID: r.RunID, Force: r.Force, Lift: r.Lift, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
-		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt, PartialRuns: r.PartialRuns,
+		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
 	}
-}
-
-// Add adds the figures of another report. Failures are those of both, safety limits first, up to as many as a report holds.
-func (r *Report) Add(other *Report) {
-	r.Scanned += other.Scanned
-	r.Actions, r.Kept = maps.Clone(r.Actions), maps.Clone(r.Kept)
-	if r.Actions == nil {
-		r.Actions = map[string]Counts{}
-	}
-	if r.Kept == nil {
-		r.Kept = map[string]int{}
-	}
-	for kind, c := range other.Actions {
-		r.Actions[kind] = r.Actions[kind].plus(c)
-	}
-	for reason, n := range other.Kept {
-		r.Kept[reason] += n
-	}
-	r.NotCounted = union(r.NotCounted, other.NotCounted)
-	r.Warnings = union(r.Warnings, other.Warnings)
-	failures := append(append([]Failure{}, r.Failures...), other.Failures...)
-	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(a.rank(), b.rank()) })
-	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
-	r.Failures = failures[:min(maxFailures, len(failures))]
-	r.Usage = r.Usage.Plus(other.Usage)
-	r.Approved = cmp.Or(other.Approved, r.Approved)
-}
-
-// union returns a list with what another one has besides.
-func union(all, more []string) []string {
-	all = slices.Clone(all)
-	for _, one := range more {
-		if !slices.Contains(all, one) {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-// rank puts the failures that name a safety limit first.
-func (f Failure) rank() int {
-	if f.Action == CheckLimits {
-		return 0
-	}
-	return 1
 }

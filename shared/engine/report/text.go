@@ -69,9 +69,6 @@ func (r *Report) Summary(why string) string {
 	if r.Status == Partial {
 		say("%s, %d planned actions left", why, r.Left())
 	}
-	if r.Continued {
-		b.WriteString(", which continues at once")
-	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 		c := r.Actions[kind]
 		if r.DryRun || r.Status == Aborted && c.Done == 0 {

@@ -29,10 +29,9 @@ func DoneOf(run string) string { return collections.Runs + "/" + run + "/" + col
 // TodosOf returns the collection of a job's [Todo].
 func TodosOf(job string) string { return collections.Jobs + "/" + job + "/" + collections.Todo }
 
-// Log is where one call writes what its commits leave.
+// Log is where a run writes what its commits leave.
 type Log struct {
-	Job, Run string // what all calls of a run leave is one log
-	By       string // tells this call from the others of the run; empty: it is the only one
+	Job, Run string
 	// Saves says that records are saved for undo. Otherwise Done holds none: it is needed only until the commit's answer is
 	// there, and only if the commit leaves no Todo, which tells of it as well.
 	Saves  bool
@@ -58,20 +57,12 @@ func (l *Log) Next() Entry {
 }
 
 func (e Entry) done(part int) documents.Ref {
-	by := e.log.By
-	if by != "" {
-		by += "."
-	}
-	return documents.Ref{Collection: DoneOf(e.log.Run), ID: fmt.Sprintf("%s%s-%02d", by, e.name, part)}
+	return documents.Ref{Collection: DoneOf(e.log.Run), ID: fmt.Sprintf("%s-%02d", e.name, part)}
 }
 
 // Todo names the entry's Todo.
 func (e Entry) Todo() documents.Ref {
-	by := e.log.By
-	if by != "" {
-		by = "." + by
-	}
-	return documents.Ref{Collection: TodosOf(e.log.Job), ID: e.log.Run + by + "-" + e.name}
+	return documents.Ref{Collection: TodosOf(e.log.Job), ID: e.log.Run + "-" + e.name}
 }
 
 // Writes returns what an attempt of the commit writes: the records of what it does, and what follows. Attempts count from 1.
@@ -86,7 +77,7 @@ func (e Entry) Writes(attempt int, records []undo.Record, todo Todo) (writes []d
 			at = todo.At
 		}
 		writes = append(writes, documents.Write{Op: documents.Set, Ref: e.Todo(), Data: map[string]any{
-			"run": e.log.Run, "shard": todo.Shard, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": at,
+			"run": e.log.Run, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": at,
 			"data": data,
 		}})
 	}

@@ -13,7 +13,6 @@ import (
 // Todo is what follows a commit and is not done yet. What it has no field for nobody can forge: writes, tasks, an account of
 // another name. It is there until all of it is done.
 type Todo struct {
-	Shard  int    // which of the run's shards left it; 0 where there are none
 	Task   string // the worker's task; empty of a job
 	Bucket string // of objects in Steps; empty if there are none
 	Steps  []Step
@@ -76,8 +75,7 @@ func (t Todo) packed() ([]byte, error) {
 // ReadTodo reads what a commit left to do. It refuses whatever it would not have written itself; whether the job's rules can have
 // asked for it, it does not know.
 func ReadTodo(d documents.Document) (t Todo, err error) {
-	shard, _ := d.Data["shard"].(int64)
-	t.Shard, t.At = int(shard), timeOf(d)
+	t.At = timeOf(d)
 	t.Task, _ = d.Data["task"].(string)
 	t.Bucket, _ = d.Data["bucket"].(string)
 	data, _ := d.Data["data"].([]byte)

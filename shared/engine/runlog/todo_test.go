@@ -30,7 +30,7 @@ func someTodos(rt *rapid.T) Todo {
 		return Item{Rule: name.Draw(rt, "rule"), Ref: ref.Draw(rt, "item")}
 	})
 	return Todo{
-		Shard: rapid.IntRange(0, 15).Draw(rt, "shard"), Task: rapid.SampledFrom([]string{"", "0123"}).Draw(rt, "task"),
+		Task:  rapid.SampledFrom([]string{"", "0123"}).Draw(rt, "task"),
 		At:    rapid.SampledFrom([]time.Time{{}, time.Unix(1, 0).UTC()}).Draw(rt, "at"),
 		Steps: rapid.SliceOfN(step, 0, 3).Draw(rt, "steps"), Next: rapid.SliceOfN(item, 0, 2).Draw(rt, "next"),
 	}
@@ -42,9 +42,6 @@ func stored(w documents.Write, at time.Time) documents.Document {
 	if data["at"] == documents.ServerTimestamp {
 		data["at"] = at
 	}
-	if shard, is := data["shard"].(int); is {
-		data["shard"] = int64(shard)
-	}
 	return documents.Document{Path: w.Ref.Path(), Data: data, UpdateTime: at}
 }
 
@@ -54,7 +51,7 @@ func TestTodo(t *testing.T) {
 	records := []undo.Record{{Item: "things/a"}}
 	rapid.Check(t, func(rt *rapid.T) {
 		want := someTodos(rt)
-		log := &Log{Job: "j", Run: "r", By: rapid.SampledFrom([]string{"", "0123"}).Draw(rt, "by"), Saves: true}
+		log := &Log{Job: "j", Run: "r", Saves: true}
 		entry := log.Next()
 		writes, err := entry.Writes(1, records, want)
 		if err != nil {
@@ -77,23 +74,6 @@ func TestTodo(t *testing.T) {
 			rt.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
 	})
-}
-
-// TestNamesOfCalls: no two commits of a run, whichever of its calls they are of, have the same names.
-func TestNamesOfCalls(t *testing.T) {
-	seen := map[documents.Ref]bool{}
-	for _, by := range []string{"", "0", "1"} {
-		log := &Log{Job: "j", Run: "r", By: by}
-		for range 3 {
-			entry := log.Next()
-			for _, ref := range []documents.Ref{entry.done(0), entry.done(1), entry.Todo()} {
-				if seen[ref] {
-					t.Errorf("%s twice", ref.Path())
-				}
-				seen[ref] = true
-			}
-		}
-	}
 }
 
 // TestTimeOfATodo is its own, but never after its last change.

@@ -188,7 +188,7 @@ func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action) []error
 	case decide.Ruled:
 		return a.doItems(ctx, batch)
 	case decide.FinishTodo:
-		return []error{a.doTodo(ctx, effect, batch[0].Also)}
+		return []error{a.doTodo(ctx, effect)}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}

@@ -16,9 +16,6 @@ import (
 // records, and the items that are judged next. Objects that differ in nothing but their names are one step.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.TaskID()}
-	if part := a.Report.Part; part != nil {
-		todo.Shard = part.Number
-	}
 	if a.Approved != nil {
 		todo.At = a.Approved.Made
 	}
@@ -52,8 +49,8 @@ func joins(f, other cleanup.FollowUp) bool {
 	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
-// doTodo does what an earlier run left to do, which counts as so many actions more than one.
-func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also int) error {
+// doTodo does what an earlier run left to do.
+func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	d, found, err := a.Documents.Get(ctx, planned.Ref.Path())
 	switch {
 	case err != nil:
@@ -69,7 +66,6 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo, also in
 	if err != nil {
 		return err
 	}
-	a.Also(also) // even if only some of it gets done
 	all := make([]*ongoing, len(then))
 	for i, f := range then {
 		of := workOf(cleanup.Item{Ref: f.Absent})

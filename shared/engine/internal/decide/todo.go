@@ -17,7 +17,6 @@ import (
 
 // Todo is what an earlier run left to do, as the rules of the job can have asked for it.
 type Todo struct {
-	Shard  int
 	Then   []cleanup.FollowUp
 	Next   []cleanup.Item
 	Bucket string    // of the objects; empty where there are none
@@ -28,7 +27,7 @@ type Todo struct {
 // another bucket, where their names may be other documents'; what it returns then is for people to look at.
 func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 	stored, err := runlog.ReadTodo(doc)
-	t.Shard, t.Bucket, t.At = stored.Shard, stored.Bucket, stored.At
+	t.Bucket, t.At = stored.Bucket, stored.At
 	if err != nil {
 		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
 	}

@@ -48,9 +48,7 @@ func (p *Planner) CountKept(ctx context.Context, c cleanup.KeptCount) {
 			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
-		if !p.ask.GoesOn { // or else an earlier call of the run has counted them
-			p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
-		}
+		p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
 		p.keptShare(c, all(n), due(n))
 	})
 }

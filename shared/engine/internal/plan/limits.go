@@ -14,7 +14,6 @@ import (
 // never empty a bucket. MAX_ACTIONS holds for the run; the others judge each [Section] of a plan by itself.
 type Limits struct {
 	config.Config
-	Done   int      // actions that the runs that it continues have done
 	Lifted bool     // force: true lifts the limits on numbers and shares
 	Lift   []string // protections that are lifted by name, such as "empty:tasks"
 }
@@ -54,34 +53,19 @@ func (b Limits) suspicious(lookups map[string]cleanup.Lookups) []string {
 	return collections
 }
 
-// A TrippedError says which safety limits a plan tripped.
-type TrippedError struct {
-	cleanup.LimitError
-	kinds   []string // of which too many ids are missing
-	actions bool     // there are too many of them
-}
-
-// Unwrap returns what a job may know of it.
-func (e *TrippedError) Unwrap() error { return &e.LimitError }
-
-// Check returns a [*TrippedError] if a plan of so many actions, made after these lookups by kind, must not be applied.
+// Check returns a [*cleanup.LimitError] if a plan of so many actions, made after these lookups by kind, must not be applied.
 func (b Limits) Check(actions int, lookups map[string]cleanup.Lookups) error {
 	if b.Lifted {
 		return nil
 	}
-	var e TrippedError
-	if e.actions = actions+b.Done > b.MaxActions; e.actions {
-		before := ""
-		if b.Done > 0 {
-			before = fmt.Sprintf(", counting %d that runs of the same time have done or may have", b.Done)
-		}
+	var e cleanup.LimitError
+	if actions > b.MaxActions {
 		e.Tripped = append(e.Tripped, cleanup.Tripped{Limit: "MAX_ACTIONS", Most: b.MaxActions, Lift: LiftAll, Text: fmt.Sprintf(
-			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
-				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or %s", b.MaxActions, before, forced)})
+			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
+				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or %s", b.MaxActions, forced)})
 	}
 	for _, kind := range slices.Sorted(maps.Keys(lookups)) {
 		if l := lookups[kind]; b.exceeds(l.Missing, l.Asked, b.MaxMissingPercent) {
-			e.kinds = append(e.kinds, kind)
 			tripped := cleanup.Tripped{Limit: "MAX_MISSING_PERCENT", Of: kind, Due: l.Missing, All: l.Asked, Most: b.MaxMissingPercent}
 			tripped.Lift, tripped.Text = LiftAll, fmt.Sprintf(
 				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, but at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+

@@ -12,7 +12,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -37,10 +36,8 @@ type Ask struct {
 	Limits   Limits
 	Time     Time
 	From     string // the checkpoint to begin at
-	Bounds   cleanup.Bounds
-	GoesOn   bool // where an earlier call of the run ended, which has counted what is kept
-	ListAll  bool // a preview lists its plan whole
-	Versions bool // its actions know what tells whether something has changed
+	ListAll  bool   // a preview lists its plan whole
+	Versions bool   // its actions know what tells whether something has changed
 	// Apply applies a full window, where no safety limit must wait for the end.
 	Apply func(ctx context.Context, p *Planner) error
 }
@@ -84,7 +81,7 @@ func (a Ask) planner() *Planner {
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
-		Checkpoint: a.From, End: a.Bounds.End, Plan: p,
+		Checkpoint: a.From, Plan: p,
 	}
 	return p
 }
@@ -96,18 +93,13 @@ func Make(ctx context.Context, a Ask) (*Planner, error) {
 	if errors.Is(err, documents.ErrCursor) && a.From != "" {
 		p.Log.WarnContext(ctx, p.Job+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		p.Forget()
-		a.From = a.Bounds.Begin
+		a.From = ""
 		p, err = a.make(ctx)
 	}
 	if p.OutOfTime = errors.Is(err, cleanup.ErrOutOfTime); p.OutOfTime {
 		return p, nil
 	}
 	return p, err
-}
-
-// Split has the job divide what it goes through into at most n ranges.
-func (a Ask) Split(ctx context.Context, n int) ([]cleanup.Bounds, error) {
-	return a.Decider.Job.Split(ctx, &a.planner().Planner, n)
 }
 
 // make has the job plan; its panic is the run's failure, not the process's.
@@ -133,7 +125,7 @@ func (p *Planner) plan(ctx context.Context) (err error) {
 	return d.Job.Plan(ctx, &p.Planner)
 }
 
-// Check drops the sections of the plan that trip a safety limit. It returns a [*TrippedError] if none of the plan may be applied.
+// Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be applied.
 func (p *Planner) Check(ctx context.Context) error {
 	if err := p.judge(ctx); err != nil {
 		return err
@@ -184,7 +176,8 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 
 // LookedUp implements [cleanup.Plan].
 func (p *Planner) LookedUp(kind string, asked, missing int) {
-	state.AddLookups(p.section.lookups, map[string]cleanup.Lookups{kind: {Asked: asked, Missing: missing}})
+	l := p.section.lookups[kind]
+	p.section.lookups[kind] = cleanup.Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
 }
 
 // ProposeObject implements [cleanup.Plan].
@@ -210,7 +203,7 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	}
 	p.Size += 1 + a.Also
 	p.section.planned += 1 + a.Also
-	if !p.ask.Limits.Lifted && p.Size+p.ask.Limits.Done > p.ask.Limits.MaxActions {
+	if !p.ask.Limits.Lifted && p.Size > p.ask.Limits.MaxActions {
 		// There is no point in reading on.
 		p.tripped = p.ask.Limits.Check(p.Size, nil)
 		return p.tripped

@@ -12,7 +12,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -136,18 +135,6 @@ func (p *Planner) Uploaded(owner documents.Ref, at time.Time, exists bool) {
 // Unknown implements [cleanup.Plan].
 func (p *Planner) Unknown(err error) { p.section.unknown = errors.Join(p.section.unknown, err) }
 
-// Lookups returns the ids that all sections have looked up, and the kinds of those that are still in the plan.
-func (p *Planner) Lookups() (all map[string]cleanup.Lookups, judged []string) {
-	all = map[string]cleanup.Lookups{}
-	for _, s := range p.sections {
-		state.AddLookups(all, s.lookups)
-		if s.dropped == "" {
-			judged = append(judged, slices.Sorted(maps.Keys(s.lookups))...)
-		}
-	}
-	return all, judged
-}
-
 // judge drops the section that is being planned if it trips a safety limit. Of a job without sections, the error says so.
 func (p *Planner) judge(ctx context.Context) error {
 	s := p.section
@@ -167,22 +154,6 @@ func (p *Planner) judge(ctx context.Context) error {
 		p.trip(s, tripped)
 	}
 	return nil
-}
-
-// DropTripped drops the sections that looked up ids of a kind of which too many are missing, all calls of the run together. It
-// reports whether that was of use: if not, none of the plan may be applied.
-func (p *Planner) DropTripped(e *TrippedError) bool {
-	if e.actions || len(p.sections) == 1 {
-		return false
-	}
-	for i, kind := range e.kinds {
-		for _, s := range p.sections {
-			if _, has := s.lookups[kind]; has && s.dropped == "" {
-				p.trip(s, e.Tripped[i:i+1])
-			}
-		}
-	}
-	return true
 }
 
 // trip drops a section because of safety limits.
@@ -257,7 +228,6 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []cleanup.Trip
 	if s.Name == "" {
 		err = limits.Check(p.Size, s.lookups)
 	} else { // the number of actions is the whole run's
-		limits.Done = 0
 		err = limits.Check(0, s.lookups)
 	}
 	var limit *cleanup.LimitError

@@ -33,14 +33,10 @@ func (p *Planner) planTodos(ctx context.Context) error {
 	return nil
 }
 
-// planTodo proposes what an earlier run left to do, if it is this run's to do. Each object, account and item in it counts as an
+// planTodo proposes what an earlier run left to do. Each object, account and item in it counts as an
 // action. Items that it continues are not proposed again.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	todo, err := p.ask.Decider.ReadTodo(d)
-	// Those of other shards may be of runs that are under way. Where the job was in more shards once, each takes those of some.
-	if part := p.Report.Part; part != nil && todo.Shard%part.Shards != part.Number {
-		return nil
-	}
 	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
 	if err == nil {
 		for _, item := range todo.Next {

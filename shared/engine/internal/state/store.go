@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -107,10 +106,10 @@ func (st Store) explained(err error) error {
 	if !errors.As(err, &long) {
 		return err
 	}
-	return foreign(st.Config, st.Job, "ranges", err.Error())
+	return foreign(st.Config, st.Job, "until", err.Error())
 }
 
-// HeldTooLong returns a [*ForeignError] if somebody holds a range for longer than any call may, else nil.
+// HeldTooLong returns a [*ForeignError] if somebody holds the lease for longer than any run may, else nil.
 func (s State) HeldTooLong(cfg config.Config, job string, now time.Time) error {
 	return Store{Config: cfg, Job: job}.explained(s.TooLong(now, Longest))
 }
@@ -137,8 +136,8 @@ func Of(cfg config.Config, job string, d documents.Document) (s State, err error
 			reflect.ValueOf(f.into).Elem().SetZero()
 		}
 	}
-	if s.Run != "" && (!IsRunOf(s.Run, job) || s.Begun.RunID != s.Run) {
-		return State{}, foreign(cfg, job, "run", "the field run of "+Path(job)+" is not one that this program wrote")
+	if s.Holder != "" && !ByUndo(s.Holder) && (s.Run() == "" || !IsRunOf(s.Holder, job)) {
+		return State{}, foreign(cfg, job, "holder", "the field holder of "+Path(job)+" is not one that this program wrote")
 	}
 	return s, nil
 }
@@ -153,34 +152,15 @@ type field struct {
 
 func (s *State) fields() []field {
 	return []field{
-		{"run", &s.Run, true, nil},
+		{"holder", &s.Holder, true, nil},
+		{"until", &s.Until, true, nil},
 		{"begun", &s.Begun, true, nil},
-		{"earlier", &s.Earlier, true, func() bool { return s.Earlier < 0 || s.Earlier > mostCounted }},
-		{"ranges", &s.Ranges, true, func() bool { return len(s.Ranges) == 0 || s.miscounts() }},
+		{"checkpoint", &s.Checkpoint, true, nil},
 		{"rewound", &s.Rewound, true, nil},
 		{"stop", &s.Stop, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
-}
-
-// mostCounted is more than any run does, and little enough that sums of it are right.
-const mostCounted = 1 << 40
-
-// miscounts reports whether it counts less than nothing, or more than can be, which would leave the limits more room than they have.
-func (s State) miscounts() bool {
-	for _, r := range s.Ranges {
-		least, most := min(r.Reserved, r.Done), max(r.Reserved, r.Done)
-		for _, looked := range []map[string]cleanup.Lookups{r.Looking, r.Looked} {
-			for _, l := range looked {
-				least, most = min(least, l.Asked, l.Missing, l.Asked-l.Missing), max(most, l.Asked)
-			}
-		}
-		if least < 0 || most > mostCounted {
-			return true
-		}
-	}
-	return false
 }
 
 // changes returns the fields in which two states differ.

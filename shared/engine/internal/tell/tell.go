@@ -80,13 +80,6 @@ func (t *Teller) Counted(kind string, f func(*report.Counts)) {
 	t.Report.Count(kind, f)
 }
 
-// Also adds to how many actions more than the report says count for MAX_ACTIONS.
-func (t *Teller) Also(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Report.Also += n
-}
-
 // Wrote counts what an item's change wrote.
 func (t *Teller) Wrote(writes []documents.Write) {
 	t.mu.Lock()

@@ -43,12 +43,12 @@ func (u *undoing) free(ctx context.Context) error {
 
 // busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
 func (u *undoing) busy(s state.State, now time.Time) error {
-	holder, until := s.Holder()
-	if holder == "" || holder == u.holder || !now.Before(until) {
+	holder := s.Leased(now)
+	if holder == "" || holder == u.holder {
 		return nil
 	}
 	return fmt.Errorf("%w: %s holds its lease until %s, also if it was killed; wait for its end", ErrUnderWay, holder,
-		until.UTC().Format(time.RFC3339))
+		s.Until.UTC().Format(time.RFC3339))
 }
 
 // underWay returns the runs and undos that hold a job's lease, by job.
@@ -136,8 +136,8 @@ func (u *undoing) renew(ctx context.Context) error {
 			}
 			return after, nil, err
 		}
-		if overtaken := s.Overtaken("", now); overtaken != nil {
-			also = overtaken.Document()
+		if killed := s.Killed(now); killed != nil {
+			also = killed.Document()
 		}
 		after, err = s.Acquire(state.Ask{Who: u.holder, Now: now, For: state.UndoLease})
 		return after, also, err

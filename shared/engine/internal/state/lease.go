@@ -1,0 +1,130 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// Ask is who wants the lease: a run that begins, or an undo.
+type Ask struct {
+	Who     string
+	Begun   *report.Report // what the report of a run begins with; nil of an undo
+	Retry   bool           // Cloud Scheduler may call again for a time for which a run has ended
+	Now     time.Time
+	For     time.Duration
+	Longest time.Duration // for which anybody may hold it; 0: not known
+}
+
+// A LeasedError says that somebody else, a run or an undo, holds the lease.
+type LeasedError struct {
+	Holder string
+	Until  time.Time
+}
+
+func (e *LeasedError) Error() string {
+	return fmt.Sprintf("run %s holds the lease until %s", e.Holder, e.Until.Format(time.RFC3339))
+}
+
+// A TooLongError says that somebody holds the lease for longer than anybody may.
+type TooLongError struct{ LeasedError }
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+		"a clock was wrong, or an older deployment is still under way", report.Clip(e.Holder, maxID), e.Until.Format(time.RFC3339))
+}
+
+// An EndedError says that an earlier run for the same schedule time was aborted or stopped, and holds its report.
+type EndedError struct{ Report *report.Report }
+
+func (e *EndedError) Error() string { return "run " + e.Report.RunID + " was aborted or stopped" }
+
+// A LostError says that the caller does not hold the lease any more.
+type LostError struct{ Holder string }
+
+func (e *LostError) Error() string {
+	if e.Holder == "" {
+		return "the lease was lost"
+	}
+	return "the lease was lost to " + e.Holder
+}
+
+// Acquire has somebody hold the lease. The error is a [*LeasedError], [*TooLongError] or [*EndedError].
+func (s State) Acquire(a Ask) (State, error) {
+	if s.Holder == a.Who { // an earlier attempt took effect and its answer was lost
+		s.Until = a.Now.Add(a.For)
+		return s, nil
+	}
+	if s.Leased(a.Now) != "" {
+		if err := s.TooLong(a.Now, a.Longest); a.Longest > 0 && err != nil {
+			return s, err
+		}
+		return s, &LeasedError{s.Holder, s.Until}
+	}
+	last := s.Last
+	if a.Retry && last != nil && last.Now.Equal(a.Begun.Now) && (last.Stopped || last.Status == report.Aborted) {
+		return s, &EndedError{last}
+	}
+	s.Checkpoint = s.Begins()
+	if a.Begun == nil { // what an undo brings back may lie before the checkpoint, and nobody is there to stop
+		s.Checkpoint, s.Stop = "", nil
+	}
+	s.Holder, s.Until, s.Begun, s.Rewound = a.Who, a.Now.Add(a.For), a.Begun, false
+	return s, nil
+}
+
+// TooLong returns a [*TooLongError] if somebody holds the lease for longer than anybody may, clocks that differ included, else nil.
+func (s State) TooLong(now time.Time, longest time.Duration) error {
+	if s.Holder != "" && s.Until.After(now.Add(longest+Margin)) {
+		return &TooLongError{LeasedError{s.Holder, s.Until}}
+	}
+	return nil
+}
+
+// Renew has the holder hold the lease for longer. What has ended it does not get again: somebody may have held it since.
+func (s State) Renew(who string, now time.Time, length time.Duration) (State, error) {
+	if s.Leased(now) != who {
+		return s, &LostError{s.Holder}
+	}
+	s.Until = now.Add(length)
+	return s, nil
+}
+
+// Released reports whether a run was the last one to save its report and give the lease back.
+func (s State) Released(who string) bool { return s.Last != nil && s.Last.RunID == who }
+
+// Release gives a run's lease back, with its report and the checkpoint of the next one. The error is a [*LostError].
+func (s State) Release(r *report.Report, checkpoint string, now time.Time) (State, error) {
+	switch {
+	case s.Released(r.RunID): // an earlier attempt took effect and its answer was lost
+		return s, nil
+	case s.Holder != r.RunID:
+		lost := &LostError{s.Holder}
+		if s.Last != nil {
+			lost.Holder = cmp.Or(lost.Holder, s.Last.RunID)
+		}
+		return s, lost
+	}
+	s = s.Free(r.RunID)
+	s.Checkpoint, s.Last, s.Stop = checkpoint, r, nil
+	s.Month = s.Month.At(now)
+	s.Month.Runs++
+	s.Month.Usage = s.Month.Usage.Plus(r.Usage)
+	return s, nil
+}
+
+// Free gives the lease back, and nothing else.
+func (s State) Free(who string) State {
+	if s.Holder == who {
+		s.Holder, s.Until, s.Begun = "", time.Time{}, nil
+	}
+	return s
+}
+
+// Rewind has the next run begin at the beginning. One that is under way goes on where it is.
+func (s State) Rewind() State {
+	s.Rewound = true
+	return s
+}

@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
+)
+
+// slow is a function that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
+type slow struct {
+	*enginetest.Function
+	seconds atomic.Int64 // that have gone by
+}
+
+const slowRun = 150 // seconds a run takes, half of its time
+
+func newSlow(t *testing.T, n int) *slow {
+	t.Helper()
+	s := &slow{}
+	s.Function = newFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
+			q := documents.Query{Collection: "things", PageSize: 2}
+			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
+				if err != nil {
+					return err
+				}
+				if err := p.Consider(ctx, things, page.Documents); err != nil {
+					return err
+				}
+				s.seconds.Add(slowRun)
+				after, err := q.After(page.Documents[len(page.Documents)-1])
+				if err != nil {
+					return err
+				}
+				if err := p.SaveCheckpoint(string(after)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	s.Clock = func() time.Time { return start.Add(time.Duration(s.seconds.Load()) * time.Second) }
+	s.Now = start.Add(-time.Minute)
+	seed(t, s.Function, n)
+	return s
+}
+
+// here runs the function in this process, and returns the report of each run.
+func (s *slow) here(ctx context.Context, t *testing.T, o engine.RunOptions, ended func(*report.Report)) (all []*report.Report) {
+	t.Helper()
+	followed := true
+	if err := s.Function.Function.Run(ctx, o, func(rep *report.Report, more bool) {
+		if !followed {
+			t.Errorf("run %s follows, and nobody said so", rep.RunID)
+		}
+		followed = more
+		all = append(all, rep)
+		ended(rep)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if followed {
+		t.Error("no run follows, and one was to")
+	}
+	return all
+}
+
+func ignore(*report.Report) {}
+
+// onlyReport returns the report of the one run that was saved.
+func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
+	t.Helper()
+	runs := f.Documents(t, "cleanupRuns")
+	if len(runs) != 1 {
+		t.Fatalf("%d runs are saved, want one", len(runs))
+	}
+	id := slices.Collect(maps.Keys(runs))[0]
+	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: runs[id]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// TestTheNextRunGoesOn: a run that is out of time answers 200, and the next one goes on from its checkpoint. Nothing is done for it,
+// and no limit counted, but by each run for itself: also where they are for the same schedule time.
+func TestTheNextRunGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	s.Env["MAX_ACTIONS"] = "2"
+	for run, things := range []int{3, 1, 0} {
+		answer := s.Post(t, "")
+		enginetest.Want(t, "answer", http.StatusOK, answer.Code)
+		enginetest.Want(t, "left", things, len(left(t, s.Function)))
+		last := stateOf(t, s.Function).Last
+		enginetest.Want(t, "status", report.Partial, last.Status)
+		enginetest.Want(t, "partial runs", run+1, last.PartialRuns)
+	}
+	rep := s.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "partial runs", 0, rep.PartialRuns)
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, s.Function)))
+	enginetest.Want(t, "runs", 4, len(s.Documents(t, "cleanupRuns")))
+}
+
+// TestARunThatFailedAndIsOutOfTime answers 500, and the retry goes on from its checkpoint.
+func TestARunThatFailedAndIsOutOfTime(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	plan, failed := s.Job.Plan, false
+	s.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		if !failed {
+			failed = true
+			p.Fail(ctx, "things/odd", "read", documents.ErrChanged)
+		}
+		return plan(ctx, p)
+	}
+	enginetest.Want(t, "answer", http.StatusInternalServerError, s.Post(t, "").Code)
+	enginetest.Want(t, "left", []string{"t002"}, left(t, s.Function))
+	enginetest.Want(t, "answer to the retry", http.StatusOK, s.Post(t, "").Code)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+}
+
+// TestRunAfterRunHere: in somebody's own process a run follows the other until nothing is left, each with its own now, report and
+// undo log.
+func TestRunAfterRunHere(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	s.Env["UNDO_DAYS"] = "7"
+	all := s.here(t.Context(), t, engine.RunOptions{By: "me"}, ignore)
+	var statuses []report.Status
+	done := 0
+	for i, rep := range all {
+		statuses = append(statuses, rep.Status)
+		done += rep.Done()
+		began := start.Add(time.Duration(i) * slowRun * time.Second)
+		enginetest.Want(t, "now", began, rep.Now)
+		enginetest.Want(t, "revision", "me", rep.Revision)
+		for name, entry := range s.Documents(t, runlog.DoneOf(rep.RunID)) {
+			enginetest.Want(t, name+" is kept until", any(began.AddDate(0, 0, 7)), entry["expireAt"])
+		}
+	}
+	enginetest.Want(t, "runs", []report.Status{report.Partial, report.Partial, report.Partial, report.Completed}, statuses)
+	enginetest.Want(t, "done", 5, done)
+	enginetest.Want(t, "left", 0, len(left(t, s.Function)))
+	enginetest.Want(t, "saved", len(all), len(s.Documents(t, "cleanupRuns")))
+	enginetest.Want(t, "undo logs", 3, len(enginetest.LoggedRuns(t, s.Firestore(t))))
+}
+
+// TestNoRunFollowsHere: after one that was canceled, was stopped, got nowhere, was aborted, is restricted to a plan, or lost its lease.
+func TestNoRunFollowsHere(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		disturb func(t *testing.T, s *slow, cancel func()) // while it applies
+		plan    bool
+		limit   string
+		want    report.Status
+		left    int
+	}{
+		"canceled": {disturb: func(_ *testing.T, _ *slow, cancel func()) { cancel() }, want: report.Partial, left: 5},
+		"stopped": {disturb: func(t *testing.T, s *slow, _ func()) {
+			t.Helper()
+			if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", stateOf(t, s.Function).Run()); err != nil {
+				t.Error(err)
+			}
+			s.seconds.Add(6)
+		}, want: report.Partial, left: 5},
+		"got nowhere": {disturb: func(_ *testing.T, s *slow, _ func()) { s.seconds.Add(300) }, want: report.Partial, left: 5},
+		"lost its lease": {disturb: func(t *testing.T, s *slow, _ func()) {
+			t.Helper()
+			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
+		}, want: report.Partial, left: 5},
+		"aborted":              {limit: "1", want: report.Aborted, left: 5},
+		"restricted to a plan": {plan: true, want: report.Partial, left: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSlow(t, 5)
+			s.Hooks.DeafToStop = false
+			var o engine.RunOptions
+			if tt.plan {
+				a := approvalOf(t, s.Function)
+				o.Plan = &a
+			}
+			if tt.limit != "" {
+				s.Env["MAX_ACTIONS"] = tt.limit
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s.Hooks.BeforeApply = func() {
+				if tt.disturb != nil {
+					tt.disturb(t, s, cancel)
+				}
+			}
+			all := s.here(ctx, t, o, ignore)
+			if len(all) != 1 || all[0].Status != tt.want {
+				t.Errorf("%d runs, the first %s", len(all), all[0].Status)
+			}
+			enginetest.Want(t, "left", tt.left, len(left(t, s.Function)))
+		})
+	}
+}
+
+// TestAnotherRunComesBetween: the lease is free between two runs. Where a scheduled run takes it, that goes on, and this ends.
+func TestAnotherRunComesBetween(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	all := s.here(t.Context(), t, engine.RunOptions{}, func(*report.Report) {
+		s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
+	})
+	if len(all) != 2 || all[1].Status != report.Skipped {
+		t.Errorf("%d runs, the last %s", len(all), all[len(all)-1].Status)
+	}
+}
+
+// TestRetryOfAKilledRun: it is a run of its own, with the limit for itself, which begins where the killed one began.
+func TestRetryOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	s.Env["MAX_ACTIONS"] = "2"
+	s.Run(t, "")
+	record := enginetest.Leased("testJob-20260110T150000Z-0123abcd", start.Add(6*time.Minute))
+	record["checkpoint"] = enginetest.Checkpoint(job(t, s.Function))
+	s.Set(t, "cleanupJobs/testJob", record)
+	enginetest.Want(t, "while its lease lasts", report.Skipped, s.Run(t, "").Status)
+	s.seconds.Store(360)
+	enginetest.WantReport(t, s.Run(t, ""), report.Partial, enginetest.Done("delete thing", 2))
+	if lines := linesWith(t, s.Function, "was killed"); len(lines) != 1 || !strings.Contains(lines[0]["message"].(string), "continues from there") {
+		t.Errorf("lines %v", lines)
+	}
+}
