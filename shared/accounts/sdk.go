@@ -77,12 +77,13 @@ func asGoogles(err error) error {
 	if answer == nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	return googleapi.CheckResponse(answer)
 }
 
 // errUnanswered is the error of a deletion that the SDK would have sent again, had there been time. It may have taken effect.
-var errUnanswered = errors.New("the Authentication service was not available, or its answer was lost, and there was no time to ask again")
+var errUnanswered = errors.New(
+	"the Authentication service was not available, or its answer was lost, and there was no time to ask again")
 
 // Keys of what a deletion's context has.
 type (
