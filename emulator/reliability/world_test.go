@@ -118,10 +118,10 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value  // the http.HandlerFunc of the worker's process
-	address string        // of the worker
-	clock   time.Duration // how far the clock is ahead of the machine's
-	body    string        // of the job's requests
+	serve    atomic.Value     // the http.HandlerFunc of the worker's process
+	address  string           // of the worker
+	clock    time.Duration    // how far the clock is ahead of the machine's
+	approved *report.Approval // that runs are restricted to; nil: to none
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -214,7 +214,14 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	f.Now = now
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
-		answer := f.PostContext(ctx, t, w.body)
+		if w.approved != nil {
+			err := f.Function.Function.Run(ctx, engine.RunOptions{Plan: w.approved}, func(r *report.Report, _ bool) { rep = *r })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		answer := f.PostContext(ctx, t, "")
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}
