@@ -116,8 +116,9 @@ var actions = map[string][]action{
 			then:    unmarked("circles/circle-cinema", circleMark),
 		},
 		{
-			name: "the circle to warn about is posted to", do: postTo("circle-ownerless"),
-			kept: []string{"circles/circle-ownerless", "posts/post-new-circle-ownerless"}, then: unmarked("circles/circle-ownerless", circleMark),
+			name: "the circle to warn about is posted to", do: postTo("circle-haiku"),
+			kept: []string{"circles/circle-haiku", "posts/post-haiku", "posts/post-new-circle-haiku"},
+			made: []string{"circleId:circle-haiku"}, then: unmarked("circles/circle-haiku", circleMark),
 		},
 	},
 	"cleanupBannedUsers": {

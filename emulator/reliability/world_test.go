@@ -173,7 +173,6 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	if e, ok := exampleOf(job.Name); ok {
 		s.Indexes = e.AllIndexes()
 	}
-	s.Env["NOTIFICATION_LOCALE"] = "en" // the sample data's
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
