@@ -218,7 +218,7 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 	}
 }
 
-// actionsOf returns what users do while a job is running. Of a rule of docs/rules.md they take up the first thing that is due: they
+// actionsOf returns what users do while a job is running. Of a rule of docs/examples they take up the first thing that is due: they
 // change the document, create the owner of the object, or sign in.
 func actionsOf(job string) []action {
 	e, isExample := exampleOf(job)

@@ -27,10 +27,10 @@ func rulesFile(t *testing.T, text string) string {
 	return name
 }
 
-// TestCheckTheRulesOfThePage: all is said of each, and all can be read on any screen.
-func TestCheckTheRulesOfThePage(t *testing.T) {
+// TestCheckTheExamples: all is said of each, and all can be read on any screen.
+func TestCheckTheExamples(t *testing.T) {
 	t.Parallel()
-	blocks, err := sampledata.ExampleTexts("../../docs/rules.md")
+	blocks, err := sampledata.ExampleTexts("../../docs/examples")
 	ok(t, err)
 	o := newOperator(t)
 	rules := rulesFile(t, `{"rules":[`+strings.Join(blocks, ",")+`]}`)

@@ -44,7 +44,7 @@ type Verdict struct {
 // MAX_ACTIONS.
 var Nobody = documents.Ref{ID: "nobody"}
 
-// KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
+// KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/contributing/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
 // What a run holds of objects whose turn has not come and of their owners, besides what the listing reads ahead.
