@@ -94,7 +94,7 @@ func TestCheckForPeople(t *testing.T) {
 	want(t, "what is said", `cleanupStaleDrafts
   Deletes documents of drafts whose state is open, whose published is not true
   and whose updatedAt is more than 90 days ago, unless holds/{id} exists; with
-  each go the objects drafts/** that coverUrl names.
+  each, also the objects drafts/** that coverUrl refers to.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
   limits    does nothing if more than 50 % of drafts are due (of 20 or
