@@ -128,7 +128,9 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
-	whole    bool // children are all
+	whole    bool            // children are all
+	used     map[string]bool // what its fields refer to by which others do, too
+	shared   []documents.Ref // documents that stay because of that
 }
 
 // child is a document that goes along.
@@ -141,8 +143,9 @@ type child struct {
 // gather reads the documents that go along.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
-		var err error
+		err := w.gatherUsed(ctx, src, a, due)
 		switch {
+		case err != nil:
 		case a.Objects != "" || a.Account != "":
 		case Deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
@@ -216,6 +219,13 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
+		if a.Document != "" {
+			var err error
+			if t.stay, err = w.refersElsewhere(ctx, src, a, i, due); err != nil {
+				return err
+			}
+			i.shared = slices.AppendSeq(i.shared, maps.Keys(t.stay))
+		}
 		whole, err := t.add(ctx, a, filled, i.Ref(), w.At())
 		if err != nil {
 			return err
@@ -230,6 +240,7 @@ type tree struct {
 	With
 	src      cleanup.Source
 	room     int
+	stay     map[documents.Ref]bool // with what belongs to them
 	children []child
 }
 
@@ -265,6 +276,9 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return false, err
 	}
 	for _, d := range found {
+		if t.stay[d.Ref()] {
+			continue
+		}
 		c := child{Document: d}
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
@@ -367,7 +381,16 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		change.Again = d.Kind
 		return change
 	}
-	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
+	if i.Found {
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
+	}
+	for _, ref := range i.shared {
+		change.Kept = append(change.Kept, w.keptUsed())
+		change.Notices = append(change.Notices, cleanup.Notice{
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.Shown(), w.keptUsed()),
+			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
+		})
+	}
 	for _, a := range w.With {
 		w.follow(&change, a, i, run)
 	}
@@ -408,7 +431,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
+			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, used: i.used, keptUsed: w.keptUsed(),
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)
