@@ -131,6 +131,7 @@ type item struct {
 	whole    bool            // children are all
 	used     map[string]bool // what its fields refer to by which others do, too
 	shared   []documents.Ref // documents that stay because of that
+	kept     string          // why it stays: another rule keeps what belongs to it
 }
 
 // child is a document that goes along.
@@ -156,7 +157,7 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 			return err
 		}
 	}
-	return nil
+	return w.gatherKept(ctx, src, due)
 }
 
 // nameless reports whether no field can name a document, because its id is one that names nothing.
@@ -367,6 +368,9 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 }
 
 func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
+	if i.kept != "" {
+		return cleanup.Change{Invalid: i.kept}
+	}
 	if !i.whole && !i.Alone {
 		return cleanup.Change{Again: d.Kind}
 	}
