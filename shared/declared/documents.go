@@ -16,6 +16,7 @@ import (
 type documentsOf struct {
 	rule.Rule
 	keepers *keepers
+	missing bool // what belongs to an item is deleted even if there is no document
 }
 
 func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }

@@ -39,7 +39,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	var all []*question
 	for i, s := range subjects {
 		items[i].Subject = s
-		if !s.Found || c.judgeFields(s.Document, src.Run()).Kind == "" {
+		if !s.Found && !c.missing || s.Found && c.judgeFields(s.Document, src.Run()).Kind == "" {
 			continue
 		}
 		for _, related := range c.Related() {
