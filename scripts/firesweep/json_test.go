@@ -18,7 +18,7 @@ import (
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	documented := map[string]bool{}
-	pages := read(t, "../../docs/command.md") + read(t, "../../docs/spec.md")
+	pages := read(t, "../../docs/command.md") + read(t, "../../docs/contributing/spec.md")
 	for _, m := range regexp.MustCompile("[`\"]([A-Za-z.]+)(\\[\\])?[`\"]").FindAllStringSubmatch(pages, -1) {
 		documented[m[1][strings.LastIndex(m[1], ".")+1:]] = true
 	}

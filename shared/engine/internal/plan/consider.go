@@ -178,7 +178,7 @@ func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, actions []d
 	}
 	return errors.Join(flow.Many(previewedAtOnce, len(few), func(i int) (err error) {
 		a := few[i]
-		if p.CheckTime() != nil {
+		if errors.Is(p.CheckTime(), cleanup.ErrOutOfTime) {
 			a.More = true
 			return nil
 		}
