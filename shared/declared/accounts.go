@@ -41,8 +41,8 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		if err != nil {
 			return err
 		}
-		p.Share("accounts", len(page.Accounts), found.Due, c.DuePercent()) // of those that were listed
-		if found.Left {                                                    // the next run begins with this page, which then lists only what was not deleted
+		p.Count(cleanup.Count{Collection: "accounts", Looked: len(page.Accounts), Due: found.Due, Percent: c.DuePercent()})
+		if found.Left { // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
 		}

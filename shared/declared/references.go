@@ -86,7 +86,7 @@ func (n names) has(name string) bool {
 
 // doubtful says why nobody can tell what documents name.
 func doubtful(format string, args ...any) error {
-	return &cleanup.LimitError{Tripped: []cleanup.Tripped{{Limit: "references", Text: "references: " + fmt.Sprintf(format, args...)}}}
+	return &cleanup.LimitError{Limit: "references", Why: fmt.Sprintf(format, args...)}
 }
 
 // names reads every document that may name an object. Whatever is doubtful is an error, so that nothing is deleted: a value that

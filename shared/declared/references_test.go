@@ -130,7 +130,7 @@ func TestNamesThatMemoryHolds(t *testing.T) {
 	for most, fits := range map[int]bool{3: false, 100: true} {
 		err := declared.NamesOf(t.Context(), *entry(t, pictures).Rule, most, reader(t, f), run)
 		var limit *cleanup.LimitError
-		if (err == nil) != fits || !fits && (!errors.As(err, &limit) || !strings.Contains(limit.Tripped[0].Text, "run.memory")) {
+		if (err == nil) != fits || !fits && (!errors.As(err, &limit) || !strings.Contains(limit.Error(), "run.memory")) {
 			t.Errorf("with room for %d: %v", most, err)
 		}
 	}
