@@ -76,22 +76,22 @@ func TestDoubtfulReferences(t *testing.T) {
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	for name, image := range map[string]any{
-		"a token":         "p/in use.png?alt=media&token=1f",
-		"several":         "p/a.png,p/in use.png",
-		"several URLs":    "p/a.png " + "gs://BUCKET/p/in%20use.png",
-		"blanks":          " p/in use.png\n",
-		"a slash":         "/p/in use.png",
-		"encoded":         "p%2Fin%20use.png",
-		"encoded twice":   "p%252Fin%2520use.png",
-		"a form's blank":  "p/in+use.png",
-		"backslash":       `p\in use.png`,
-		"capitals":        "P/In Use.PNG",
-		"HTML":            `<img src="p/in use.png" alt="">`,
-		"JSON":            `{"path":"p\/in use.png"}`,
-		"Markdown":        "![chair](p/in%20use.png)",
-		"no extension":    "p/in use",
-		"two slashes":     "p//in use.png",
-		"nowhere":         nil,
+		"a token":        "p/in use.png?alt=media&token=1f",
+		"several":        "p/a.png,p/in use.png",
+		"several URLs":   "p/a.png " + "gs://BUCKET/p/in%20use.png",
+		"blanks":         " p/in use.png\n",
+		"a slash":        "/p/in use.png",
+		"encoded":        "p%2Fin%20use.png",
+		"encoded twice":  "p%252Fin%2520use.png",
+		"a form's blank": "p/in+use.png",
+		"backslash":      `p\in use.png`,
+		"capitals":       "P/In Use.PNG",
+		"HTML":           `<img src="p/in use.png" alt="">`,
+		"JSON":           `{"path":"p\/in use.png"}`,
+		"Markdown":       "![chair](p/in%20use.png)",
+		"no extension":   "p/in use",
+		"two slashes":    "p//in use.png",
+		"nowhere":        nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withPictures(t, pictures)
