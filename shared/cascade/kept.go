@@ -9,7 +9,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// gatherKept asks the unless of other rules about the documents that go along. What one of them keeps stays, and its parent with it.
+// gatherKept asks the unless of other rules about the documents that go along. What one of them keeps stays, and its parent with
+// it.
 func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) error {
 	if len(w.Others) == 0 {
 		return nil
@@ -58,7 +59,7 @@ func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.R
 	}
 	r.Gone = nil
 	for _, u := range r.Related() {
-		ok, exists := true, false
+		var ok, exists bool
 		switch {
 		case u.Document != "":
 			var refs []documents.Ref

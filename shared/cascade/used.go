@@ -15,8 +15,8 @@ import (
 // keptUsed is the reason to keep what goes along because somebody else refers to it.
 func (w With) keptUsed() string { return "another document of " + w.Source() + " refers to it" }
 
-// gatherUsed asks which objects that items refer to by a field others refer to that stay: one query for each. No query finds what is
-// in maps of a list.
+// gatherUsed asks which objects that items refer to by a field others refer to that stay: one query for each. No query finds
+// what is in maps of a list.
 func (w With) gatherUsed(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	field, isList := strings.CutSuffix(a.Field, "[]")
 	if w.Strict || a.Objects == "" || a.Field == "" || strings.Contains(field, "[]") {
@@ -80,15 +80,16 @@ func (w With) refersElsewhere(
 
 // filterOf returns what finds documents whose field has one of some values.
 func filterOf(field string, isList bool, values []any) documents.Filter {
-	f := documents.Filter{Field: field, Op: "in", Value: slices.DeleteFunc(values, func(v any) bool { return !documents.Queryable(v) })}
+	values = slices.DeleteFunc(values, func(v any) bool { return !documents.Queryable(v) })
+	f := documents.Filter{Field: field, Op: "in", Value: values}
 	if isList {
 		f.Op = "array-contains-any"
 	}
 	return f
 }
 
-// others reports whether a document of an item's collection meets a filter that is not deleted in the same commit. One that a later
-// commit deletes takes along what this one leaves.
+// others reports whether a document of an item's collection meets a filter that is not deleted in the same commit. One that a
+// later commit deletes takes along what this one leaves.
 func (w With) others(ctx context.Context, src cleanup.Source, i *item, due []*item, f documents.Filter) (bool, error) {
 	if len(f.Value.([]any)) == 0 {
 		return true, nil // no query can ask

@@ -89,7 +89,7 @@ type LimitError struct {
 	Limit      string `json:"limit" firestore:"limit"`                               // its name, such as MAX_ACTIONS
 	Due        int    `json:"due,omitempty" firestore:"due,omitempty"`               // so many are due
 	Looked     int    `json:"looked,omitempty" firestore:"looked,omitempty"`         // of so many that were looked at or counted
-	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows, in percent if it is a share
+	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows; of a share, in percent
 	Collection string `json:"collection,omitempty" firestore:"collection,omitempty"` // what it is about
 	Field      string `json:"field,omitempty" firestore:"field,omitempty"`           // which no document of the collection has
 	// Why says it where a job cannot conclude anything for a reason of its own, which is no safety limit.

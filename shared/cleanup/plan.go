@@ -92,7 +92,8 @@ type Plan interface {
 	Count(c Count)
 }
 
-// Count is what a pass looked at or counted of one collection, for the safety limits. Those of the same pass and collection add up.
+// Count is what a pass looked at or counted of one collection, for the safety limits. Those of the same pass and collection add
+// up.
 type Count struct {
 	Pass       string // the engine fills it in
 	Collection string // or other words, in the plural, for what was looked at

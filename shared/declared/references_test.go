@@ -114,11 +114,11 @@ func TestSpellings(t *testing.T) {
 func TestResizedCopies(t *testing.T) {
 	f := withPictures(t, pictures)
 	copies := []string{"p/a_200x200.png", "p/a_200x200.webp", "p/thumbs/a_200x200.jpg", "p/thumbs/small/a_64x64.png", "p/Thumbs/A_64x64.png"}
-	for _, name := range append(copies, "p/thumbs/unused_200x200.png", "p/thumbs/a.png") {
+	for _, name := range slices.Concat(copies, []string{"p/thumbs/unused_200x200.png", "p/thumbs/a.png"}) {
 		f.Put(t, name, nil, nil)
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete object", 3))
-	want := append(copies, "p/a.png", "p/b.png")
+	want := slices.Concat(copies, []string{"p/a.png", "p/b.png"})
 	slices.Sort(want)
 	enginetest.Want(t, "left", want, f.Objects(t))
 }

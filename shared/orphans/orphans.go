@@ -62,7 +62,7 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 				}
 			}
 			var limit *cleanup.LimitError
-			if err := passes[i].plan(ctx, p, in); err != nil && !(errors.As(err, &limit) && limit.Pass != "") {
+			if err := passes[i].plan(ctx, p, in); err != nil && (!errors.As(err, &limit) || limit.Pass == "") {
 				return err
 			} // a pass that trips a limit stops none of the others
 		}
