@@ -226,7 +226,8 @@ func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
 	if f.ByAge {
 		return
 	}
-	c := cleanup.Count{Collection: "objects under " + f.Folder, Looked: 1}
+	what := "objects under " + f.Folder
+	c := cleanup.Count{Collection: what, Looked: 1}
 	if o.Kind != "" && !ownerExists {
 		c.Due = 1
 	}
