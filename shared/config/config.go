@@ -47,6 +47,9 @@ const (
 	LimitMaxActions = 1_000_000 // with however much memory
 )
 
+// MemoryLimit returns the process's memory limit in bytes, as GOMEMLIMIT sets it; without one, more than there is.
+func MemoryLimit() int64 { return debug.SetMemoryLimit(-1) } // a negative limit changes nothing
+
 // MaxActionsWithin returns the highest MAX_ACTIONS that fits a memory limit in bytes, as GOMEMLIMIT sets it: some 250,000
 // with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see.
 func MaxActionsWithin(memoryLimit int64) int {
@@ -260,7 +263,7 @@ func (l *Loader) Integer(name string, otherwise, least, most int) int {
 
 // maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
 func (l *Loader) maxActions() int {
-	limit := debug.SetMemoryLimit(-1) // a negative limit changes nothing
+	limit := MemoryLimit()
 	most := MaxActionsWithin(limit)
 	before := len(l.problems)
 	n := l.Integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)
