@@ -18,7 +18,7 @@ func TestConform(t *testing.T) {
 	now := time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
 	tasks := tasksAt(now)
 	registered := functions.Registered()
-	for _, e := range upstream(t) { // for your own rules those of docs/rules.md stand
+	for _, e := range upstream(t) { // for your own rules those of docs/examples stand
 		name := e.Name
 		job, sample := registered[name], sampleOf(name)
 		if sample != name && tasks[name] == "" {

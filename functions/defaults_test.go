@@ -10,7 +10,7 @@ import (
 // line of terraform.tfvars.example must get what the functions do without it.
 func TestDefaultsAgree(t *testing.T) {
 	const (
-		spec, jobs, settings = "../docs/spec.md", "../docs/jobs.md", "../docs/functions.md"
+		spec, jobs, settings = "../docs/contributing/spec.md", "../docs/jobs.md", "../terraform/README.md"
 		example, limits      = "../terraform/terraform.tfvars.example", "../terraform/functions.tf"
 		config               = "../shared/config/config.go"
 		banned, inquiries    = "bannedusers/bannedusers.go", "resolvedinquiries/rules.go"
@@ -46,20 +46,6 @@ func TestDefaultsAgree(t *testing.T) {
 			settings: {"\\| `MAX_ACTIONS` \\| `(.*?)` \\|"},
 			limits:   {`max_actions += \{ default = (\d+)`},
 			example:  {`# +max_actions += (\d+)`},
-		}},
-		"MAX_MISSING_PERCENT": {figure, map[string][]string{
-			config:   {`DefaultMaxMissingPercent += (.*)`},
-			spec:     {"\\| `MAX_MISSING_PERCENT` \\|.*\\| (.*?) \\|"},
-			settings: {"\\| `MAX_MISSING_PERCENT` \\| `(.*?)` \\|"},
-			limits:   {`max_missing_percent += \{ default = (\d+)`},
-			example:  {`# +max_missing_percent += (\d+)`},
-		}},
-		"MIN_LOOKUPS": {figure, map[string][]string{
-			config:   {`DefaultMinLookups += (.*)`},
-			spec:     {"\\| `MIN_LOOKUPS` \\|.*\\| (.*?) \\|"},
-			settings: {"\\| `MIN_LOOKUPS` \\| `(.*?)` \\|"},
-			limits:   {`min_lookups += \{ default = (\d+)`},
-			example:  {`# +min_lookups += (\d+)`},
 		}},
 		"UNDO_DAYS": {figure, map[string][]string{
 			config:   {`DefaultUndoDays = (\d+)`},

@@ -15,10 +15,10 @@ var (
 	full   = flag.Bool("full", false, "try every point, which takes many minutes")
 	sparse = flag.Int("sparse", 3, "without -full: try one of so many points of a selection; .ci/run tries all of it")
 	write  = flag.Bool("write", false,
-		"with -full: write the figures of the jobs that were tried, with all their points, to docs/reliability.md")
+		"with -full: write the figures of the jobs that were tried, with all their points, to docs/contributing/reliability.md")
 )
 
-const page = "../../docs/reliability.md"
+const page = "../../docs/contributing/reliability.md"
 
 // figures are a column of the page's table: how many points of each job were tried, and how many of them ended with a difference.
 type figures struct {

@@ -33,7 +33,7 @@ import (
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
-	name   string // as in docs/reliability.md
+	name   string // as in docs/contributing/reliability.md
 	job    cleanup.Job
 	worker *cleanup.Job
 	data   func(now time.Time, bucket string) sampledata.Sample
@@ -42,7 +42,7 @@ type subject struct {
 	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
-// subjects are all jobs with a part in the sample data, each on its part, and rules of docs/rules.md.
+// subjects are all jobs with a part in the sample data, each on its part, and rules of docs/examples.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
@@ -63,7 +63,7 @@ func subjects() (all []subject) {
 	return all
 }
 
-// tried are rules of docs/rules.md, one of every kind.
+// tried are rules of docs/examples, one of every kind.
 var tried = []string{
 	"cleanupUnconfirmedUsers", "cleanupNotifications", "cleanupClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
@@ -71,13 +71,13 @@ var tried = []string{
 
 // examples returns their entries.
 var examples = sync.OnceValue(func() []manifest.Entry {
-	all, err := sampledata.Examples("../../docs/rules.md")
+	all, err := sampledata.Examples("../../docs/examples")
 	if err != nil {
 		panic(err)
 	}
 	all = slices.DeleteFunc(all, func(e manifest.Entry) bool { return !slices.Contains(tried, e.Name) })
 	if len(all) != len(tried) {
-		panic(fmt.Sprintf("docs/rules.md has %d of %v", len(all), tried))
+		panic(fmt.Sprintf("docs/examples has %d of %v", len(all), tried))
 	}
 	return all
 })
@@ -118,10 +118,10 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value  // the http.HandlerFunc of the worker's process
-	address string        // of the worker
-	clock   time.Duration // how far the clock is ahead of the machine's
-	body    string        // of the job's requests
+	serve    atomic.Value     // the http.HandlerFunc of the worker's process
+	address  string           // of the worker
+	clock    time.Duration    // how far the clock is ahead of the machine's
+	approved *report.Approval // that runs are restricted to; nil: to none
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -173,7 +173,6 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	if e, ok := exampleOf(job.Name); ok {
 		s.Indexes = e.AllIndexes()
 	}
-	s.Env["NOTIFICATION_LOCALE"] = "en" // the sample data's
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
@@ -214,7 +213,14 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	f.Now = now
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
-		answer := f.PostContext(ctx, t, w.body)
+		if w.approved != nil {
+			err := f.Function.Function.Run(ctx, engine.RunOptions{Plan: w.approved}, func(r *report.Report, _ bool) { rep = *r })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		answer := f.PostContext(ctx, t, "")
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}

@@ -20,11 +20,11 @@ import (
 )
 
 type runFlags struct {
-	limitFlags
+	force    bool
 	yes, all bool
-	confirm  string              // the project's id
-	plan     string              // a plan file
-	approved map[string]*jobPlan // of it, by job
+	confirm  string                      // the project's id
+	plan     string                      // a plan file
+	approved map[string]*report.Approval // of it, by job
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -53,7 +53,7 @@ A deployed job is started by Google:
   firesweep run --force cleanupReports
   firesweep run --yes --plan plan.json`,
 	}
-	f.flags(c, "lift the limits on numbers and shares for this run")
+	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.Flags().StringVar(&f.confirm, "confirm", "", "run in `PROJECT` also what never ran there")
 	c.Flags().BoolVar(&f.all, "all", false, "list the whole plan")
@@ -64,11 +64,10 @@ A deployed job is started by Google:
 
 // ran is the result of running a job. docs/command.md documents it as JSON.
 type ran struct {
-	Job      string           `json:"job"`
-	Report   *report.Report   `json:"report,omitempty"`
-	Error    string           `json:"error,omitempty"`    // why there is no report, or why something is left
-	FellAway []report.Planned `json:"fellAway,omitempty"` // items of the plan file that were not done
-	more     bool             // the next run begins at once
+	Job    string         `json:"job"`
+	Report *report.Report `json:"report,omitempty"`
+	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
+	more   bool           // the next run begins at once
 }
 
 func (r ran) well() bool {
@@ -80,7 +79,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := a.toPlan(f.limitFlags, inFile, manifest.Entry.Uses)
+	jobs, err := a.toPlan(inFile, manifest.Entry.Uses)
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 				job.Name, engine.ErrNeedsTasks, job.Name)
 		}
 	}
-	if lifts := f.force || len(f.lift) > 0; lifts && len(jobs) > 1 {
+	if f.force && len(jobs) > 1 {
 		return wrongUse("force one job at a time")
 	}
 	ctx := c.Context()
@@ -106,7 +105,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		p = nil
 	}
 	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval()}
+		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name]}
 	})
 	if err != nil {
 		return err
@@ -124,20 +123,20 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 // agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The error says
 // that nobody did. first says which jobs never ran here, to which --yes does not agree.
 func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
-	due, lifts, id := 0, f.force || len(f.lift) > 0, a.getenv("GOOGLE_CLOUD_PROJECT")
+	due, id := 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
 		if p.well() {
 			due += p.due()
 		}
 	}
-	if lifts && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
+	if f.force && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
 		return false, nil
 	}
 	command := doIt(c, names) + asGiven(c, "plan") + " --yes"
 	switch {
 	case first != "":
 		return a.agree(false, command+" --confirm "+id, first+". Type the project's id to run: ", id)
-	case lifts:
+	case f.force:
 		return a.agree(f.yes, command, "Run it like this, without its safety limits? Type yes: ", "yes")
 	}
 	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
@@ -203,14 +202,13 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell f
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), By: byHand + who()}
+		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who()}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
 				tell(ran{Job: job.Name, Report: rep, more: true})
 			}
 		})
 	}
-	r.FellAway = f.approved[job.Name].fellAway(r.Report)
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
 	}
@@ -270,7 +268,9 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
-	p.fellAway(rep.Approved, r.FellAway)
+	if rep.Approved > 0 {
+		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
+	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
 	} else {

@@ -1,6 +1,7 @@
 package cascade
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -23,6 +24,9 @@ type Objects struct {
 	OwnerKey string          // if set, a key of custom metadata: an object is kept if the value is not its owner's id
 	// Home, if set, is the folder of the document's author, or "" if there is none: elsewhere an object without OwnerKey is kept.
 	Home func(documents.Document) string
+
+	used     map[string]bool // values by which other documents refer to the same
+	keptUsed string          // the reason to keep these
 }
 
 // maxNamed is how many objects a commit follows of those that its documents name: each costs a request, and one document may name
@@ -43,6 +47,9 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 				continue // a field may name nothing, but each element of a list must name something
 			}
 			name, kept := o.named(value, c)
+			if text, isText := value.(string); isText && kept == "" && o.used[text] {
+				kept = o.keptUsed
+			}
 			switch _, known := named[name]; {
 			case kept != "":
 				change.Kept = append(change.Kept, kept)
@@ -114,20 +121,38 @@ func (o Objects) anywhere(value any, c config.Config) (names []string, kept stri
 	return names, ""
 }
 
-// Names returns the objects that a document names, wherever in the bucket, or why one of its values names none. What is null,
-// empty or missing names nothing.
-func (o Objects) Names(d documents.Document, c config.Config) (names []string, odd string) {
+// Mentioned returns the spellings of all objects that a document may mean, wherever in the bucket, or why one of its values means
+// none that anybody could tell. What is null, empty or missing means nothing. here says whether one lies in the folder.
+func (o Objects) Mentioned(d documents.Document, c config.Config) (spellings []string, here bool, odd string) {
 	for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
-		if value == nil || value == "" {
+		text, isText := value.(string)
+		if value == nil || isText && strings.TrimSpace(text) == "" {
 			continue
 		}
-		some, odd := o.anywhere(value, c)
-		if odd != "" {
-			return nil, odd
+		names, odd := o.anywhere(value, c)
+		if !isText {
+			return nil, false, odd
 		}
-		names = append(names, some...)
+		some, all := objects.Mentioned(text, o.Under[0])
+		switch {
+		case !all:
+			return nil, false, o.Field + " holds a text that may mean more than anybody can tell"
+		case odd == "" && !o.Under.Hold(text): // a URL, which may have more behind it
+		case odd == "" && !objects.Elsewhere(text, c.Bucket):
+		case odd == o.Field+" holds "+objects.ErrURLBucket.Error():
+			return nil, false, odd
+		case len(some) == 0 || objects.Elsewhere(text, c.Bucket):
+			return nil, false, cmp.Or(odd, o.Field+" holds "+objects.ErrURLForm.Error())
+		}
+		for _, name := range names {
+			some = append(some, objects.Spelling(name))
+		}
+		for _, name := range some {
+			here = here || strings.HasPrefix(name, objects.Spelling(o.Under[0]))
+		}
+		spellings = append(spellings, some...)
 	}
-	return names, ""
+	return spellings, here, ""
 }
 
 // odd stands for the value at a path that the data does not fit: it has neither a map nor a list where the path needs one.

@@ -69,10 +69,10 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, ByAge: len(r.Gone) == 0 && !r.ByReference()}
 	switch {
 	case r.ByReference():
-		pass.Named = references{r}.names
+		pass.Named = references{r, mostNames()}.names
 	case len(r.Gone) > 0 && metadataOf(r.Gone[0]) == byName:
 		pass.Meant = func(name string) []documents.Ref {
 			all, _ := owners(name, nil)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -82,7 +81,6 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		return r.turnedAway(ctx, err)
 	}
 	r.logBegin(ctx)
-	whole := false
 	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
@@ -91,10 +89,9 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			err = p.Check(ctx)
 		}
 		if r.mayApply(ctx, p, err) {
-			whole = r.applyAll(ctx, p) && r.began == ""
+			r.applyAll(ctx, p)
 		}
 	}
-	r.decider.ReportApproved(whole)
 	r.release(ctx)
 	return nil
 }
@@ -104,13 +101,8 @@ const maxLate = 24 * time.Hour
 
 func (r *run) logBegin(ctx context.Context) {
 	r.Logger.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.Report.DryRun), slog.Bool("force", r.Report.Force),
-		slog.String("lift", strings.Join(r.Report.Lift, ",")),
 		slog.Time("now", r.Report.Now), slog.String("database", r.Report.Database), slog.String("bucket", r.Report.Bucket),
 		slog.String("revision", r.Report.Revision), slog.String("version", r.Report.Version))
-	if r.config.MaxMissingPercent == 100 {
-		r.Logger.WarnContext(ctx, r.job.Name+" has no limit on missing documents, because MAX_MISSING_PERCENT is 100: a database that lost most of them "+
-			"would empty the bucket (Terraform: safety_limits.max_missing_percent)")
-	}
 	if late := r.begun.Sub(r.Report.Now); late > maxLate {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))
@@ -129,11 +121,11 @@ func (r *run) ask() plan.Ask {
 func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	tripped := p.Tripped
 	var limit *cleanup.LimitError
-	if errors.As(err, &limit) {
-		tripped = append(tripped, report.Stop(r.job.Name, "", limit.Error(), limit.Tripped))
+	if errors.As(err, &limit) && !slices.Contains(tripped, limit) {
+		tripped = append(tripped, limit)
 	}
 	if len(tripped) > 0 {
-		r.abort(tripped)
+		r.Report.Stop(tripped)
 	}
 	if err != nil && limit == nil {
 		r.Fail(ctx, r.job.Name, "plan", err)
@@ -141,8 +133,8 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	return err == nil
 }
 
-// applyAll applies the plan, unless this is a preview. It reports whether that was all, and the run is not out of time.
-func (r *run) applyAll(ctx context.Context, p *plan.Planner) bool {
+// applyAll applies the plan, unless this is a preview.
+func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	outOfTime := p.OutOfTime
 	if !r.Report.DryRun {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
@@ -155,19 +147,12 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) bool {
 		}
 	}
 	if r.unfinished = outOfTime; outOfTime {
-		return false
+		return
 	}
 	r.checkpoint = ""
 	if p.Next != nil {
 		r.checkpoint = p.Next(r.applier.Undone())
 	}
-	return true
-}
-
-// abort says in the report which safety limits tripped, before all else that went wrong.
-func (r *run) abort(tripped []report.Failure) {
-	r.Report.Status = report.Aborted
-	r.Report.Failures = slices.Concat(tripped, r.Report.Failures)
 }
 
 // applyWindow applies what has been planned. It returns [cleanup.ErrOutOfTime] if some of it was left. In either case the run's

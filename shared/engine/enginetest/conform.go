@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -32,7 +33,7 @@ var checks = []struct {
 	name  string
 	prove func(*trial)
 }{
-	{"a preview changes nothing and foretells the writes", (*trial).checkPreview},
+	{"a preview changes nothing and foretells what a run does", (*trial).checkPreview},
 	{"answers that are lost", (*trial).checkLostAnswers},
 	{"contention", (*trial).checkContention},
 	{"commits that are too large", (*trial).checkRefusal},
@@ -46,13 +47,11 @@ var checks = []struct {
 func (c Conformance) Prove(t *testing.T) {
 	t.Helper()
 	undisturbed := c.begin(t, nil)
-	before := undisturbed.state()
 	rep := undisturbed.f.Run(t, c.Body)
 	if rep.Status != report.Completed || len(rep.Actions) == 0 {
 		t.Fatalf("undisturbed: %s, actions %v, failures %v: what would this prove?", rep.Status, rep.Actions, rep.Failures)
 	}
-	once := undisturbed.state()
-	want := expected{report: rep, changed: Changes(before, once), state: undisturbed.end(maxRuns)}
+	want := expected{report: rep, state: undisturbed.end(maxRuns)}
 	for _, check := range checks {
 		t.Run(check.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,9 +62,8 @@ func (c Conformance) Prove(t *testing.T) {
 
 // expected is the result of undisturbed runs.
 type expected struct {
-	report  *report.Report  // of the first run
-	changed map[string]bool // names of what the first run created, changed or deleted
-	state   map[string]any  // after the runs, when nothing is left to do
+	report *report.Report // of the first run
+	state  map[string]any // after the runs, when nothing is left to do
 }
 
 // trial is one project with the data and the function.
@@ -182,61 +180,151 @@ func (tr *trial) wantEnd(most int) {
 	}
 }
 
+// checkPreview compares a preview with the undo log of a run on the same data.
 func (tr *trial) checkPreview() {
+	tr.f.Env["UNDO_DAYS"] = "7"
 	all, before := tr.f.Everything(tr), tr.state()
-	report := tr.f.RunQuery(tr, "?dryRun=true", tr.Body)
+	preview := tr.f.RunQuery(tr, "?dryRun=true", tr.Body)
 	if diff := cmp.Diff(all, tr.f.Everything(tr)); diff != "" {
 		tr.Errorf("the preview changed something (-before +after):\n%s", diff)
 	}
-	for kind, c := range tr.want.report.Actions {
-		if planned := report.Actions[kind].Planned; planned != c.Planned {
-			tr.Errorf("%s: the preview has %d, the run %d", kind, planned, c.Planned)
+	if preview.Truncated {
+		tr.Fatal("the preview is not complete: what would this prove?")
+	}
+	run := tr.f.Run(tr, tr.Body)
+	for _, kind := range slices.Sorted(maps.Keys(run.Actions)) {
+		if planned := preview.Actions[kind].Planned; planned != run.Actions[kind].Planned {
+			tr.Errorf("%s: the preview has %d, the run %d", kind, planned, run.Actions[kind].Planned)
 		}
 	}
-	told, more := tr.foretold(report)
-	for _, name := range slices.Sorted(maps.Keys(tr.want.changed)) {
-		if !told[name] && !more && !strings.HasPrefix(name, "task ") && !within(told, name) {
-			tr.Errorf("the run changed %s, of which the preview said nothing", name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		_, was := before[name]
-		_, is := tr.want.state[name]
-		if !tr.want.changed[name] && (was || is) && !strings.HasPrefix(name, "task ") {
-			tr.Errorf("the preview said that %s is written, which the run left as it was", name)
-		}
-	}
-}
-
-// foretold returns the names of what a plan says will be written. more says that the plan is not complete.
-func (tr *trial) foretold(rep *report.Report) (told map[string]bool, more bool) {
-	told, more = map[string]bool{}, rep.Truncated
-	for _, p := range rep.Plan {
+	done := tr.done(run.RunID)
+	told, more := map[string]bool{}, false
+	for _, p := range preview.Plan {
 		more = more || p.More
-		for _, w := range p.Writes {
-			verb, name, _ := strings.Cut(w, " ")
-			switch {
-			case verb == "nothing:":
-				continue
-			case strings.HasPrefix(w, "hand over "):
-				name = strings.TrimPrefix(w, "hand over ")
-			case strings.HasPrefix(w, "delete objects under "):
-				name = strings.TrimPrefix(w, "delete objects under ")
-			}
-			told[tr.neutral(name).(string)] = true
+		if told[p.Target] = true; done[p.Target] == nil {
+			tr.Errorf("the preview said %q of %s, and the run did nothing to it", p.Action, p.Target)
+			continue
+		}
+		tr.compare(p, done[p.Target])
+	}
+	for _, item := range slices.Sorted(maps.Keys(done)) {
+		_, ofPlan := run.Actions[done[item].action]
+		if !told[item] && (ofPlan || !more) { // others follow from an item, of which the preview says that there is more
+			tr.Errorf("the run did something to %s, of which the preview said nothing", item)
 		}
 	}
-	return told, more
+	tr.checkLogged(before, done)
 }
 
-// within reports whether a name lies in a folder that the plan says will be deleted.
-func within(told map[string]bool, name string) bool {
-	for folder := range told {
-		if strings.HasPrefix(folder, "gs://") && strings.HasSuffix(folder, "/") && strings.HasPrefix(name, folder) {
-			return true
+// did is what a run did to one item.
+type did struct {
+	action, reason string
+	things         map[string][]undo.Write // by the thing's name; none of an object or account, which it deleted
+}
+
+// done returns what the undo log of a run tells, by item.
+func (tr *trial) done(run string) map[string]*did {
+	tr.Helper()
+	all := map[string]*did{}
+	err := tr.f.Restorer(tr, tr.f.Clock).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
+		for i, r := range records {
+			item := undo.ItemOf(records, i)
+			if r.Item != "" {
+				item = r.Item
+			}
+			if all[item] == nil {
+				all[item] = &did{things: map[string][]undo.Write{}}
+			}
+			if r.Item != "" {
+				if all[item].action == "" { // a later commit may call it something else
+					all[item].action, all[item].reason = r.Action, r.Reason
+				}
+				continue
+			}
+			name, of := tr.nameOf(r), all[item]
+			writes := of.things[name]
+			if r.Write != nil {
+				writes = append(writes, *r.Write)
+			}
+			of.things[name] = writes
+		}
+		return nil
+	})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	return all
+}
+
+func (tr *trial) nameOf(r undo.Record) string {
+	switch {
+	case r.Object != nil:
+		return "gs://" + tr.f.Bucket + "/" + r.Object.Name
+	case r.Account != nil:
+		return "account " + r.Account.UID
+	}
+	return r.Write.Path
+}
+
+// compare compares what a preview tells of an item with what a run did.
+func (tr *trial) compare(p report.Planned, d *did) {
+	tr.Helper()
+	if p.Action != d.action || p.Reason != d.reason || p.Kept != "" {
+		tr.Errorf("the preview says %q of %s, because %q, kept %q; the run did %q, because %q", p.Action, p.Target, p.Reason, p.Kept,
+			d.action, d.reason)
+	}
+	with := map[string]int{}
+	for name, writes := range d.things {
+		verb := "delete "
+		if len(writes) > 0 {
+			net := undo.Net(writes)[0]
+			if !net.Found && !net.Exists { // there was nothing, and there is nothing
+				continue
+			}
+			if net.Exists {
+				verb = "write "
+			}
+		}
+		if name != p.Target {
+			with[verb+report.KindOf(name)]++
 		}
 	}
-	return false
+	foretold := map[string]int{}
+	maps.Copy(foretold, p.With)
+	delete(foretold, "queue task") // which leaves no record
+	if foretold["delete folder of files"] > 0 {
+		delete(foretold, "delete folder of files")
+		delete(with, "delete file") // as many as there are in it
+	}
+	for _, what := range []string{"delete file", "delete account"} { // one that a document names need not be there
+		foretold[what] = min(foretold[what], with[what])
+	}
+	for what, n := range with {
+		if told := foretold[what]; told != n && !p.More {
+			tr.Errorf("%s: the run did %q %d times, and the preview says %d", p.Target, what, n, told)
+		}
+	}
+	for what, n := range foretold {
+		if with[what] < n {
+			tr.Errorf("%s: the preview says %q %d times, and the run did so %d times", p.Target, what, n, with[what])
+		}
+	}
+}
+
+// checkLogged makes sure that the undo log tells of all that a run changed.
+func (tr *trial) checkLogged(before map[string]any, done map[string]*did) {
+	tr.Helper()
+	logged := map[string]bool{}
+	for _, d := range done {
+		for name := range d.things {
+			logged[tr.neutral(name).(string)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(Changes(before, tr.state()))) {
+		if !logged[name] && !strings.HasPrefix(name, "task ") {
+			tr.Errorf("the run changed %s, of which its undo log says nothing", name)
+		}
+	}
 }
 
 func (tr *trial) checkEmpty() {

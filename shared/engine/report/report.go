@@ -44,20 +44,12 @@ func (r *Report) HTTPStatus() int {
 	}
 }
 
-// CheckLimits is the action of a failure that names a safety limit.
-const CheckLimits = "check safety limits"
-
-// Stop returns the failure that says which safety limits stopped the plan of a job, or, if text says so, a pass of it.
-func Stop(job, pass, text string, tripped []cleanup.Tripped) Failure {
-	return Failure{Target: job, Action: CheckLimits, Error: Clip(text, maxLimitText), Tripped: tripped, Pass: pass}
-}
-
 // Limits of a report's lists.
 const (
 	maxFailures  = 20
 	maxPlan      = 1000
 	maxErrorText = 600  // bytes
-	maxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
+	maxLimitText = 3000 // bytes of what a safety limit says: the end says what to do
 	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
 	maxLogPlanBytes = 128 << 10
 )
@@ -71,8 +63,7 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"`                   // the limits on numbers and shares were lifted
-	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
+	Force      bool              `json:"force" firestore:"force"` // the limits on numbers and shares were lifted
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
 	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
@@ -96,11 +87,9 @@ type Report struct {
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
-	// Approved says what became of a plan that somebody approved; nil of a run that is not restricted to one.
-	Approved *Approved `json:"approved,omitempty" firestore:"approved,omitempty"`
-	// Read is when a preview began to read, by Firestore's clock, and Binding what its plan is for.
-	Read    time.Time `json:"-" firestore:"-"`
-	Binding Binding   `json:"-" firestore:"-"`
+	// Approved is how many items the plan has that the run is restricted to; 0: it is not restricted, or to nothing.
+	Approved int     `json:"approved,omitempty" firestore:"approved,omitempty"`
+	Binding  Binding `json:"-" firestore:"-"` // what a preview's plan is for
 }
 
 // Undone says when a run was taken back.
@@ -128,9 +117,8 @@ type Failure struct {
 	Error  string `json:"error" firestore:"error"`
 	// Code is the status that Google answered, by its name in gRPC, such as PermissionDenied; empty if none.
 	Code string `json:"code,omitempty" firestore:"code,omitempty"`
-	// Tripped are the safety limits that stopped the plan, or its Pass.
-	Tripped []cleanup.Tripped `json:"tripped,omitempty" firestore:"tripped,omitempty"`
-	Pass    string            `json:"pass,omitempty" firestore:"pass,omitempty"`
+	// Limit is the safety limit that stopped the plan, or a pass of it; nil where something else went wrong.
+	Limit *cleanup.LimitError `json:"limit,omitempty" firestore:"limit,omitempty"`
 }
 
 // CodeOf returns the status that one of Google's services answered; "" if none did.
@@ -153,9 +141,12 @@ type Planned struct {
 	Target string `json:"target" firestore:"target"`
 	Action string `json:"action" firestore:"action"`
 	Reason string `json:"reason,omitempty" firestore:"reason"`
-	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
-	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
-	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
+	// With counts what the action's first commit does besides to the target, with what follows that at once: by what is done to
+	// what, such as "delete document of comments", "delete file", "write document of mail" or "queue task". A file or an account
+	// counts if a document names it, though it may not be there, or belong to somebody else.
+	With map[string]int `json:"with,omitempty" firestore:"with,omitempty"`
+	More bool           `json:"more,omitempty" firestore:"more,omitempty"` // more follows, or it was not worked out
+	Kept string         `json:"kept,omitempty" firestore:"kept,omitempty"` // why a run keeps it, or some of that, all the same
 	// Version tells whether the target is still what it was, and nothing of what is in it; empty where nobody asked for it.
 	Version string `json:"version,omitempty" firestore:"-"`
 }
@@ -234,7 +225,7 @@ func (r *Report) Left() int {
 // Begun returns what is known when a run begins.
 func (r *Report) Begun() Report {
 	return Report{
-		Job: r.Job, RunID: r.RunID, Force: r.Force, Lift: r.Lift, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
+		Job: r.Job, RunID: r.RunID, Force: r.Force, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
 		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
 	}
 }

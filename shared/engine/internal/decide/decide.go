@@ -32,7 +32,6 @@ type Decider struct {
 	Saves     bool                        // what the run deletes is saved for undo
 	Approved  *report.Approval            // what the run is restricted to; nil: to nothing
 	keeps     atomic.Pointer[state.Keeps] // what the job keeps because its record lists it
-	fates     sync.Map                    // of the items of that: why they fell away; empty: something was done, or failed
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once
@@ -50,8 +49,7 @@ type Action struct {
 
 	Version string // tells whether the target is still what it was, and nothing of what is in it
 
-	Writes []string // what it would write, where a preview has worked that out
-	More   bool     // that is not all
+	Preview // where a preview has worked that out
 
 	Also int // how many actions more it counts as, for MAX_ACTIONS
 }
@@ -85,11 +83,9 @@ const FinishKind = "finish interrupted action"
 // Asked is an item to decide about.
 type Asked struct {
 	Ruled
-	Kind     string // what it must be judged as; empty: anything but to be kept
-	Room     int    // that is left to it after refusals; 0: all
-	Looked   bool   // ahead, by [Decider.Ahead]
-	Foreseen bool   // nothing is committed or handed over: somebody goes through the steps
-	Gone     bool   // it was not there when it was last looked at
+	Kind string // what it must be judged as; empty: anything but to be kept
+	Room int    // that is left to it after refusals; 0: all
+	Gone bool   // it was not there when it was last looked at
 }
 
 // RoomLeft returns how many documents besides its own its commit may hold.
@@ -102,7 +98,6 @@ type Outcome struct {
 	Written   bool   // its writes are in the commit
 	Apart     bool   // it needs a commit of its own
 	Postponed bool   // there was no room for its writes
-	Ahead     bool   // [Decider.Ahead] is to be asked first
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
 }
@@ -125,9 +120,7 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 	}
 	room := newRoom()
 	for _, i := range due {
-		if err := d.change(ctx, src, items, i, group[i], &outcomes[i]); err != nil {
-			return nil, asGroup(err)
-		}
+		d.change(items, i, group[i], &outcomes[i])
 		outcomes[i].place(group[i], len(group) == 1, room)
 	}
 	return outcomes, nil
@@ -181,9 +174,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 }
 
 // change adds the change of loaded item i, which is due, to its outcome, or why there is to be none.
-func (d *Decider) change(
-	ctx context.Context, src cleanup.Source, items cleanup.Loaded, i int, w *Asked, o *Outcome,
-) error {
+func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 	if w.Rule.DeletesAlone() {
 		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
 	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil && o.Change.Invalid != "" {
@@ -195,14 +186,6 @@ func (d *Decider) change(
 	if kept := d.keptWith(o.Change); kept != nil && o.Err == nil {
 		o.Err = kept
 	}
-	newer, err := d.Newer(ctx, src, w, o.Change)
-	if newer != nil && o.Err == nil {
-		o.Err = newer
-	}
-	if o.Ahead = o.Err == nil && d.looksAhead(w, o.Change); o.Ahead {
-		o.Change = cleanup.Change{}
-	}
-	return err
 }
 
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
@@ -279,8 +262,8 @@ func (r *room) take(writes []documents.Write) bool {
 // Accounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.
 func (d *Decider) Accounts(
 	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
-) ([]cleanup.Decision, map[string]cleanup.Lookups, error) {
-	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Lookups{}
+) ([]cleanup.Decision, map[string]cleanup.Count, error) {
+	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Count{}
 	for i, a := range found {
 		decisions[i] = rule.Judge(a, d.Run)
 	}
@@ -303,8 +286,8 @@ func (d *Decider) Accounts(
 		for _, i := range byID {
 			decisions[i] = cleanup.Keep(k.Reason)
 		}
-		l := lookups[k.Collection]
-		lookups[k.Collection] = cleanup.Lookups{Asked: l.Asked + len(ids), Missing: l.Missing + len(missing)}
+		c := lookups[k.Collection]
+		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}
 	}
 	return decisions, lookups, nil
 }

@@ -9,21 +9,15 @@ import (
 // A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the list
 // with its lease, and again while it looks whether it is to stop.
 
-// A KeptError says that an item is kept because of something on the job's list, or newer than the plan that was approved.
+// A KeptError says that an item is kept because of something on the job's list.
 type KeptError struct{ Reason, Target string }
 
 func (e *KeptError) Error() string {
-	if e.Reason == keptNewer {
-		return e.Target + ": " + e.Reason
-	}
 	return e.Target + " is " + state.KeptListed
 }
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {
-	if e.Reason == keptNewer {
-		return e
-	}
 	return &KeptError{Reason: state.KeptWithListed, Target: e.Target}
 }
 

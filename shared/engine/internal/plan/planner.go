@@ -51,7 +51,7 @@ type Planner struct {
 	// Size is how many actions were proposed, as MAX_ACTIONS counts them: with those of earlier windows, without those of dropped
 	// sections.
 	Size      int
-	Tripped   []report.Failure                    // safety limits that sections tripped
+	Tripped   []*cleanup.LimitError               // safety limits, each of which stopped the plan or a section of it
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
 
@@ -66,18 +66,17 @@ type Planner struct {
 	sections    []*section // the first is what precedes the job's own
 	section     *section   // the last of them, which is being planned
 	invalid     map[string]int
-	foreseen    int // actions whose writes a preview has worked out
+	previewed   int // actions of which a preview has worked out what goes with them
 	left        int // actions that interrupted runs have left to do
 	proposed    int // items of rules among the actions
 	remembered  proposed
-	named       int // documents read to name those that cannot be judged
-	tripped     error
+	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
 }
 
 func (a Ask) planner() *Planner {
-	whole, d := newSection(cleanup.Section{}, 0), a.Decider
+	whole, d := &section{}, a.Decider
 	a.Bytes = cmp.Or(a.Bytes, mostBytes())
 	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
@@ -116,10 +115,7 @@ func (a Ask) make(ctx context.Context) (p *Planner, err error) {
 	p = a.planner()
 	defer guard.Recover(&err)
 	defer p.awaitCounts()
-	if err = p.plan(ctx); p.tripped != nil {
-		return p, p.tripped
-	}
-	return p, err
+	return p, p.plan(ctx)
 }
 
 // plan plans first what interrupted runs have left to do, then the job.
@@ -133,10 +129,7 @@ func (p *Planner) plan(ctx context.Context) error {
 // Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be
 // applied.
 func (p *Planner) Check(ctx context.Context) error {
-	if err := p.judge(ctx); err != nil {
-		return err
-	}
-	return p.ask.Limits.Check(p.Size, nil)
+	return p.judge(ctx)
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -181,12 +174,6 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 		slog.String("target", target), slog.String("reason", reason))
 }
 
-// LookedUp implements [cleanup.Plan].
-func (p *Planner) LookedUp(kind string, asked, missing int) {
-	l := p.section.lookups[kind]
-	p.section.lookups[kind] = cleanup.Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
-}
-
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
 	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object,
@@ -195,25 +182,28 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 
 // propose adds an action to the plan, unless it stays.
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
+	named, same := p.ask.Decider.Approves(a)
+	if !named {
+		p.Keep(decide.KeptUnapproved, 1)
+		return nil
+	}
 	if p.stays(ctx, a) {
 		return nil
 	}
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
-	if p.Report.DryRun {
-		p.ask.Decider.Ended(a, "")
-		p.list(a)
-	} else if p.section.dropped != "" {
-		p.ask.Decider.Ended(a, p.section.dropped)
+	if !same {
+		p.leave(ctx, &a)
 	}
-	if p.section.dropped != "" {
+	if p.Report.DryRun {
+		p.list(a)
+	}
+	if !same || p.section.dropped {
 		return nil
 	}
 	p.Size += 1 + a.Also
 	p.section.planned += 1 + a.Also
-	if !p.ask.Limits.Lifted && p.Size > p.ask.Limits.MaxActions {
-		// There is no point in reading on.
-		p.tripped = p.ask.Limits.Check(p.Size, nil)
-		return p.tripped
+	if tripped := p.ask.Limits.tooMany(p.section); tripped != nil {
+		return p.trip(tripped)
 	}
 	if p.Report.DryRun {
 		return nil
@@ -231,26 +221,24 @@ func (p *Planner) windowIsFull() bool {
 	return p.ask.Limits.Lifted && (len(p.Actions) >= window || p.full())
 }
 
-// stays reports whether nothing is to be done to the target of an action, and says why: it is not approved, it or something below it
-// or with it is on the list of what the job keeps, or the job does not declare the action.
+// leave counts an action whose target was changed since the plan was approved.
+func (p *Planner) leave(ctx context.Context, a *decide.Action) {
+	p.Counted(a.Kind, func(c *report.Counts) { c.Changed++ })
+	a.Preview = decide.Preview{Kept: decide.KeptChanged}
+	p.Log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": left alone, "+decide.KeptChanged,
+		slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason))
+}
+
+// stays reports whether nothing is to be done to the target of an action, and says why: it or something below it or with it is
+// on the list of what the job keeps, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	d := p.ask.Decider
-	reason := d.NotApproved(a)
-	if reason == decide.KeptUnapproved {
-		p.Keep(reason, 1)
-		return true
-	}
-	if kept := d.Keeps(a); kept != nil && reason == "" {
-		reason = kept.Reason
-	}
-	if reason != "" {
-		d.Ended(a, reason)
-		p.KeepNamed(ctx, a.Target, reason)
+	if kept := d.Keeps(a); kept != nil {
+		p.KeepNamed(ctx, a.Target, kept.Reason)
 		return true
 	}
 	err := decide.Proposes(d.Job, a.Effect)
 	if err != nil {
-		d.Ended(a, "")
 		p.Fail(ctx, a.Target, a.Kind, err)
 	}
 	return err != nil
@@ -288,16 +276,7 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
-	shown, deletes := a.Planned(), true
-	switch effect := a.Effect.(type) {
-	case decide.Ruled:
-		deletes = effect.Rule.DeletesAlone()
-	case decide.FinishTodo:
-		deletes = false
-	}
-	if deletes && shown.Writes == nil { // the target, and nothing else
-		shown.Writes = []string{"delete " + a.Target}
-	}
+	shown := a.Planned()
 	if !p.ask.Versions {
 		shown.Version = ""
 	}
