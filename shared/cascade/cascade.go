@@ -51,7 +51,7 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at string) {
 		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
 		return
 	case a.Objects != "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata})
+		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
 		return
 	}
 	at = a.At(at)

@@ -81,6 +81,7 @@ type Files struct {
 	Setting func(config.Config) objects.Folders
 	Owner   string // the key of custom metadata that must not name another owner; empty: there is none
 	Whole   bool   // the folder may go as a whole; {id} is a part of it
+	Homes   bool   // the folders in it are somebody's homes: see [ObjectDeletion].Home
 }
 
 // LimitError says, in fields, why a pass of a plan, or all of it, must not be carried out. No text is made of it here.
