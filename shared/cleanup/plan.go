@@ -101,6 +101,9 @@ type Count struct {
 	Looked  int // items that were looked at or counted
 	Due     int // of these
 	Percent int // which may be due, where a rule says so; 0: MAX_DUE_PERCENT
+	// Folder is one in which objects are due, such as that of whoever uploaded them, and InFolder how many so far.
+	Folder   string
+	InFolder int
 
 	// Missing and Exists are how many of the ids that were looked up in the collection are nobody's and somebody's.
 	Missing, Exists int
