@@ -262,15 +262,17 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		})
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
-			if all.Subcollection == rule.Everything {
-				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
-			}
-			if whole, err := t.add(ctx, all, of, parent.Ref(), at); err != nil || !whole {
+			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at); err != nil || !whole {
 				return false, err
 			}
 		}
 		return len(below) < most, nil
 	}
+	return t.addOf(ctx, a, of, ref, at)
+}
+
+// addOf is [tree.add] of one collection, whatever its name.
+func (t *tree) addOf(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string) (whole bool, err error) {
 	repeats := strings.Contains(at, "/") // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
