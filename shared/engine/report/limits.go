@@ -13,6 +13,7 @@ const (
 	MaxDuePercent   = "MAX_DUE_PERCENT"
 	RulesPercent    = "maxDuePercent" // the same, where a rule sets it
 	EmptyCollection = "empty collection"
+	NeverFound      = "never found" // what a rule deletes together with its items
 )
 
 // CheckLimits is the action of a failure that names a safety limit.
