@@ -152,10 +152,10 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// TestDependenciesPointDown the table of rooms in docs/design.md: no package imports one of a row above its own.
+// TestDependenciesPointDown the table of rooms in docs/contributing/design.md: no package imports one of a row above its own.
 func TestDependenciesPointDown(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/design.md")
+	page, err := os.ReadFile("docs/contributing/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestDependenciesPointDown(t *testing.T) {
 				folder = "shared/" + folder
 			}
 			if _, err := os.Stat(folder); err != nil {
-				t.Errorf("docs/design.md: there is no %s", m[1])
+				t.Errorf("docs/contributing/design.md: there is no %s", m[1])
 			}
 			rows[strings.TrimSuffix(folder, "/")] = i
 			if strings.Contains(where, "…") {
@@ -182,7 +182,7 @@ func TestDependenciesPointDown(t *testing.T) {
 	rowOf := func(folder string) int {
 		for ; rows[folder] == 0; folder = filepath.ToSlash(filepath.Dir(folder)) {
 			if folder == "." {
-				t.Fatal("docs/design.md lists no row for it")
+				t.Fatal("docs/contributing/design.md lists no row for it")
 			}
 		}
 		return rows[folder]
@@ -196,7 +196,7 @@ func TestDependenciesPointDown(t *testing.T) {
 				for _, spec := range f.Imports {
 					path, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/firesweep/firesweep/")
 					if ours && rowOf(folder) > rowOf(path) {
-						t.Errorf("%s imports %s, which docs/design.md lists above it", folder, path)
+						t.Errorf("%s imports %s, which docs/contributing/design.md lists above it", folder, path)
 					}
 				}
 			}

@@ -10,7 +10,7 @@ import (
 // line of terraform.tfvars.example must get what the functions do without it.
 func TestDefaultsAgree(t *testing.T) {
 	const (
-		spec, jobs, settings = "../docs/spec.md", "../docs/jobs.md", "../docs/functions.md"
+		spec, jobs, settings = "../docs/contributing/spec.md", "../docs/jobs.md", "../terraform/README.md"
 		example, limits      = "../terraform/terraform.tfvars.example", "../terraform/functions.tf"
 		config               = "../shared/config/config.go"
 		banned, inquiries    = "bannedusers/bannedusers.go", "resolvedinquiries/rules.go"

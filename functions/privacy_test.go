@@ -179,12 +179,12 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	}
 }
 
-// TestNothingThatUsersWroteIsLoggedByRules does the same with each rule of docs/rules.md.
+// TestNothingThatUsersWroteIsLoggedByRules does the same with each rule of docs/examples.
 func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 	t.Parallel()
-	rules, err := sampledata.Examples("../docs/rules.md")
+	rules, err := sampledata.Examples("../docs/examples")
 	if err != nil || len(rules) != 12 {
-		t.Fatalf("docs/rules.md has %d rules: %v", len(rules), err)
+		t.Fatalf("docs/examples has %d rules: %v", len(rules), err)
 	}
 	for _, e := range rules {
 		t.Run(e.Name, func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package load_test holds the tests of size, which run a job over many objects and documents and take it back, in processes of
-// bounded memory, some of which are killed. docs/reliability.md says how to run it at full size, and what it measured.
+// bounded memory, some of which are killed. docs/contributing/reliability.md says how to run it at full size, and what it measured.
 package load_test
 
 import (

@@ -116,8 +116,9 @@ var actions = map[string][]action{
 			then:    unmarked("circles/circle-cinema", circleMark),
 		},
 		{
-			name: "the circle to warn about is posted to", do: postTo("circle-ownerless"),
-			kept: []string{"circles/circle-ownerless", "posts/post-new-circle-ownerless"}, then: unmarked("circles/circle-ownerless", circleMark),
+			name: "the circle to warn about is posted to", do: postTo("circle-haiku"),
+			kept: []string{"circles/circle-haiku", "posts/post-haiku", "posts/post-new-circle-haiku"},
+			made: []string{"circleId:circle-haiku"}, then: unmarked("circles/circle-haiku", circleMark),
 		},
 	},
 	"cleanupBannedUsers": {
@@ -217,7 +218,7 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 	}
 }
 
-// actionsOf returns what users do while a job is running. Of a rule of docs/rules.md they take up the first thing that is due: they
+// actionsOf returns what users do while a job is running. Of a rule of docs/examples they take up the first thing that is due: they
 // change the document, create the owner of the object, or sign in.
 func actionsOf(job string) []action {
 	e, isExample := exampleOf(job)

@@ -19,15 +19,16 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // expected is what undisturbed runs of a subject come to.
 type expected struct {
-	calls   []Call          // of the first run and its worker's
-	ofUndo  []Call          // of an undo of these, once it is known
-	report  *report.Report  // of the first run
-	changed map[string]bool // names of what the first run created, changed or deleted
-	end     map[string]any  // all there is when nothing is left to do
+	calls  []Call         // of the first run and its worker's
+	ofUndo []Call         // of an undo of these, once it is known
+	report *report.Report // of the first run
+	end    map[string]any // all there is when nothing is left to do
 }
 
 // checks are tried once of each subject, each on data of its own. Each returns what is wrong.
@@ -35,7 +36,7 @@ var checks = []struct {
 	name  string
 	prove func(t *testing.T, s subject, want *expected) []string
 }{
-	{"a preview changes nothing and foretells the writes", checkPreview},
+	{"a preview changes nothing and foretells what a run does", checkPreview},
 	{"an empty project", checkEmpty},
 	{"more is due than the limit allows", checkLimit},
 	{"commits that are too large", checkTooLarge},
@@ -53,13 +54,12 @@ var aborted = Faults[slices.IndexFunc(Faults, func(f Fault) bool { return f.Name
 func expect(t *testing.T, s subject) *expected {
 	t.Helper()
 	w := newWorld(t, s)
-	before, steps := w.named(t), Undisturbed()
+	steps := Undisturbed()
 	want := &expected{report: w.runJob(t, steps)}
 	if want.report.Status != report.Completed || len(want.report.Actions) == 0 {
 		t.Fatalf("undisturbed: %s, actions %v, failures %v: nothing is proved of it, so emulator/sampledata must have something for %s to do",
 			want.report.Status, want.report.Actions, want.report.Failures, s.job.Name)
 	}
-	want.changed = enginetest.Changes(before, w.named(t))
 	w.deliver(t, steps)
 	want.calls = steps.Calls()
 	if s.body == "" { // a worker alone does not do all that the sample says
@@ -133,63 +133,160 @@ func (w *world) records(t *testing.T) map[string]any {
 	return all
 }
 
-func checkPreview(t *testing.T, s subject, want *expected) (lines []string) {
-	w := newWorld(t, s)
-	records, before := w.records(t), w.named(t)
-	w.query = "?dryRun=true"
-	rep := w.runJob(t, Undisturbed())
-	if diff := cmp.Diff(records, w.records(t)) + cmp.Diff(before, w.named(t)); diff != "" {
-		lines = append(lines, "the preview changed something (-before +after):\n"+diff)
+// checkPreview compares a preview with the undo log of a run on the same data.
+func checkPreview(t *testing.T, s subject, _ *expected) []string {
+	tr := &previewed{T: t, w: newWorld(t, s)}
+	records, before := tr.w.records(t), tr.w.named(t)
+	tr.w.query = "?dryRun=true"
+	preview := tr.w.runJob(t, Undisturbed())
+	if diff := cmp.Diff(records, tr.w.records(t)) + cmp.Diff(before, tr.w.named(t)); diff != "" {
+		tr.Errorf("the preview changed something (-before +after):\n%s", diff)
 	}
-	for kind, c := range want.report.Actions {
-		if planned := rep.Actions[kind].Planned; planned != c.Planned {
-			lines = append(lines, fmt.Sprintf("%s: the preview has %d, the run %d", kind, planned, c.Planned))
+	if preview.Truncated {
+		tr.Fatal("the preview is not complete: what would this prove?")
+	}
+	tr.w.query = ""
+	run := tr.w.runJob(t, Undisturbed())
+	for _, kind := range slices.Sorted(maps.Keys(run.Actions)) {
+		if planned := preview.Actions[kind].Planned; planned != run.Actions[kind].Planned {
+			tr.Errorf("%s: the preview has %d, the run %d", kind, planned, run.Actions[kind].Planned)
 		}
 	}
-	told, more := foretold(rep, w.Bucket)
-	for _, name := range slices.Sorted(maps.Keys(want.changed)) {
-		if !told[name] && !more && !strings.HasPrefix(name, "task ") && !within(told, name) {
-			lines = append(lines, "the run changed "+name+", of which the preview said nothing")
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		_, was := before[name]
-		_, is := want.end[name]
-		if !want.changed[name] && (was || is) && !strings.HasPrefix(name, "task ") {
-			lines = append(lines, "the preview said that "+name+" is written, which the run left as it was")
-		}
-	}
-	return lines
-}
-
-// foretold returns the names of what a plan says will be written. more says that the plan is not complete.
-func foretold(rep *report.Report, bucket string) (told map[string]bool, more bool) {
-	told, more = map[string]bool{}, rep.Truncated
-	for _, p := range rep.Plan {
+	done := tr.done(run.RunID)
+	told, more := map[string]bool{}, false
+	for _, p := range preview.Plan {
 		more = more || p.More
-		for _, write := range p.Writes {
-			verb, name, _ := strings.Cut(write, " ")
-			for _, long := range []string{"hand over ", "delete objects under "} {
-				if rest, ok := strings.CutPrefix(write, long); ok {
-					name = rest
-				}
-			}
-			if verb != "nothing:" {
-				told[strings.ReplaceAll(name, bucket, "bucket")] = true
-			}
+		if told[p.Target] = true; done[p.Target] == nil {
+			tr.Errorf("the preview said %q of %s, and the run did nothing to it", p.Action, p.Target)
+			continue
+		}
+		tr.compare(p, done[p.Target])
+	}
+	for _, item := range slices.Sorted(maps.Keys(done)) {
+		_, ofPlan := run.Actions[done[item].action]
+		if !told[item] && (ofPlan || !more) { // others follow from an item, of which the preview says that there is more
+			tr.Errorf("the run did something to %s, of which the preview said nothing", item)
 		}
 	}
-	return told, more
+	tr.checkLogged(before, done)
+	return nil
 }
 
-// within reports whether a name lies in a folder that the plan says will be deleted.
-func within(told map[string]bool, name string) bool {
-	for folder := range told {
-		if strings.HasPrefix(folder, "gs://") && strings.HasSuffix(folder, "/") && strings.HasPrefix(name, folder) {
-			return true
+// previewed is a preview and a run that are compared.
+type previewed struct {
+	*testing.T
+	w *world
+}
+
+// did is what a run did to one item.
+type did struct {
+	action, reason string
+	things         map[string][]undo.Write // by the thing's name; none of an object or account, which it deleted
+}
+
+// done returns what the undo log of a run tells, by item.
+func (tr *previewed) done(run string) map[string]*did {
+	tr.Helper()
+	all := map[string]*did{}
+	err := tr.w.restorer(tr.T, restore.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
+		for i, r := range records {
+			item := undo.ItemOf(records, i)
+			if r.Item != "" {
+				item = r.Item
+			}
+			if all[item] == nil {
+				all[item] = &did{things: map[string][]undo.Write{}}
+			}
+			if r.Item != "" {
+				if all[item].action == "" { // a later commit may call it something else
+					all[item].action, all[item].reason = r.Action, r.Reason
+				}
+				continue
+			}
+			name, of := tr.nameOf(r), all[item]
+			writes := of.things[name]
+			if r.Write != nil {
+				writes = append(writes, *r.Write)
+			}
+			of.things[name] = writes
+		}
+		return nil
+	})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	return all
+}
+
+func (tr *previewed) nameOf(r undo.Record) string {
+	switch {
+	case r.Object != nil:
+		return "gs://" + tr.w.Bucket + "/" + r.Object.Name
+	case r.Account != nil:
+		return "account " + r.Account.UID
+	}
+	return r.Write.Path
+}
+
+// compare compares what a preview tells of an item with what a run did.
+func (tr *previewed) compare(p report.Planned, d *did) {
+	tr.Helper()
+	if p.Action != d.action || p.Reason != d.reason || p.Kept != "" {
+		tr.Errorf("the preview says %q of %s, because %q, kept %q; the run did %q, because %q", p.Action, p.Target, p.Reason, p.Kept,
+			d.action, d.reason)
+	}
+	with := map[string]int{}
+	for name, writes := range d.things {
+		verb := "delete "
+		if len(writes) > 0 {
+			net := undo.Net(writes)[0]
+			if !net.Found && !net.Exists { // there was nothing, and there is nothing
+				continue
+			}
+			if net.Exists {
+				verb = "write "
+			}
+		}
+		if name != p.Target {
+			with[verb+report.KindOf(name)]++
 		}
 	}
-	return false
+	foretold := map[string]int{}
+	maps.Copy(foretold, p.With)
+	delete(foretold, "queue task") // which leaves no record
+	if foretold["delete folder of files"] > 0 {
+		delete(foretold, "delete folder of files")
+		delete(with, "delete file") // as many as there are in it
+	}
+	for _, what := range []string{"delete file", "delete account"} { // one that a document names need not be there
+		foretold[what] = min(foretold[what], with[what])
+	}
+	for what, n := range with {
+		if told := foretold[what]; told != n && !p.More {
+			tr.Errorf("%s: the run did %q %d times, and the preview says %d", p.Target, what, n, told)
+		}
+	}
+	for what, n := range foretold {
+		if with[what] < n {
+			tr.Errorf("%s: the preview says %q %d times, and the run did so %d times", p.Target, what, n, with[what])
+		}
+	}
+}
+
+// checkLogged makes sure that the undo log tells of all that a run changed.
+func (tr *previewed) checkLogged(before map[string]any, done map[string]*did) {
+	tr.Helper()
+	logged := map[string]bool{}
+	for _, d := range done {
+		for name := range d.things {
+			logged[neutral(name, tr.w.Bucket).(string)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(before, tr.w.named(tr.T)))) {
+		if !logged[name] && !strings.HasPrefix(name, "task ") {
+			tr.Errorf("the run changed %s, of which its undo log says nothing", name)
+		}
+	}
 }
 
 func checkEmpty(t *testing.T, s subject, _ *expected) (lines []string) {

@@ -15,7 +15,7 @@ import (
 
 // Fault is something that goes wrong with a call.
 type Fault struct {
-	Name string // as in docs/reliability.md
+	Name string // as in docs/contributing/reliability.md
 	dies bool   // the process ends at the call, and sends nothing afterwards
 	sent bool   // the call takes effect and its answer is lost; otherwise it is never sent
 	cut  bool   // with sent: the first message of a stream's answer arrives

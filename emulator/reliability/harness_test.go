@@ -200,7 +200,7 @@ func TestEveryJobIsTried(t *testing.T) {
 			}
 		}
 		if actions[s.name] != nil && !strings.Contains("\n"+table, "\n| `"+s.name+"` | ") { // one row tells of all others
-			t.Errorf("docs/reliability.md does not say what users do while %s runs: add a row to its table \"what users do\"", s.name)
+			t.Errorf("docs/contributing/reliability.md does not say what users do while %s runs: add a row to its table \"what users do\"", s.name)
 		}
 	}
 	for name := range actions {

@@ -13,10 +13,10 @@ import (
 
 var (
 	points = flag.Int("points", 2, "how many points of each kind are tried of each job; 0: all, which takes hours")
-	write  = flag.Bool("write", false, "with -points 0: write when the jobs were tried, and with which figures, to docs/reliability.md")
+	write  = flag.Bool("write", false, "with -points 0: write when the jobs were tried, and with which figures, to docs/contributing/reliability.md")
 )
 
-const page = "../../docs/reliability.md"
+const page = "../../docs/contributing/reliability.md"
 
 // figures are a row of the page's table: how many points were tried, and how many of them ended with a difference, by column.
 type figures struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/functions/orphanedmedia"
 )
 
-// TestProve proves of each job and worker, and of each rule of docs/rules.md, what the engine promises of all. It makes the checks, and
+// TestProve proves of each job and worker, and of each rule of docs/examples, what the engine promises of all. It makes the checks, and
 // does something at each call of a run, and at each call of an undo: a fault, or what users do. In the end all must be as after
 // undisturbed runs.
 func TestProve(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package reliability proves that the jobs survive faults and races. It numbers the calls of a run, and runs the job again and
-// again with a fault, or a user's write, at each of them. docs/reliability.md has the results.
+// again with a fault, or a user's write, at each of them. docs/contributing/reliability.md has the results.
 package reliability
 
 import (

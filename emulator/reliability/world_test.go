@@ -34,7 +34,7 @@ import (
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
-	name   string // as in docs/reliability.md
+	name   string // as in docs/contributing/reliability.md
 	job    cleanup.Job
 	worker *cleanup.Job
 	body   string    // of the job's requests: a worker's task, where it is tried alone
@@ -47,7 +47,7 @@ type subject struct {
 }
 
 // subjects are all jobs with a part in the sample data, each on its part, their workers, each with a task, and the rules of
-// docs/rules.md.
+// docs/examples.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
@@ -81,15 +81,15 @@ var tasks = map[string]string{
 	"sendInactiveProjectWarning": `{"project_id":"project-dormant","deletion_date":"` + now.AddDate(0, 3, 0).Format(time.DateOnly) + `"}`,
 }
 
-// tried are the rules of docs/rules.md with a fault and a race at each call, one of every kind.
+// tried are the rules of docs/examples with a fault and a race at each call, one of every kind.
 var tried = []string{
 	"cleanupUnconfirmedUsers", "cleanupNotifications", "cleanupClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
 }
 
-// examples returns the entries of docs/rules.md.
+// examples returns the entries of docs/examples.
 var examples = sync.OnceValue(func() []manifest.Entry {
-	all, err := sampledata.Examples("../../docs/rules.md")
+	all, err := sampledata.Examples("../../docs/examples")
 	if err != nil {
 		panic(err)
 	}
@@ -132,12 +132,13 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value  // the http.HandlerFunc of the worker's process
-	address string        // of the worker
-	clock   time.Duration // how far the clock is ahead of the machine's
-	query   string        // of the job's requests
-	env     map[string]string
-	running atomic.Pointer[started] // the job's last process
+	serve    atomic.Value  // the http.HandlerFunc of the worker's process
+	address  string        // of the worker
+	clock    time.Duration // how far the clock is ahead of the machine's
+	query    string        // of the job's requests
+	env      map[string]string
+	running  atomic.Pointer[started] // the job's last process
+	approved *report.Approval        // that runs are restricted to; nil: to none
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -233,6 +234,13 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	w.running.Store(f)
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
+		if w.approved != nil {
+			err := f.Function.Function.Run(ctx, engine.RunOptions{Plan: w.approved}, func(r *report.Report, _ bool) { rep = *r })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
 		answer := f.PostQuery(ctx, t, w.query, w.body)
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)

@@ -12,10 +12,10 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// OldEnough is a now at which what is written today is old enough for every rule of docs/rules.md, also by its own time.
+// OldEnough is a now at which what is written today is old enough for every rule of docs/examples, also by its own time.
 func OldEnough() time.Time { return time.Now().AddDate(0, 25, 0).UTC().Truncate(time.Second) }
 
-// ExampleData returns data for a rule of docs/rules.md or docs/privacy.md for a run at now: two items that are due, with all that
+// ExampleData returns data for a rule of docs/examples for a run at now: two items that are due, with all that
 // is deleted with them, and for each condition an item that is kept because of it.
 func ExampleData(e manifest.Entry, now time.Time) Sample {
 	x := &example{Entry: e, now: now}

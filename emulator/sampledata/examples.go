@@ -1,33 +1,47 @@
 package sampledata
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
+	"path/filepath"
 	"strings"
+
+	"github.com/tailscale/hujson"
 
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-var block = regexp.MustCompile("(?s)```json\n(.*?)```")
-
-// Examples returns the entries in a page such as docs/rules.md, as a user would paste them.
-func Examples(page string) ([]manifest.Entry, error) {
-	blocks, err := ExampleTexts(page)
+// Examples returns the entries of the rules in a folder such as docs/examples, in the order of the files' names.
+func Examples(folder string) ([]manifest.Entry, error) {
+	texts, err := ExampleTexts(folder)
 	if err != nil {
 		return nil, err
 	}
-	return manifest.ParseRules(manifest.File{Name: page, Text: []byte(`{"rules":[` + strings.Join(blocks, ",") + `]}`)})
+	return manifest.ParseRules(manifest.File{Name: folder, Text: []byte(`{"rules":[` + strings.Join(texts, ",") + `]}`)})
 }
 
-// ExampleTexts returns the text of each entry in the page.
-func ExampleTexts(page string) (blocks []string, err error) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return nil, fmt.Errorf("read the examples: %w", err)
+// ExampleTexts returns the text of each rule in the files of a folder, as a user would paste it.
+func ExampleTexts(folder string) (texts []string, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%s has %d examples: %w", folder, len(files), err)
 	}
-	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, m[1])
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read an example: %w", err)
+		}
+		var list struct{ Rules []json.RawMessage }
+		if text, err = hujson.Standardize(text); err == nil {
+			err = json.Unmarshal(text, &list)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the example %s: %w", file, err)
+		}
+		for _, rule := range list.Rules {
+			texts = append(texts, string(rule))
+		}
 	}
-	return blocks, nil
+	return texts, nil
 }

@@ -26,7 +26,7 @@ var ghostCirclesPart = part{
 // ghostCircles is the part of checkGhostCircles: a circle of each decision, with posts where their deletion matters.
 func ghostCircles(now time.Time, bucket string) Sample {
 	const mio, ren, job = "user-mio", "user-ren", "checkGhostCircles"
-	const en = notifications.English
+	const ja = notifications.Japanese
 	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
 	circle := func(name, owner string, fields map[string]any) map[string]any {
 		return with(map[string]any{"name": name, "ownerId": owner, "createdAt": daysAgo(900), "isDeleted": false}, fields)
@@ -51,30 +51,29 @@ func ghostCircles(now time.Time, bucket string) Sample {
 	}
 	farewell := func(owner, id, name string, claimedAt time.Time) notifications.Notification {
 		return notifications.Notification{
-			UserID: owner, Type: "circle_ghost_deleted", Text: en.GhostCircleDeleted(name), Fields: map[string]any{"circleName": name},
+			UserID: owner, Type: "circle_ghost_deleted", Text: ja.GhostCircleDeleted(name), Fields: map[string]any{"circleName": name},
 			Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}
 	told := func(n notifications.Notification) Document { return created(n.Ref().Path(), n.Data(now)) }
 
 	revived := circle("将棋クラブ", ren, map[string]any{"lastHumanPostAt": daysAgo(1), "ghostWarningNotifiedAt": daysAgo(4)})
-	staleNotice := warning(mio, "circle-photo", "写真部", en.GhostCircleWarning, daysAgo(401))
+	staleNotice := warning(mio, "circle-photo", "写真部", ja.GhostCircleWarning, daysAgo(401))
 
 	documents := []Document{
 		kept("users/"+mio, map[string]any{"displayName": "澪"}),
 		kept("users/"+ren, map[string]any{"displayName": "蓮"}),
 
 		marked("circles/circle-haiku", circle("俳句の会", mio, map[string]any{"lastHumanPostAt": daysAgo(365)}), warned),
-		told(warning(mio, "circle-haiku", "俳句の会", en.GhostCircleWarning, now)),
+		told(warning(mio, "circle-haiku", "俳句の会", ja.GhostCircleWarning, now)),
 		kept("posts/post-haiku", post("circle-haiku")),
 		marked("circles/circle-marathon", circle("早朝マラソン", ren, map[string]any{"createdAt": daysAgo(40)}), warned),
-		told(warning(ren, "circle-marathon", "早朝マラソン", en.AbandonedCircleWarning, daysAgo(10))),
+		told(warning(ren, "circle-marathon", "早朝マラソン", ja.AbandonedCircleWarning, daysAgo(10))),
 		marked("circles/circle-photo", circle("写真部", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(370), "ghostWarningNotifiedAt": daysAgo(400)}), warned),
 		kept(staleNotice.Ref().Path(), staleNotice.Data(daysAgo(400))),
-		told(warning(mio, "circle-photo", "写真部", en.GhostCircleWarning, daysAgo(5))),
-		marked("circles/circle-ownerless", circle("元会長の部屋", "user-who-left", map[string]any{
-			"lastHumanPostAt": daysAgo(500)}), warned),
+		told(warning(mio, "circle-photo", "写真部", ja.GhostCircleWarning, daysAgo(5))),
+		kept("circles/circle-ownerless", circle("元会長の部屋", "user-who-left", map[string]any{"lastHumanPostAt": daysAgo(500)})),
 		changed("circles/circle-chess", revived, without(revived, "ghostWarningNotifiedAt")),
 		kept("circles/circle-tea", circle("お茶会", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(380), "ghostWarningNotifiedAt": daysAgo(7).Add(time.Second)})),

@@ -76,7 +76,7 @@ func announced(now time.Time, id, name string, last time.Time) []Document {
 	since := last.UTC().Format(time.RFC3339Nano)
 	mail := notifications.Mail{
 		ToUserIDs: []string{"sample-owner", "4711"}, Type: "inactive_project_warning",
-		Text: notifications.English.InactiveProjectWarning(name, promise), Announces: []string{id, since, promise},
+		Text: notifications.Japanese.InactiveProjectWarning(name, promise), Announces: []string{id, since, promise},
 	}
 	return []Document{
 		created(mail.Ref().Path(), mail.Data()),

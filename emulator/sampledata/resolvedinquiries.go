@@ -47,7 +47,7 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	}
 	notice := func(id, subject string, resolvedAt time.Time) notifications.Notification {
 		return notifications.Notification{
-			UserID: sakura, Type: "inquiry_deletion_warning", Text: notifications.English.InquiryDeletionWarning(subject),
+			UserID: sakura, Type: "inquiry_deletion_warning", Text: notifications.Japanese.InquiryDeletionWarning(subject),
 			Fields: map[string]any{"inquiryId": id}, Announces: []string{id, resolvedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}

@@ -118,7 +118,7 @@ func afterPosts(f *enginetest.Function, do func()) {
 	})
 }
 
-// TestAPinnedCommentKeepsTheCircle: no circle is claimed whose post stays.
+// TestAPinnedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
 func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
 	f := newFunction(t)
 	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
@@ -127,9 +127,14 @@ func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
 	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
-	before.Is(t, f)
+	enginetest.Want(t, "comments", []string{"x"}, f.IDs(t, "comments"))
+	enginetest.Want(t, "posts", []string{"p"}, f.IDs(t, "posts"))
+	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
+		t.Errorf("the log says %s", said)
+	}
 	f.Delete(t, undo.PinnedIn+"/1")
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
+	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
 }
 
 // TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.

@@ -13,7 +13,6 @@ def job:
   | ($r.failures // [] | map("\(.target // ""): \(.error)" | ltrimstr(": "))) as $failures
   | $failures[:([10, $items] | min)] as $bad
   | ($r.plan // [])[:$items] as $some
-  | (.fellAway // [])[:$items] as $fell
   | ([$r.actions[]?.planned] | add // 0) as $due
   | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else $did end)",
     if .error then [.error] | pre else empty end,
@@ -24,8 +23,7 @@ def job:
       ($some | map("\(.action)  \(.target)\n    \(.reason)") | pre), "</details>"
     else empty end,
     if ($r.kept // {}) != {} then "Kept: \([$r.kept | to_entries[] | "\(.value) \(.key | @html)"] | join("; "))." else empty end,
-    if $r.approved then "Of \($r.approved.items) approved items, \($r.approved.fellAway // 0) fell away." else empty end,
-    if ($fell | length) > 0 then $fell | map("\(.action)  \(.target)\n    \(.reason)") | pre else empty end,
+    if $r.approved then "Of \($r.approved) items in the approved plan, \([$r.actions[]?.done] | add // 0) were done." else empty end,
     if $r.dryRun == false and $did != "" then "Undo: `firesweep undo \($r.runId)`" else empty end;
 
 (.runs // .plans) as $all

@@ -126,7 +126,7 @@ func (p *printer) lifting(r *report.Report, lift []string) string {
 			args = append(args, "--lift", quoted(name))
 		}
 	}
-	if r.Approved != nil {
+	if r.Approved > 0 {
 		args = append(args, "--plan FILE")
 	}
 	return p.cmd("run", args...)
@@ -137,7 +137,7 @@ func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
 	var says string
 	switch {
-	case r.Status == report.Completed && r.Approved != nil:
+	case r.Status == report.Completed && r.Approved > 0:
 		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
 	case r.Status == report.Partial && r.Stopped:
 		says = "It was stopped. " + goesOn

@@ -49,22 +49,12 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Check your rules, and say what they do and need",
-		Long: `Check your list of rules strictly, and say of each rule what it does, when it
-runs, what stops it, what it reads, and which roles and indexes it needs. It
-asks no project: what a rule would delete, firesweep plan shows.
-
-All problems of a list are reported at once, with exit code 2. So is a lock file
-that is not what --write would write: Terraform deploys the rules from the lock
-file beside the list.
-
---indexes writes all that firestore.indexes.json needs for these jobs to
-standard output, and nothing else. If you have such a file, paste its entries
-into yours: the Firebase CLI offers to delete indexes that the file lacks.`,
+		Long: `Say of each rule what it does, when it runs, when it does nothing, what it
+reads, and which roles and indexes it needs. All problems are reported at once,
+and so is a stale lock file: exit code 2. No project is asked.`,
 		Example: `  firesweep check
-  firesweep check cleanupStaleDrafts
-  firesweep check --write --rules ../my-app/rules.json
-  firesweep check --indexes > firestore.indexes.json
-  firesweep check --json | jq '.checks[].does'`,
+  firesweep check --write                 # the lock file for Terraform
+  firesweep check --indexes > firestore.indexes.json`,
 	}
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and nothing else")
 	c.Flags().BoolVar(&f.indexes, "indexes", false, "write the content of firestore.indexes.json, and nothing else")
@@ -188,19 +178,20 @@ func (a *app) checked(e manifest.Entry) checked {
 func noteOn(r rule.Rule) string {
 	var notes []string
 	if r.CollectionGroup != "" {
-		notes = append(notes, fmt.Sprintf(`collectionGroup: also top-level %s; only below others: "collection": "parents/{parent}/%s"`,
-			r.CollectionGroup, r.CollectionGroup))
+		notes = append(notes, fmt.Sprintf("collectionGroup: this also finds the top-level %s; for those below others only, write "+
+			`"collection": "parents/{parent}/%s"`, r.CollectionGroup, r.CollectionGroup))
 		for _, related := range r.Related() {
 			for _, field := range r.Fields(related) {
 				if strings.Contains(related.Document, "{"+field+"}") {
-					notes = append(notes, fmt.Sprintf("%s: {%s} is a field here: a group binds only {id} and {parent}", related.Key, field))
+					notes = append(notes, fmt.Sprintf("%s: {%s} is read from that field, because a collectionGroup binds only "+
+						"{id} and {parent}", related.Key, field))
 				}
 			}
 		}
 	}
 	for i, w := range r.Where {
 		if want, said := w.Ops["=="]; said && want == nil {
-			notes = append(notes, fmt.Sprintf(`where[%d]: == null finds no missing field; both: {"is": "not set"}`, i))
+			notes = append(notes, fmt.Sprintf(`where[%d]: == null does not find a missing field: for both, write {"is": "not set"}`, i))
 		}
 	}
 	byFields := func(g rule.Relation) bool { return r.OfDocuments() && len(r.Fields(g)) > 0 }
@@ -209,7 +200,7 @@ func noteOn(r rule.Rule) string {
 			"nobody's, such as system, is deleted in portions", config.DefaultMaxPerOwner, r.Limit))
 	}
 	if r.ByReference() {
-		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: any other is deleted, such as a thumbnail that the "+
+		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: any other is deleted, such as a thumbnail that your "+
 			"application finds by its name", r.Objects))
 	} else if r.Objects != "" && len(r.Gone) > 0 && !strings.Contains(r.Gone[0].Document, "{metadata.") {
 		notes = append(notes, fmt.Sprintf("every object %s must have its owner's id at that place: one that has something else there "+

@@ -27,10 +27,10 @@ func rulesFile(t *testing.T, text string) string {
 	return name
 }
 
-// TestCheckTheRulesOfThePage: all is said of each, and all can be read on any screen.
-func TestCheckTheRulesOfThePage(t *testing.T) {
+// TestCheckTheExamples: all is said of each, and all can be read on any screen.
+func TestCheckTheExamples(t *testing.T) {
 	t.Parallel()
-	blocks, err := sampledata.ExampleTexts("../../docs/rules.md")
+	blocks, err := sampledata.ExampleTexts("../../docs/examples")
 	ok(t, err)
 	o := newOperator(t)
 	rules := rulesFile(t, `{"rules":[`+strings.Join(blocks, ",")+`]}`)
@@ -65,13 +65,13 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 // TestNotes: what else to know of a rule, which is not wrong.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	const group = `collectionGroup: also top-level users; only below others: "collection": "parents/{parent}/users"`
+	const group = `collectionGroup: this also finds the top-level users; for those below others only, write "collection": "parents/{parent}/users"`
 	for rule, note := range map[string]string{
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true},{"document":"chats/{chat}"}]`: group +
-			". unless[1]: {chat} is a field here: a group binds only {id} and {parent}",
+			". unless[1]: {chat} is read from that field, because a collectionGroup binds only {id} and {parent}",
 		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:        "",
-		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`: `where[1]: == null finds no missing field; both: {"is": "not set"}`,
+		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`: `where[1]: == null does not find a missing field: for both, write {"is": "not set"}`,
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
@@ -94,7 +94,7 @@ func TestCheckForPeople(t *testing.T) {
 	want(t, "what is said", `cleanupStaleDrafts
   Deletes documents of drafts whose state is open, whose published is not true
   and whose updatedAt is more than 90 days ago, unless holds/{id} exists; with
-  each go the objects drafts/** that coverUrl names.
+  each, also the objects drafts/** that coverUrl refers to.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
   limits    does nothing if more than 50 % of drafts are due (of 20 or

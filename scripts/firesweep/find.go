@@ -48,14 +48,14 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 
 // find returns what a run did that concerns something.
 func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
-	any := false
+	concernsIt := false
 	log, err := readLog(ctx, p, runID, at, func(l *logged) {
 		concerned := concerns(l.Record, what)
-		if any = any || concerned; l.Item == "" && !concerned {
+		if concernsIt = concernsIt || concerned; l.Item == "" && !concerned {
 			*l = logged{}
 		}
 	})
-	if !any || err != nil {
+	if !concernsIt || err != nil {
 		if errors.Is(err, restore.ErrNoLog) { // it has just expired
 			err = nil
 		}

@@ -18,7 +18,7 @@ import (
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	documented := map[string]bool{}
-	pages := read(t, "../../docs/command.md") + read(t, "../../docs/spec.md")
+	pages := read(t, "../../docs/command.md") + read(t, "../../docs/contributing/spec.md")
 	for _, m := range regexp.MustCompile("[`\"]([A-Za-z.]+)(\\[\\])?[`\"]").FindAllStringSubmatch(pages, -1) {
 		documented[m[1][strings.LastIndex(m[1], ".")+1:]] = true
 	}
@@ -27,25 +27,25 @@ func TestJSON(t *testing.T) {
 		names string
 	}{
 		{report.Report{}, `
-			actions actions.begun actions.changed actions.done actions.failed actions.planned approved approved.fellAway approved.items
-			approved.which bucket database dryRun durationMs failures failures.action failures.code failures.error
+			actions actions.begun actions.changed actions.done actions.failed actions.planned approved
+			bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.pass failures.target failures.tripped failures.tripped.all failures.tripped.due failures.tripped.lift
 			failures.tripped.limit failures.tripped.most failures.tripped.of force job kept lift notCounted now partialRuns plan
 			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
-		{report.Planned{}, "action more reason target version writes"},
+		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{planned{}, "doubts error index job report warnings"},
 		{planFile{}, "checksum plans"},
-		{jobPlan{}, "bucket database entry items job made project version"},
+		{report.Approval{}, "bucket database entry items job made project version"},
 		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
 		{shownRun{}, "did"},
 		{did{}, `
 			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
 			writes.path writes.sent writesTotal`},
 		{undo.Thing{}, "account fields fields.after fields.before fields.changed fields.name reason sent target what"},
-		{ran{}, "error fellAway job report"},
+		{ran{}, "error job report"},
 		{stopped{}, "job kept report run"},
 		{switched{}, "did error name what"},
 		{taken{}, "applied outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},

@@ -44,7 +44,8 @@ func (p planned) due() int {
 	if p.Report == nil {
 		return 0
 	}
-	return p.Report.Totals().Planned
+	t := p.Report.Totals()
+	return t.Planned - t.Changed // since the plan was approved
 }
 
 // limitFlags lift safety limits.

@@ -14,30 +14,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// A plan file says what jobs would do, item by item, for a person to approve. docs/command.md documents it.
+// A plan file names the items that jobs would do something about, for a person to approve. docs/command.md documents it.
 type planFile struct {
-	Plans    map[string]*jobPlan `json:"plans"`    // by job
-	Checksum string              `json:"checksum"` // of all else
-}
-
-// jobPlan is a job's part of it. Its items have no reasons, because these quote what is in the documents.
-type jobPlan struct {
-	report.Approval
-	Items []report.Planned `json:"items"`
-}
-
-// approval is what a function is told of the plan; nil without one.
-func (p *jobPlan) approval() *report.Approval {
-	if p == nil {
-		return nil
-	}
-	told := p.Approval
-	told.Items = map[string]string{}
-	for _, item := range p.Items {
-		key, version := item.Key()
-		told.Items[key] = version
-	}
-	return &told
+	Plans    map[string]*report.Approval `json:"plans"`    // by job
+	Checksum string                      `json:"checksum"` // of all else
 }
 
 // text is the file's content with its checksum.
@@ -51,18 +31,13 @@ func (f planFile) text() []byte {
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
 func writePlan(to string, all []planned) error {
-	f := planFile{Plans: map[string]*jobPlan{}}
+	f := planFile{Plans: map[string]*report.Approval{}}
 	for _, p := range all {
-		r := p.Report
-		if r == nil || r.Status != report.Completed || len(r.Plan) > report.MaxApproved {
-			return fmt.Errorf("no plan was written to %s: a run carries out plans that are complete, of at most %d items, and that of %s "+
-				"is not: leave that job out", to, report.MaxApproved, p.Job)
+		if p.Report == nil || p.Report.Status != report.Completed {
+			return fmt.Errorf("no plan was written to %s: a run carries out plans that are complete, and that of %s is not: "+
+				"leave that job out", to, p.Job)
 		}
-		of := &jobPlan{report.Approval{Binding: r.Binding, Made: r.Read}, []report.Planned{}}
-		for _, item := range r.Plan {
-			of.Items = append(of.Items, report.Planned{Target: item.Target, Action: item.Action, Version: item.Version})
-		}
-		f.Plans[p.Job] = of
+		f.Plans[p.Job] = p.Report.Approve()
 	}
 	if err := os.WriteFile(to, f.text(), 0o600); err != nil {
 		return fmt.Errorf("--out: %w", err) // which names the file
@@ -112,39 +87,11 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 		function, err := a.function(job, io.Discard)
 		cfg, wrong := a.settings(job, readOf(job)...)
 		if err = cmp.Or(err, wrong); err == nil {
-			err = p.approval().Check(function.Binding(cfg), a.clock())
+			err = p.Check(function.Binding(cfg), a.clock())
 		}
 		if err != nil {
 			return nil, wrongUse("--plan: %s: %s: %w", f.plan, job.Name, err)
 		}
 	}
 	return names, nil
-}
-
-// fellAway returns the items of the plan that a run did not do, and why: as many as its report names.
-func (p *jobPlan) fellAway(r *report.Report) (all []report.Planned) {
-	if p == nil || r == nil || r.Approved == nil {
-		return nil
-	}
-	for _, item := range p.Items {
-		key, _ := item.Key()
-		if why := r.Approved.Which[key]; why != "" {
-			all = append(all, report.Planned{Target: item.Target, Action: item.Action, Reason: why})
-		}
-	}
-	return all
-}
-
-// fellAway prints what became of an approved plan.
-func (p *printer) fellAway(a *report.Approved, all []report.Planned) {
-	if a == nil {
-		return
-	}
-	p.Say("", 2, 2, "approved: %s; %d of them fell away", plural(a.Items, "item"), a.FellAway)
-	for _, item := range all {
-		p.Say(yellow, 4, 2, "%s: not done, %s", report.Phrase(item.Action, item.Target), item.Reason)
-	}
-	if more := a.FellAway - len(all); more > 0 {
-		p.Say("", 4, 2, "and %d more", more)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func rewrite(t *testing.T, file string, change func(*planFile)) {
 	write(t, file, string(f.text()))
 }
 
-// TestRunOfAPlanFile: it holds no contents, what is in it and still as it was is done, and what fell away is named.
+// TestRunOfAPlanFile: it holds no contents, what is in it and still as it was is done, and what was changed is kept.
 func TestRunOfAPlanFile(t *testing.T) {
 	t.Parallel()
 	o := withReports(t)
@@ -38,20 +37,17 @@ func TestRunOfAPlanFile(t *testing.T) {
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
 	out := o.well(t, args...)
-	wantParts(t, out, "  deleted 1 document of reports\n", "approved: 2 items; 1 of them fell away",
-		"delete report reports/older: not done, it was changed since the plan was", "Of the plan, all that is still as",
-		"kept 1: not in the approved plan")
+	wantParts(t, out, "not done: it was changed since the plan was approved\n",
+		"  deleted 1 document of reports\n", "delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
+		"of 2 items in the approved plan, 1 done", "Of the plan, all that is still as", "kept 1: not in the approved plan")
 	left := o.Documents(t, "reports")
 	if _, old := left["old"]; old || len(left) != 3 {
 		t.Errorf("left: %v", left)
 	}
 	wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
-	fell := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].FellAway
-	slices.SortFunc(fell, func(a, b report.Planned) int { return strings.Compare(a.Target, b.Target) })
-	want(t, "fell away", []report.Planned{
-		{Target: "reports/old", Action: "delete report", Reason: "gone, or no longer found to be due"},
-		{Target: "reports/older", Action: "delete report", Reason: "it was changed since the plan was approved"},
-	}, fell)
+	again := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].Report
+	want(t, "approved", 2, again.Approved)
+	want(t, "actions", map[string]report.Counts{"delete report": {Planned: 1, Changed: 1}}, again.Actions)
 }
 
 // TestPreviewOfAPlanFile shows what a run of the file would do, and names that run.
@@ -105,10 +101,13 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		"two": {func(file string) {
 			write(t, file, read(t, file)+read(t, file))
 		}, "invalid character '{' after top-level value", nil},
-		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = map[string]*jobPlan{} }) }, "has no plan of ", nil},
+		"of no job": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans = map[string]*report.Approval{} }) }, "has no plan of ", nil},
 		"another project": {func(file string) { rewrite(t, file, func(f *planFile) { f.Plans["cleanupReports"].Project = "other" }) },
 			`: its project is "other", and here it is "` + o.ID + `"; make a plan for this`, nil},
 		"a job that is not in it": {func(string) {}, "has no plan of cleanupBannedUsers", []string{"cleanupBannedUsers"}},
+		"made in the future": {func(file string) {
+			rewrite(t, file, func(f *planFile) { f.Plans["cleanupReports"].Made = written.AddDate(1, 0, 0) })
+		}, "which is in the future", nil},
 		"too old": {func(string) { o.now = plan.Plans["cleanupReports"].Made.Add(7*24*time.Hour + time.Second) },
 			"is too old, it was good until", nil},
 	} {

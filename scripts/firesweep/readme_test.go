@@ -24,7 +24,7 @@ func between(t *testing.T, text, after, before string) string {
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme := read(t, "../../README.md")
-	o := newOperator(t, "npm_command=exec") // as npx sets it
+	o := newOperator(t)
 	o.inApp(t, map[string]string{"firebase.json": "{}", "firesweep.json": between(t, readme, "```json\n", "```\n")})
 	drafts := regexp.MustCompile(`draft\("(\S+)", (true|false), (\d+)\)`).FindAllStringSubmatch(read(t, "../../release/record"), -1)
 	for _, draft := range drafts {
@@ -36,7 +36,7 @@ func TestReadme(t *testing.T) {
 	masked := func(text string) string {
 		return regexp.MustCompile(`(?s)  project .*? ms\n|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d`).ReplaceAllString(text, "…")
 	}
-	planned := between(t, readme, "$ npx firesweep plan\n", "\n$ npx firesweep undo")
+	planned := between(t, readme, "$ firesweep plan\n", "```\n")
 	want(t, "README.md's plan", masked(planned), masked(o.well(t, "plan")))
 
 	var names []string

@@ -105,47 +105,36 @@ func sameReason(items []report.Planned) string {
 	return items[0].Reason
 }
 
-// with says what a plan deletes and changes along with an item; "" if nothing, or if that was not worked out.
+// with says what a plan deletes and changes along with an item; "" if nothing.
 func with(item report.Planned) string {
-	var words, not []string
-	n := tally{}
-	for _, w := range item.Writes {
-		verb, target, _ := strings.Cut(w, " ")
-		switch {
-		case verb == "nothing:":
-			not = append(not, "but not done: "+target)
-		case target == item.Target: // the item itself
-		case verb == "delete":
-			n.add(target)
-		default:
-			words = append(words, w)
+	did := map[string]tally{}
+	for what, n := range item.With {
+		verb, kind, _ := strings.Cut(what, " ")
+		if did[verb] == nil {
+			did[verb] = tally{}
+		}
+		did[verb][kind] = n
+	}
+	var words []string
+	for _, of := range []struct{ verb, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
+		if n := did[of.verb].words(); n != "" {
+			words = append(words, of.says+n)
 		}
 	}
-	if along := n.words(); along != "" {
-		words = slices.Insert(words, 0, "with "+along)
+	if item.More {
+		words = append(words, "and more")
 	}
-	if len(words) > 3 || item.More {
-		words = append(words[:min(len(words), 3)], "and more")
+	if item.Kept != "" {
+		words = append(words, "but not done: "+item.Kept)
 	}
-	return strings.Join(append(words, not...), ", ")
+	return strings.Join(words, ", ")
 }
 
 // tally counts things by kinds, such as "document of posts".
 type tally map[string]int
 
 // add counts a document by its path, an object by gs://bucket/name, or an "account UID".
-func (t tally) add(target string) {
-	switch steps := strings.Split(target, "/"); {
-	case strings.HasPrefix(target, "account "):
-		t["account"]++
-	case strings.HasPrefix(target, "objects under "): // as a plan says it
-		t["folder of files"]++
-	case strings.HasPrefix(target, "gs://"):
-		t["file"]++
-	case len(steps) > 1:
-		t["document of "+steps[len(steps)-2]]++
-	}
-}
+func (t tally) add(target string) { t[report.KindOf(target)]++ }
 
 // words says how many things of each kind there are, such as "2 documents of posts, 1 file"; "" if there are none.
 func (t tally) words() string {

@@ -22,9 +22,9 @@ import (
 type runFlags struct {
 	limitFlags
 	yes, all bool
-	confirm  string              // the project's id
-	plan     string              // a plan file
-	approved map[string]*jobPlan // of it, by job
+	confirm  string                      // the project's id
+	plan     string                      // a plan file
+	approved map[string]*report.Approval // of it, by job
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -64,11 +64,10 @@ A deployed job is started by Google:
 
 // ran is the result of running a job. docs/command.md documents it as JSON.
 type ran struct {
-	Job      string           `json:"job"`
-	Report   *report.Report   `json:"report,omitempty"`
-	Error    string           `json:"error,omitempty"`    // why there is no report, or why something is left
-	FellAway []report.Planned `json:"fellAway,omitempty"` // items of the plan file that were not done
-	more     bool             // the next run begins at once
+	Job    string         `json:"job"`
+	Report *report.Report `json:"report,omitempty"`
+	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
+	more   bool           // the next run begins at once
 }
 
 func (r ran) well() bool {
@@ -106,7 +105,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		p = nil
 	}
 	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval()}
+		return engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name]}
 	})
 	if err != nil {
 		return err
@@ -203,14 +202,13 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell f
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name].approval(), By: byHand + who()}
+		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name], By: byHand + who()}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
 				tell(ran{Job: job.Name, Report: rep, more: true})
 			}
 		})
 	}
-	r.FellAway = f.approved[job.Name].fellAway(r.Report)
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
 	}
@@ -270,7 +268,9 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
-	p.fellAway(rep.Approved, r.FellAway)
+	if rep.Approved > 0 {
+		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
+	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
 	} else {

@@ -265,7 +265,7 @@ func TestRunGoesOn(t *testing.T) {
 		done := 0
 		for _, r := range parsed[ranHere](t, out.String()).Runs {
 			statuses = append(statuses, r.Report.Status)
-			done += r.Report.Actions["delete document"].Done
+			done += r.Report.Actions["delete draft"].Done
 		}
 		want(t, "runs", []report.Status{report.Partial, report.Partial, report.Completed}, statuses)
 		want(t, "done", 3000, done)

@@ -161,13 +161,12 @@ func TestRemedies(t *testing.T) {
 func TestWith(t *testing.T) {
 	t.Parallel()
 	for want, item := range map[string]report.Planned{
-		"": {Target: "posts/a", Writes: []string{"delete posts/a"}},
-		"with 2 documents of comments, 1 file": {Target: "posts/a",
-			Writes: []string{"delete posts/a", "delete posts/a/comments/1", "delete posts/a/comments/2", "delete gs://b/x.png"}},
-		"with 1 account, 1 folder of files, and more": {Target: "users/a", More: true,
-			Writes: []string{"delete users/a", "delete account a", "delete objects under gs://b/users/a/"}},
-		"update users/a, hand over task t": {Target: "posts/a", Writes: []string{"update posts/a", "update users/a", "hand over task t"}},
-		"but not done: it is pinned":       {Target: "posts/a", Writes: []string{"nothing: it is pinned"}},
+		"":                                     {},
+		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
+		"with 1 account, 1 folder of files, and more": {More: true,
+			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
+		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
+		"but not done: it is pinned":                 {Kept: "it is pinned"},
 	} {
 		if got := with(item); got != want {
 			t.Errorf("%q, want %q", got, want)

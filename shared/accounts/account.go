@@ -75,8 +75,8 @@ func accountOf(user *User) Account {
 	return a
 }
 
-// foundOf returns what tells an account from others, as Firebase's SDK describes it: what identifies it, when it was made, and which
-// claims it has, in which the SDK changes large numbers.
+// foundOf returns what tells an account from others, as Firebase's SDK describes it: what identifies it, when it was made, and
+// which claims it has, in which the SDK changes large numbers.
 func foundOf(user *auth.UserRecord) Account {
 	a := Account{UID: user.UID, Email: user.Email, PhoneNumber: user.PhoneNumber, Created: user.UserMetadata.CreationTimestamp}
 	for name, value := range user.CustomClaims {

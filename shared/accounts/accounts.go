@@ -2,8 +2,9 @@
 // importing those that an undo brings back. It knows those of the project; accounts of the tenants of Identity Platform's
 // multi-tenancy it does not know, so that each of them seems to be missing. [Reader.Tenants] tells whether there may be any.
 //
-// account.go says what an account is, and api.go which calls are made: sdk.go makes those that Firebase's Admin SDK has, and below.go
-// the others, and says why. read.go says how accounts are read, import.go how they come back, and this file how they are deleted.
+// account.go says what an account is, and api.go which calls are made: sdk.go makes those that Firebase's Admin SDK has, and
+// below.go the others, and says why. read.go says how accounts are read, import.go how they come back, and this file how they are
+// deleted.
 package accounts
 
 import (

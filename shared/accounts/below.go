@@ -13,9 +13,9 @@ import (
 )
 
 // This file is what Firebase's SDK leaves out, by Google's client of the API that the SDK calls too:
-//   - Of an account that is listed or saved, whether somebody has signed in by a custom token, without which such an account cannot
-//     be told from an anonymous one; claims as they are, of which the SDK makes float64; and when a token was last got, to the
-//     millisecond. One account with a second factor that the SDK does not know fails its whole call.
+//   - Of an account that is listed or saved, whether somebody has signed in by a custom token, without which such an account
+//     cannot be told from an anonymous one; claims as they are, of which the SDK makes float64; and when a token was last got,
+//     to the millisecond. One account with a second factor that the SDK does not know fails its whole call.
 //   - Of an import, what keeps it from replacing accounts and from making second ones: sanityCheck and allowOverwrite.
 //   - Whether the project may have tenants.
 type (

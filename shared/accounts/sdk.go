@@ -73,14 +73,17 @@ func (s sdk) FindUsers(ctx context.Context, by []auth.UserIdentifier) ([]*auth.U
 
 // asGoogles returns an error of the SDK as Google's clients have it: with the status and the words of the API.
 func asGoogles(err error) error {
-	if answer := errorutils.HTTPResponse(err); answer != nil {
-		return googleapi.CheckResponse(answer)
+	answer := errorutils.HTTPResponse(err)
+	if answer == nil {
+		return err
 	}
-	return err
+	defer func() { _ = answer.Body.Close() }()
+	return googleapi.CheckResponse(answer)
 }
 
 // errUnanswered is the error of a deletion that the SDK would have sent again, had there been time. It may have taken effect.
-var errUnanswered = errors.New("Authentication was not available, or its answer was lost, and there was no time to ask again")
+var errUnanswered = errors.New(
+	"the Authentication service was not available, or its answer was lost, and there was no time to ask again")
 
 // Keys of what a deletion's context has.
 type (
@@ -88,8 +91,8 @@ type (
 	giveUpKey struct{} // ends the SDK's waiting until it sends it again
 )
 
-// timely asks before each sending of a deletion whether there is time for it: where the connection breaks or the answer is 503, the
-// SDK sends it again by itself, up to four times.
+// timely asks before each sending of a deletion whether there is time for it: where the connection breaks or the answer is 503,
+// the SDK sends it again by itself, up to four times.
 type timely struct{ base http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].

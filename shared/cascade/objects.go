@@ -1,6 +1,7 @@
 package cascade
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -114,20 +115,38 @@ func (o Objects) anywhere(value any, c config.Config) (names []string, kept stri
 	return names, ""
 }
 
-// Names returns the objects that a document names, wherever in the bucket, or why one of its values names none. What is null,
-// empty or missing names nothing.
-func (o Objects) Names(d documents.Document, c config.Config) (names []string, odd string) {
+// Mentioned returns the spellings of all objects that a document may mean, wherever in the bucket, or why one of its values means
+// none that anybody could tell. What is null, empty or missing means nothing. here says whether one lies in the folder.
+func (o Objects) Mentioned(d documents.Document, c config.Config) (spellings []string, here bool, odd string) {
 	for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
-		if value == nil || value == "" {
+		text, isText := value.(string)
+		if value == nil || isText && strings.TrimSpace(text) == "" {
 			continue
 		}
-		some, odd := o.anywhere(value, c)
-		if odd != "" {
-			return nil, odd
+		names, odd := o.anywhere(value, c)
+		if !isText {
+			return nil, false, odd
 		}
-		names = append(names, some...)
+		some, all := objects.Mentioned(text, o.Under[0])
+		switch {
+		case !all:
+			return nil, false, o.Field + " holds a text that may mean more than anybody can tell"
+		case odd == "" && !o.Under.Hold(text): // a URL, which may have more behind it
+		case odd == "" && !objects.Elsewhere(text, c.Bucket):
+		case odd == o.Field+" holds "+objects.ErrURLBucket.Error():
+			return nil, false, odd
+		case len(some) == 0 || objects.Elsewhere(text, c.Bucket):
+			return nil, false, cmp.Or(odd, o.Field+" holds "+objects.ErrURLForm.Error())
+		}
+		for _, name := range names {
+			some = append(some, objects.Spelling(name))
+		}
+		for _, name := range some {
+			here = here || strings.HasPrefix(name, objects.Spelling(o.Under[0]))
+		}
+		spellings = append(spellings, some...)
 	}
-	return names, ""
+	return spellings, here, ""
 }
 
 // odd stands for the value at a path that the data does not fit: it has neither a map nor a list where the path needs one.

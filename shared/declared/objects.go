@@ -72,7 +72,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason}
 	switch {
 	case r.ByReference():
-		pass.Named = references{r}.names
+		pass.Named = references{r, mostNames()}.names
 	case len(r.Gone) > 0 && metadataOf(r.Gone[0]) == byName:
 		pass.Meant = func(name string) []documents.Ref {
 			all, _ := owners(name, nil)

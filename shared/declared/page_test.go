@@ -12,18 +12,18 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// rules is the page that the tests take rules from.
-const rules = "../../docs/rules.md"
+// rules is the folder that the tests take rules from.
+const rules = "../../docs/examples"
 
-// page returns the rules of docs/rules.md.
-func page(t *testing.T) []manifest.Entry {
+// examples returns the rules of docs/examples.
+func examples(t *testing.T) []manifest.Entry {
 	t.Helper()
 	entries, err := sampledata.Examples(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(entries) != 12 {
-		t.Fatalf("docs/rules.md has %d rules, and says that it has twelve", len(entries))
+		t.Fatalf("docs/examples has %d rules, and the tests expect twelve", len(entries))
 	}
 	return entries
 }
@@ -31,16 +31,16 @@ func page(t *testing.T) []manifest.Entry {
 // now is when rules run: objects are as old as the test.
 var now = time.Now().Add(sampledata.WholeAhead).UTC().Truncate(time.Second)
 
-// later is when those of the page run, of which one asks when a document was written.
+// later is when the examples run, of which one asks when a document was written.
 var later = sampledata.OldEnough()
 
-// TestRulesOfThePages runs each rule of docs/rules.md and docs/privacy.md on data made for it.
-func TestRulesOfThePages(t *testing.T) {
-	erasing, err := sampledata.Examples("../../docs/privacy.md")
+// TestExamples runs each rule of docs/examples, and of those that erase more, on data made for it.
+func TestExamples(t *testing.T) {
+	erasing, err := sampledata.Examples(rules + "/erase")
 	if err != nil || len(erasing) == 0 {
-		t.Fatalf("docs/privacy.md has %d rules: %v", len(erasing), err)
+		t.Fatalf("docs/examples/erase has %d rules: %v", len(erasing), err)
 	}
-	for _, e := range append(page(t), erasing...) {
+	for _, e := range append(examples(t), erasing...) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f := enginetest.New(t, newFunction(t, e))

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"path"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -18,29 +19,69 @@ import (
 )
 
 // references reads which objects are named by the documents of a rule's gone.
-type references struct{ rule.Rule }
+type references struct {
+	rule.Rule
+	most int // how many hashes of names a run may hold
+}
 
-// names are the objects that documents name, as hashes: if two are alike, one object more is kept.
+// names are the objects that documents may mean, as hashes of their spellings: if two are alike, one object more is kept.
 type names struct {
 	seed maphash.Seed
 	all  map[uint64]bool
 }
 
+// What a run holds of names at most: a quarter of the process's memory limit, with so many bytes for each hash.
+const (
+	bytesOfName  = 40
+	maxNameBytes = 256 << 20
+)
+
+// mostNames returns how many hashes of names a run may hold.
+func mostNames() int {
+	return int(min(debug.SetMemoryLimit(-1)/4, maxNameBytes)) / bytesOfName // a negative limit changes nothing
+}
+
 // resized is what Firebase's extension Resize Images appends to the name of a copy. The copy may have another extension.
 var resized = regexp.MustCompile(`_\d+x\d+(\.[^./]*)?$`)
 
-// stem stands for all extensions of a name.
-func stem(name string) string { return strings.TrimSuffix(name, path.Ext(name)) + "\x00" }
+// What stands for all extensions of a name, and for any of a name that was written without one.
+const (
+	anyExtension  = "\x00"
+	leftExtension = "\x01"
+)
 
-func (n names) add(name string) {
-	n.all[maphash.String(n.seed, name)], n.all[maphash.String(n.seed, stem(name))] = true, true
+func (n names) put(text string) { n.all[maphash.String(n.seed, text)] = true }
+
+func (n names) add(spelling string) {
+	ext := path.Ext(spelling)
+	n.put(spelling)
+	if n.put(strings.TrimSuffix(spelling, ext) + anyExtension); ext == "" {
+		n.put(spelling + leftExtension)
+	}
 }
 
-// has reports whether a document names an object, or that whose resized copy it is.
+// has reports whether a document may mean an object, or that whose resized copy it is: the extension puts a copy beside its original,
+// or into a folder below that.
 func (n names) has(name string) bool {
+	name = objects.Spelling(name)
+	known := func(text string) bool { return n.all[maphash.String(n.seed, text)] }
+	if known(name) || known(strings.TrimSuffix(name, path.Ext(name))+leftExtension) {
+		return true
+	}
 	copied := resized.FindString(name)
-	return n.all[maphash.String(n.seed, name)] ||
-		copied != "" && n.all[maphash.String(n.seed, strings.TrimSuffix(name, copied)+"\x00")]
+	if copied == "" {
+		return false
+	}
+	folder, file := path.Split(strings.TrimSuffix(name, copied) + anyExtension)
+	for {
+		if known(folder + file) {
+			return true
+		}
+		if folder == "" {
+			return false
+		}
+		folder, _ = path.Split(strings.TrimSuffix(folder, "/"))
+	}
 }
 
 // doubtful says why nobody can tell what documents name.
@@ -49,7 +90,7 @@ func doubtful(format string, args ...any) error {
 }
 
 // names reads every document that may name an object. Whatever is doubtful is an error, so that nothing is deleted: a value that
-// names no object of the bucket, a field in which no document names one of the folder.
+// means no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
 	folder := objects.Folders{pattern.Folder(c.Objects)}
@@ -73,14 +114,18 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 			}
 			for _, d := range page.Documents {
 				for _, field := range fields {
-					all, odd := field.Names(d, run.Config)
+					all, here, odd := field.Mentioned(d, run.Config)
 					if odd != "" {
 						return nil, doubtful("%s: %s, so nobody knows which objects %s are in use: correct it, or clear it if it names none",
 							d.Path, odd, c.Objects)
 					}
 					for _, name := range all {
 						n.add(name)
-						said[field.Field] = said[field.Field] || folder.Hold(name)
+					}
+					said[field.Field] = said[field.Field] || here
+					if len(n.all) > c.most {
+						return nil, doubtful("the documents of %s refer to more objects than the function's memory has room for (%d MiB of it, a "+
+							"quarter): give the rule more in run.memory, such as 1Gi", of.Place().Collection, c.most*bytesOfName>>20)
 					}
 				}
 			}

@@ -2,7 +2,9 @@ package declared_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,9 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -64,6 +69,70 @@ func TestDoubtfulReferences(t *testing.T) {
 			}
 			enginetest.Want(t, "left", 3, len(f.Objects(t)))
 		})
+	}
+}
+
+// TestSpellings: an object that a document means stays, in whatever spelling people write it, and another goes.
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	for name, image := range map[string]any{
+		"a token":         "p/in use.png?alt=media&token=1f",
+		"several":         "p/a.png,p/in use.png",
+		"several URLs":    "p/a.png " + "gs://BUCKET/p/in%20use.png",
+		"blanks":          " p/in use.png\n",
+		"a slash":         "/p/in use.png",
+		"encoded":         "p%2Fin%20use.png",
+		"encoded twice":   "p%252Fin%2520use.png",
+		"a form's blank":  "p/in+use.png",
+		"backslash":       `p\in use.png`,
+		"capitals":        "P/In Use.PNG",
+		"HTML":            `<img src="p/in use.png" alt="">`,
+		"JSON":            `{"path":"p\/in use.png"}`,
+		"Markdown":        "![chair](p/in%20use.png)",
+		"no extension":    "p/in use",
+		"two slashes":     "p//in use.png",
+		"nowhere":         nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := withPictures(t, pictures)
+			f.Put(t, "p/in use.png", nil, nil)
+			if text, is := image.(string); is {
+				f.Set(t, "products/b", fields{"image": strings.ReplaceAll(text, "BUCKET", f.Bucket)})
+			}
+			rep := f.Run(t, "")
+			left := []string{"p/a.png", "p/b.png", "p/in use.png"}
+			if image == nil {
+				left = left[:2]
+			}
+			enginetest.Want(t, "status", report.Completed, rep.Status)
+			enginetest.Want(t, "left", left, f.Objects(t))
+		})
+	}
+}
+
+// TestResizedCopies: a copy stays with its original, beside it or wherever below.
+func TestResizedCopies(t *testing.T) {
+	f := withPictures(t, pictures)
+	copies := []string{"p/a_200x200.png", "p/a_200x200.webp", "p/thumbs/a_200x200.jpg", "p/thumbs/small/a_64x64.png", "p/Thumbs/A_64x64.png"}
+	for _, name := range append(copies, "p/thumbs/unused_200x200.png", "p/thumbs/a.png") {
+		f.Put(t, name, nil, nil)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete object", 3))
+	want := append(copies, "p/a.png", "p/b.png")
+	slices.Sort(want)
+	enginetest.Want(t, "left", want, f.Objects(t))
+}
+
+// TestNamesThatMemoryHolds: a run that has no room for what documents refer to stops, before anything is deleted.
+func TestNamesThatMemoryHolds(t *testing.T) {
+	f := withPictures(t, pictures)
+	run := cleanup.Run{Config: config.Config{Bucket: f.Bucket}}
+	for most, fits := range map[int]bool{3: false, 100: true} {
+		err := declared.NamesOf(t.Context(), *entry(t, pictures).Rule, most, reader(t, f), run)
+		var limit *cleanup.LimitError
+		if (err == nil) != fits || !fits && (!errors.As(err, &limit) || !strings.Contains(limit.Tripped[0].Text, "run.memory")) {
+			t.Errorf("with room for %d: %v", most, err)
+		}
 	}
 }
 

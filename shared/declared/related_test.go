@@ -301,7 +301,7 @@ func TestAReasonSaysWhatIsMissing(t *testing.T) {
 		"one of several":      {fields{"document": array{"users/{by}", "admins/{by}"}}, "users/ken does not exist, admins/ken does not exist"},
 		"an odd id":           {fields{"document": "users/{odd}"}, "users/[9 bytes, SHA-256 "},
 		"an account":          {fields{"account": "{by}"}, "account ken does not exist"},
-		"what refers to it":   {fields{"collection": "notes", "field": "of"}, "no document of notes whose of names it exists"},
+		"what refers to it":   {fields{"collection": "notes", "field": "of"}, "no document of notes whose of refers to it exists"},
 		"what lies below it":  {fields{"subcollection": "parts"}, "no document in parts below it exists"},
 		"nothing, of any age": {nil, ""},
 	} {

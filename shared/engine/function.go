@@ -155,9 +155,7 @@ func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
 		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its DRY_RUN is true, and " +
 			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
 	}
-	if err = req.plan.Check(f.Binding(cfg), wall); err == nil {
-		now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
-	}
+	now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
 		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", err}
 	}
@@ -203,7 +201,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
-			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+			Approved: req.plan.Size(),
+			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,

@@ -27,9 +27,8 @@ func (r *run) acquire(ctx context.Context) error {
 	case r.job.Task != nil:
 		return nil
 	case r.Report.DryRun:
-		s, at, err := r.store().Read(ctx)
+		s, _, err := r.store().Read(ctx)
 		r.beginAt(s)
-		r.Report.Read = at
 		return err
 	}
 	var killed *report.Report

@@ -30,10 +30,10 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
 	for body, say := range map[string]string{
-		`{"dryrun":true}`:            `unknown field \"dryrun\"`,
-		`{"dryRun":"yes"}`:           `\"dryRun\" must be true or false`,
-		`{} {}`:                      "unexpected data",
-		strings.Repeat(" ", 513<<10): "larger than 524288 bytes",
+		`{"dryrun":true}`:           `unknown field \"dryrun\"`,
+		`{"dryRun":"yes"}`:          `\"dryRun\" must be true or false`,
+		`{} {}`:                     "unexpected data",
+		strings.Repeat(" ", 65<<10): "larger than 65536 bytes",
 	} {
 		w := f.Post(t, body)
 		what := body[:min(len(body), 20)]

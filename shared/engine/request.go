@@ -21,10 +21,9 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// maxBody is the largest request body, in bytes, which has room for an approved plan, and maxQuoted how much of a name or a header an
-// error quotes.
+// maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
 const (
-	maxBody   = 512 << 10
+	maxBody   = 64 << 10
 	maxQuoted = 64
 )
 
@@ -38,7 +37,7 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
-	plan   *report.Approval  // that it is restricted to; nil: to none
+	plan   *report.Approval  // that it is restricted to, which no request over HTTP can ask for; nil: to none
 	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 
@@ -79,12 +78,12 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task) (r
 	return req, nil
 }
 
-// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force, lift and plan.
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
 func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[any](body, []string{"dryRun", "force", "lift", "plan"}, "true or false (lift: a list)")
+	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
 	if err != nil {
 		return err
 	}
@@ -95,14 +94,6 @@ func (req *request) parseBody(body []byte) error {
 		case name == "lift":
 			if req.lift, err = parseLift(value); err != nil {
 				return err
-			}
-		case name == "plan":
-			text, _ := json.Marshal(value)  // it was read from JSON
-			req.plan = new(report.Approval) // null is a plan for no function: without one, nothing is restricted
-			d := json.NewDecoder(bytes.NewReader(text))
-			d.DisallowUnknownFields()
-			if err := d.Decode(req.plan); err != nil {
-				return fmt.Errorf(`field "plan" is not an approved plan: %w`, err)
 			}
 		case !isBool:
 			return fmt.Errorf("field %q must be true or false", name)

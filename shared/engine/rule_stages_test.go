@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -68,8 +67,10 @@ func TestFoundInvalidByTheCommit(t *testing.T) {
 	f.Set(t, "trees/soft", map[string]any{"state": "old"})
 	f.Set(t, "trees/young", map[string]any{})
 	preview := f.Run(t, `{"dryRun":true}`)
-	enginetest.Want(t, "previewed", "[[delete trees/hard set stumps/hard] [nothing: it cannot be felled] [delete trees/soft set stumps/soft]]",
-		fmt.Sprint([][]string{preview.Plan[0].Writes, preview.Plan[1].Writes, preview.Plan[2].Writes}))
+	plan := preview.Plan
+	enginetest.Want(t, "previewed", [][2]any{{"", map[string]int{"write document of stumps": 1}}, {"it cannot be felled", map[string]int(nil)},
+		{"", map[string]int{"write document of stumps": 1}}},
+		[][2]any{{plan[0].Kept, plan[0].With}, {plan[1].Kept, plan[1].With}, {plan[2].Kept, plan[2].With}})
 	for run := range 2 {
 		got := f.Run(t, "")
 		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"fell tree": {Planned: 3 - run, Done: 1 - run}})

@@ -254,11 +254,8 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	if len(got.Plan) != 2 {
 		t.Fatalf("plan %v", got.Plan)
 	}
-	enginetest.Want(t, "writes", []string{
-		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
-		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
-	}, got.Plan[0].Writes)
-	enginetest.Want(t, "writes", 30, len(got.Plan[1].Writes))
+	enginetest.Want(t, "with", map[string]int{"delete document of things": 2, "write document of gone": 1, "delete file": 4}, got.Plan[0].With)
+	enginetest.Want(t, "with", map[string]int{"delete document of things": cleanup.MaxRoom}, got.Plan[1].With)
 	enginetest.Want(t, "more", true, got.Plan[1].More)
 	enginetest.Want(t, "more", false, got.Plan[0].More)
 	enginetest.Want(t, "things", before, f.Documents(t, "things"))

@@ -82,7 +82,6 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		return r.turnedAway(ctx, err)
 	}
 	r.logBegin(ctx)
-	whole := false
 	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
@@ -91,10 +90,9 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			err = p.Check(ctx)
 		}
 		if r.mayApply(ctx, p, err) {
-			whole = r.applyAll(ctx, p) && r.began == ""
+			r.applyAll(ctx, p)
 		}
 	}
-	r.decider.ReportApproved(whole)
 	r.release(ctx)
 	return nil
 }
@@ -141,8 +139,8 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	return err == nil
 }
 
-// applyAll applies the plan, unless this is a preview. It reports whether that was all, and the run is not out of time.
-func (r *run) applyAll(ctx context.Context, p *plan.Planner) bool {
+// applyAll applies the plan, unless this is a preview.
+func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	outOfTime := p.OutOfTime
 	if !r.Report.DryRun {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
@@ -155,13 +153,12 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) bool {
 		}
 	}
 	if r.unfinished = outOfTime; outOfTime {
-		return false
+		return
 	}
 	r.checkpoint = ""
 	if p.Next != nil {
 		r.checkpoint = p.Next(r.applier.Undone())
 	}
-	return true
 }
 
 // abort says in the report which safety limits tripped, before all else that went wrong.

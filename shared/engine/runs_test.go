@@ -193,7 +193,7 @@ func TestNoRunFollowsHere(t *testing.T) {
 			var o engine.RunOptions
 			if tt.plan {
 				a := approvalOf(t, s.Function)
-				o.Plan = &a
+				o.Plan = a
 			}
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit

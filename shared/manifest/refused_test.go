@@ -67,7 +67,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
-			"rules[0], cleanupDrafts: rule: say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
+			"rules[0], cleanupDrafts: rule: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
 			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"1Gi","collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{

@@ -44,14 +44,14 @@ type Verdict struct {
 // MAX_ACTIONS.
 var Nobody = documents.Ref{ID: "nobody"}
 
-// KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
+// KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/contributing/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
 // What a run holds of objects whose turn has not come and of their owners, besides what the listing reads ahead.
 const (
 	pagesAhead      = 24       // that have their owners looked up at once
 	bytesAhead      = 16 << 20 // of these pages
-	bytesRemembered = 8 << 20  // of owners that were looked up; beyond, one whose objects do not follow each other is looked up twice
+	bytesRemembered = 8 << 20  // of owners that were looked up; beyond, owners of scattered objects are looked up twice
 	overhead        = 256      // bytes of an object besides its texts, or of an owner
 )
 
@@ -123,8 +123,8 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	return err
 }
 
-// pages returns the folder's objects with their decisions, and which owners must be looked up, each once. It waits for room for each
-// page.
+// pages returns the folder's objects with their decisions, and which owners must be looked up, each once. It waits for room for
+// each page.
 func (f Objects) pages(
 	ctx context.Context, p *cleanup.Planner, in objects.Names, cuts []string, room *semaphore.Weighted,
 ) iter.Seq2[page, error] {

@@ -3,7 +3,7 @@ package retention
 
 import "time"
 
-// Day is exactly 24 hours, whatever a time zone's clocks do (docs/spec.md, "Time").
+// Day is exactly 24 hours, whatever a time zone's clocks do (docs/contributing/spec.md, "Time").
 const Day = 24 * time.Hour
 
 // Stamp returns an instant as reasons and the log name it: RFC 3339 in UTC, to the second.
@@ -15,7 +15,7 @@ func DaysBefore(now time.Time, n int) time.Time {
 }
 
 // MonthsBefore returns the same UTC time of day n calendar months before now, clamped to the last day of that month:
-// one month before 31 March is 28 or 29 February, never 2 or 3 March (docs/spec.md, "Time"). Months are counted
+// one month before 31 March is 28 or 29 February, never 2 or 3 March (docs/contributing/spec.md, "Time"). Months are counted
 // in UTC, as the original functions did, which ran in UTC.
 func MonthsBefore(now time.Time, n int) time.Time {
 	return MonthsAfter(now, -n)

@@ -31,7 +31,7 @@ func (r *Rule) Problems() (problems []string) {
 		c.kind = criteria.OfAccounts
 	}
 	if criteria.Count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
-		c.Add("rule", "say what it goes through: give exactly one of collection, collectionGroup, objects and accounts; "+
+		c.Add("rule", "what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; "+
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
@@ -240,15 +240,21 @@ func (c *checker) path(key, path, hint string) {
 // gone checks whose absence makes items due.
 func (c *checker) gone() {
 	r := c.rule
-	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone", `"nobody" is for objects that go by age alone`)
+	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone",
+		`"nobody" is for objects that are deleted by age alone`)
 	if c.kind == criteria.OfObjects {
 		switch {
 		case r.Gone == nil:
-			c.Add("gone", `every old object would go; say whose, or "nobody"`)
+			c.Add("gone", "without it every old object would be deleted: write what it belongs to, such as "+
+				`[{"document": "users/{uid}"}], or "nobody"`)
 		case r.ByReference():
 			c.byReference()
 		default:
 			for _, g := range r.Gone {
+				if g.Document == "" {
+					c.Add(g.Key, "documents at a path, and documents whose field refers to an object, are two rules: leave one out")
+					continue
+				}
 				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole that "+
 					"the pattern binds, such as {uid}", g.Document)
 			}
@@ -256,7 +262,8 @@ func (c *checker) gone() {
 			c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",
 				"of several documents, each must be named by what the pattern binds, such as {uid}, not by metadata")
 		}
-		c.Expect(len(r.Related()) == len(r.Gone), "unless", "objects have gone, and conditions in unless")
+		c.Expect(len(r.Related()) == len(r.Gone), "unless", "for objects, unless has conditions only, such as "+
+			`{"field": "name", "endsWith": ".keep"}; relations belong into gone`)
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
 		c.Expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
 	}

@@ -55,7 +55,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		}
 		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it cannot be beside %s: %s", k.key, instead)
 	}
-	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field names it?", k.key)
+	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field refers to it?", k.key)
 	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
 	c.Expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
 	c.relatedWhere(key, role, r)
@@ -72,7 +72,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(everything || !strings.Contains(r.Subcollection, "*"), key+".subcollection",
 			`* in %q is not every collection: write a name or, in with, "**" for all that is below`, r.Subcollection)
 		c.Expect(!everything || r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
-			"** takes along all that is below the documents of the rule itself, of a collection that is named: name what is below here")
+			"** is only for what is below the rule's own documents, in a rule with collection: write the name of the subcollection")
 		c.foreign(key+".subcollection", r.Subcollection)
 	case "objects":
 		c.objectsAlong(key, *r, nested)
@@ -92,7 +92,7 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(!strings.Contains(own, "/") || !slices.Equal(criteria.Holes(r.With[n].Document), []string{idHole}), at+".document",
 			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
 	}
-	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document, so nothing can go along with it")
+	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document: leave with out")
 }
 
 // relatedWhere checks the conditions on what is related: an index must answer them.
@@ -128,13 +128,13 @@ func (c *checker) naming(key, role string, r *Relation) {
 	if role != withRole {
 		return
 	}
-	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "what goes along must be in a collection that is named: give collection")
+	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "in with, write collection: a query of all collections of a name would find other people's documents")
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",
-		"it is the rule's own collection: what goes along with a document is not judged")
+		"it is the rule's own collection, whose documents would be deleted without being judged: leave it out")
 	c.Expect(!r.Remove || several, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
 	c.Expect(r.Remove || !several, key+".field",
 		`one of several that %s names: to take it out of them, add "remove":true`, r.Field)
-	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document, so nothing can go along with it")
+	c.Expect(!r.Remove || r.With == nil, key+".with", "remove keeps the document: leave with out")
 }
 
 // document checks a document's path in a relation.
@@ -167,14 +167,14 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	pattern.Check(&c.Problems, key+".objects", r.Objects)
 	c.Expect(below && !strings.Contains(folder, "*"), key+".objects", "%q is not a folder: write it like drafts/{id}/**", r.Objects)
 	for _, hole := range criteria.Holes(r.Objects) {
-		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder goes along", hole)
+		c.Expect(hole == idHole, key+".objects", "{%s} is not {id}: only the document's own folder can be deleted with it", hole)
 	}
 	c.Expect(!below || r.Field != "" || slices.Contains(strings.Split(folder, "/"), "{id}"), key+".objects",
 		"%q: {id} must be the whole name of a folder, as in drafts/{id}/**", r.Objects)
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
 	c.OneKey(key+".metadata", r.Metadata)
-	c.Expect(!nested, key, "only the documents of the rule itself take objects along")
+	c.Expect(!nested, key, "objects can only be deleted with the rule's own documents: move it to the with of the rule")
 }
 
 // withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
@@ -183,18 +183,18 @@ func (c *checker) withAccounts() {
 		key := w.Key
 		collection, id := cutLast(w.Document)
 		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
-			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else goes along`)
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else is deleted`)
 			continue
 		}
 		c.collection(key+".document", collection, false)
 		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
-			"unless keeps the account of such a document, so it never goes along")
+			"unless keeps the account of such a document, so it would never be deleted: leave one of both out")
 		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
 		below.related(withRole, w.With)
 		c.All = append(c.All, below.All...)
-		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the account is gone by then: leave account out")
+		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
 		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
 		c.Expect(!slices.ContainsFunc(Flat(w.With), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")

@@ -21,10 +21,10 @@ func (c *checker) warn() {
 		c.Expect(strings.TrimSuffix(top, "[]") != w.Field, "warn.field", "the rule judges or writes %s: give the mark a field of its own, such as warnedAt", used)
 	}
 	c.Expect(!strings.Contains(w.Field, "."), "warn.field", "the mark is a field of its own, not one of a map")
-	c.Expect(r.Remove == "", "warn", "it is for documents that go or change as a whole, not for their entries")
+	c.Expect(r.Remove == "", "warn", "it is for documents that are deleted or changed as a whole, not for their entries")
 	c.Expect(len(r.Age) > 0, "age", "due since when? Of any age, nobody knows whether a warning is of before: give one")
 	c.Expect(!slices.ContainsFunc(r.Age, func(a criteria.Age) bool { return a.By == criteria.UpdateTime }), "age",
-		"the mark of warn renews updateTime, so nothing would ever go: give an age of a field, or of createTime")
+		"the mark of warn renews updateTime, so nothing would ever be deleted: give an age of a field, or of createTime")
 	c.Expect((w.Create == "") == (w.Data == nil), "warn.create", "create and data belong together: where is what to be written?")
 	if w.Create == "" {
 		return

@@ -49,10 +49,10 @@ var relations = []relation{
 		noun: "document in $ below it", plural: "its documents in $"},
 	{key: "collection", of: func(r Relation) string { return r.Collection }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of $ whose # names it", plural: "the documents of $ whose # names it"},
+		noun: "document of $ whose # refers to it", plural: "the documents of $ whose # refers to it"},
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of every collection $ whose # names it", plural: "the documents of every collection $ whose # names it"},
+		noun: "document of every collection $ whose # refers to it", plural: "the documents of every collection $ whose # refers to it"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
@@ -70,7 +70,7 @@ func (r Relation) goes() string {
 	case r.Remove:
 		return r.say("its entry in # of documents of $")
 	case r.Objects != "" && r.Field != "":
-		return r.say("the objects $ that # names")
+		return r.say("the objects $ that # refers to")
 	}
 	return r.say(r.kind().plural)
 }

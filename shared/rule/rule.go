@@ -28,14 +28,14 @@ type Rule struct {
 
 	Where  []criteria.Condition `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on its fields, all of which must hold"`
 	Age    Ages                 `json:"age,omitzero" one:"true" word:"any" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; of a list, by all. any: of any age. Required"`
-	Gone   Gone                 `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects go by age alone"`
+	Gone   Gone                 `json:"gone,omitzero" word:"nobody" example:"{\"document\": \"users/{userId}\"}" jsonschema:"what must not exist, all of it. nobody: objects are deleted by age alone"`
 	Unless []Relation           `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps it, any of it: something that exists, or a condition on its own fields"`
-	With   []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what goes along with a document"`
+	With   []Relation           `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what is deleted with a document"`
 	Set    map[string]any       `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting, with dots for fields of maps. {now} stands for the time of the run, {delete} removes the field"`
 
 	Remove string `json:"remove,omitempty" example:"\"tokens[]\"" jsonschema:"entries to remove instead of deleting the document: tokens[] of a list, tokens.* of a map; conditions and ages of fields that begin so judge each entry"`
 
-	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it goes so many days later, if it still is due"`
+	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it is deleted so many days later, if it still is due"`
 
 	Zone string `json:"-"` // the entry's time zone, in which {date} is a day; empty: UTC
 
@@ -68,16 +68,16 @@ type Relation struct {
 	Documents       []string `json:"document,omitempty" one:"true" example:"\"users/{id}\"" jsonschema:"a document's path: {id} is the item's id, {field} what its field holds, {parent} the path of the document that it lies below, {x} what the rule's path binds. A list is the same as an entry for each path"`
 	Account         string   `json:"account,omitempty" jsonschema:"an account of Firebase Authentication by its uid, e.g. {ownerId}"`
 	Subcollection   string   `json:"subcollection,omitempty" jsonschema:"documents of this collection below the item; in with, ** are all documents below it"`
-	Collection      string   `json:"collection,omitempty" jsonschema:"documents of this collection whose field names the item"`
-	CollectionGroup string   `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field names the item"`
-	Objects         string   `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it names"`
+	Collection      string   `json:"collection,omitempty" jsonschema:"documents of this collection whose field refers to the item"`
+	CollectionGroup string   `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field refers to the item"`
+	Objects         string   `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it refers to"`
 
-	Field    string               `json:"field,omitempty" jsonschema:"the field that names the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
+	Field    string               `json:"field,omitempty" jsonschema:"the field that refers to the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
 	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
 	Within   *criteria.Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
 	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
 	Metadata string               `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
-	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what goes along with it in turn"`
+	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what is deleted with it in turn"`
 
 	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"-"`

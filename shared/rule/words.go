@@ -24,7 +24,7 @@ func (r Rule) Words() string {
 	for _, g := range r.Gone {
 		no := "for which no " + g.Noun() + " exists"
 		if r.ByReference() {
-			no = "that no document of " + g.Place().words() + " names in " + g.Field
+			no = "that no document of " + g.Place().words() + " refers to in " + g.Field
 		}
 		whose = append(whose, no)
 	}
@@ -39,7 +39,7 @@ func (r Rule) Words() string {
 		s.WriteString(", " + r.Warn.Words())
 	}
 	if len(r.With) > 0 {
-		s.WriteString("; with each go " + along(r.With))
+		s.WriteString("; with each, also " + along(r.With))
 	}
 	if r.Limit > 0 {
 		fmt.Fprintf(&s, "; %d a run at most", r.Limit)
@@ -101,7 +101,7 @@ func along(with []Relation) string {
 	for _, w := range with {
 		text := w.goes()
 		if len(w.With) > 0 {
-			text += " (with each " + along(w.With) + ")"
+			text += " (with each, also " + along(w.With) + ")"
 		}
 		all = append(all, text)
 	}

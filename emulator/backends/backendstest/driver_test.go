@@ -1,6 +1,6 @@
 // Package backendstest_test says what jobs and tests need of Storage, Authentication, Firestore and Cloud Tasks. It knows only
 // clients, so these tests run on our own backends and, if the *_EMULATOR_HOST variables name it, on the Firebase Emulator Suite.
-// Where the suite does otherwise, [as] has both; docs/emulator-suite.md lists the differences.
+// Where the suite does otherwise, [as] has both; docs/emulators.md lists the differences.
 package backendstest_test
 
 import (

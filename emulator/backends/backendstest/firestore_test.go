@@ -123,6 +123,9 @@ service cloud.firestore { match /databases/{d}/documents { match /users/{u} { al
 	if err := mine.SetSecurityRules(t.Context(), strings.Replace(rules, "==", "=", 1)); err == nil {
 		t.Error("rules that are wrong are taken")
 	}
+	if err := other.SetSecurityRules(t.Context(), strings.Replace(rules, "if request.auth.uid == u", "if true", 1)); err != nil {
+		t.Fatal(err)
+	}
 	const refused = codes.PermissionDenied
 	for _, tt := range []struct {
 		name string

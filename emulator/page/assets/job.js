@@ -49,7 +49,8 @@ export async function show(article, job, about) {
     const facts = [`as of ${moment(report.now)}`, report.scanned > 0 ? `${report.scanned} looked at` : "", "nothing is written"];
     const kept = Object.entries(report.kept).sort((a, b) => b[1] - a[1]);
     kept.push(...(report.warnings ?? []).map((text) => [text, "!"]));
-    const files = !about.softDelete && actions.some((a) => a.writes?.some((w) => w.includes("gs://")));
+    const files = !about.softDelete && actions.some((a) => a.target.startsWith("gs://") || a.with?.["delete file"] ||
+      a.with?.["delete folder of files"]);
     const title = "Plan: " + (n > 0 ? `${n} due` : stopped ? report.status : "nothing is due");
     fill(planned, h("h3", null, title), hint(facts.filter(Boolean).join(" · ")),
       report.failures.length > 0 ? problem(report.status === "aborted" ? "A safety limit trips: what it guards is not deleted."

@@ -4,24 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/firesweep/firesweep/shared/digest"
 )
-
-// Approved says what became of the items of a plan that somebody approved.
-type Approved struct {
-	Items    int               `json:"items" firestore:"items"`                           // of the plan
-	FellAway int               `json:"fellAway,omitempty" firestore:"fellAway,omitempty"` // of them: not done, or not all of it
-	Which    map[string]string `json:"which,omitempty" firestore:"-"`                     // the first of these, and why
-}
-
-// Key returns digits that stand for an item of a plan, and others for its version. They tell nobody what it is.
-func (p Planned) Key() (item, version string) {
-	return digest.Of(p.Action, p.Target), digest.Of(p.Version)[:16]
-}
-
-// MaxApproved is how many items an approved plan may have: Cloud Scheduler, which calls the function, takes a job of 1 MB.
-const MaxApproved = 10_000
 
 // Binding is what a plan is for.
 type Binding struct {
@@ -33,16 +16,40 @@ type Binding struct {
 	Version  string `json:"version"` // of Firesweep: [version.Release]
 }
 
-// Approval is a plan that somebody approved, as a request holds it; nil: none, so that nothing is restricted.
+// Approval is a plan that somebody approved, to which a run is restricted; nil: none.
 type Approval struct {
 	Binding
-	Made  time.Time         `json:"made"`  // before anything was read for it, by Firestore's clock
-	Items map[string]string `json:"items"` // versions by item, as [Planned.Key] has both
+	Made  time.Time                    `json:"made"`
+	Items map[string]map[string]string `json:"items"` // by action and target, the version that the target had
 }
 
+// Approve returns the approval of all that is in a preview's plan.
+func (r *Report) Approve() *Approval {
+	a := &Approval{Binding: r.Binding, Made: r.StartedAt, Items: map[string]map[string]string{}}
+	for _, p := range r.Plan {
+		if a.Items[p.Action] == nil {
+			a.Items[p.Action] = map[string]string{}
+		}
+		a.Items[p.Action][p.Target] = p.Version
+	}
+	return a
+}
+
+// Size returns how many items a plan has.
+func (a *Approval) Size() (n int) {
+	if a != nil {
+		for _, targets := range a.Items {
+			n += len(targets)
+		}
+	}
+	return n
+}
+
+// An approved plan holds for a week. The clock of who made it may be a minute ahead.
 const (
-	maxAge    = 7 * 24 * time.Hour // of an approved plan
-	maxQuoted = 100                // how much of a text an error quotes
+	maxAge    = 7 * 24 * time.Hour
+	maxAhead  = time.Minute
+	maxQuoted = 100 // how much of a text an error quotes
 )
 
 // Check returns why a plan is not for a function, or not any more.
@@ -52,11 +59,12 @@ func (a *Approval) Check(here Binding, now time.Time) error {
 		return nil
 	case a.Binding != here:
 		return fmt.Errorf("the plan is not for this: %s; make a plan for this, and have that approved", a.differs(here))
+	case a.Made.After(now.Add(maxAhead)):
+		return fmt.Errorf("the plan says that it was made at %s, which is in the future: make a new one, and have that approved",
+			a.Made.Format(time.RFC3339))
 	case now.Sub(a.Made) > maxAge:
 		return fmt.Errorf("the plan of %s is too old, it was good until %s: make a new one, and have that approved",
 			a.Made.Format(time.RFC3339), a.Made.Add(maxAge).Format(time.RFC3339))
-	case len(a.Items) > MaxApproved:
-		return fmt.Errorf("the plan has %d items, and at most %d are allowed", len(a.Items), MaxApproved)
 	}
 	return nil
 }

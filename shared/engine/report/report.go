@@ -96,11 +96,9 @@ type Report struct {
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
-	// Approved says what became of a plan that somebody approved; nil of a run that is not restricted to one.
-	Approved *Approved `json:"approved,omitempty" firestore:"approved,omitempty"`
-	// Read is when a preview began to read, by Firestore's clock, and Binding what its plan is for.
-	Read    time.Time `json:"-" firestore:"-"`
-	Binding Binding   `json:"-" firestore:"-"`
+	// Approved is how many items the plan has that the run is restricted to; 0: it is not restricted, or to nothing.
+	Approved int     `json:"approved,omitempty" firestore:"approved,omitempty"`
+	Binding  Binding `json:"-" firestore:"-"` // what a preview's plan is for
 }
 
 // Undone says when a run was taken back.
@@ -153,9 +151,12 @@ type Planned struct {
 	Target string `json:"target" firestore:"target"`
 	Action string `json:"action" firestore:"action"`
 	Reason string `json:"reason,omitempty" firestore:"reason"`
-	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
-	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
-	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
+	// With counts what the action's first commit does besides to the target, with what follows that at once: by what is done to
+	// what, such as "delete document of comments", "delete file", "write document of mail" or "queue task". A file or an account
+	// counts if a document names it, though it may not be there, or belong to somebody else.
+	With map[string]int `json:"with,omitempty" firestore:"with,omitempty"`
+	More bool           `json:"more,omitempty" firestore:"more,omitempty"` // more follows, or it was not worked out
+	Kept string         `json:"kept,omitempty" firestore:"kept,omitempty"` // why a run keeps it, or some of that, all the same
 	// Version tells whether the target is still what it was, and nothing of what is in it; empty where nobody asked for it.
 	Version string `json:"version,omitempty" firestore:"-"`
 }

@@ -16,7 +16,7 @@ func (r *Report) ForLog() Report {
 	out := *r
 	size := 0
 	for i, p := range r.Plan {
-		if size += len(p.Target) + len(p.Action) + len(p.Reason) + 48 + len(strings.Join(p.Writes, "   ")); size > maxLogPlanBytes {
+		if size += len(p.Target) + len(p.Action) + len(p.Reason) + len(p.Kept) + 48*(1+len(p.With)); size > maxLogPlanBytes {
 			out.Plan, out.Truncated = r.Plan[:i], true
 			break
 		}
@@ -99,6 +99,20 @@ func (r *Report) Summary(why string) string {
 	}
 	say("%d ms", r.DurationMs)
 	return b.String()
+}
+
+// KindOf says what kind of thing a target is, such as "document of posts": a document by its path, an object by
+// gs://bucket/name, or an "account UID".
+func KindOf(target string) string {
+	steps := strings.Split(target, "/")
+	switch {
+	case strings.HasPrefix(target, accountPrefix):
+		return "account"
+	case strings.HasPrefix(target, "gs://"):
+		return "file"
+	default:
+		return "document of " + steps[max(0, len(steps)-2)]
+	}
 }
 
 // Clip cuts a text to at most n bytes, the mark of the cut included, at the end of a character.

@@ -72,12 +72,8 @@ func (e Entry) Writes(attempt int, records []undo.Record, todo Todo) (writes []d
 		if err != nil {
 			return nil, err
 		}
-		at := documents.ServerTimestamp
-		if !todo.At.IsZero() {
-			at = todo.At
-		}
 		writes = append(writes, documents.Write{Op: documents.Set, Ref: e.Todo(), Data: map[string]any{
-			"run": e.log.Run, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": at,
+			"run": e.log.Run, "task": todo.Task, "bucket": todo.Bucket, "attempt": attempt, "at": documents.ServerTimestamp,
 			"data": data,
 		}})
 	}

@@ -18,7 +18,7 @@ type Todo struct {
 	Steps  []Step
 	Next   []Item
 
-	At time.Time // what was made after it stays; zero of one to write: when that is written
+	At time.Time // when it was written: what was made after it stays
 }
 
 // Step is something outside of Firestore: an account, or objects that have all but their names in common. Names are stored once,

@@ -10,10 +10,10 @@ import (
 // Warning is what happens to a document that is due before anything else does: the time of the run is written into Field and, if
 // there is Create, a document with Data is created in that collection, in one commit. Both may have holes.
 type Warning struct {
-	Days   int            `json:"days" range:"1-3650" jsonschema:"how many days after the warning it goes, if it still is due"`
+	Days   int            `json:"days" range:"1-3650" jsonschema:"how many days after the warning it is deleted, if it still is due"`
 	Field  string         `json:"field" jsonschema:"the field that the time of the warning is written into, and removed from once the document is no longer due"`
 	Create string         `json:"create,omitempty" jsonschema:"a collection in which a document tells somebody, e.g. mail or users/{ownerId}/notifications"`
-	Data   map[string]any `json:"data,omitzero" example:"{\"toUids\": [\"{ownerId}\"], \"message\": {\"subject\": \"Your draft goes on {date}\"}}" jsonschema:"the fields of that document. In texts, {date} is the day on which it goes, {id} the document's id, {field} what its field holds"`
+	Data   map[string]any `json:"data,omitzero" example:"{\"toUids\": [\"{ownerId}\"], \"message\": {\"subject\": \"Your draft goes on {date}\"}}" jsonschema:"the fields of that document. In texts, {date} is the day on which it is deleted, {id} the document's id, {field} what its field holds"`
 }
 
 // DateHole stands for the day on which a document goes.

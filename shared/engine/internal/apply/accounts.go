@@ -228,15 +228,6 @@ func (d dueAccounts) stillDue(ctx context.Context, all []*person) (due []*person
 		if decisions[i].Kind == "" || d.Approved != nil && decide.AccountVersion(found[i]) != d.version[p.uid] {
 			continue
 		}
-		if d.Approved != nil && d.rule.Next != nil {
-			newer, err := d.Newer(ctx, d.Source(), &decide.Asked{}, cleanup.Change{Next: d.rule.Next(p.uid)})
-			if err != nil {
-				return nil, err
-			} else if newer != nil {
-				p.err = newer
-				continue
-			}
-		}
 		due = append(due, p)
 	}
 	return due, nil

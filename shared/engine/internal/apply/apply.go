@@ -227,26 +227,22 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
-	level, how, fellAway := slog.LevelInfo, "done", ""
+	level, how := slog.LevelInfo, "done"
 	switch {
 	case err == nil:
 		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
 	case errors.As(err, &invalid):
-		fellAway = invalid.Reason
-		how = "kept, " + fellAway
-		a.Keep(fellAway, 1)
+		how = "kept, " + invalid.Reason
+		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
-		fellAway = "it changed since it was judged"
-		how = "left alone, " + fellAway
+		how = "left alone, it changed since it was judged"
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
-		fellAway = held.Reason
-		how = "kept, " + fellAway
-		a.Keep(fellAway, 1)
+		how = "kept, " + held.Reason
+		a.Keep(held.Reason, 1)
 	case errors.As(err, &kept):
-		fellAway = kept.Reason
 		how = "kept, " + kept.Error()
-		a.Keep(fellAway, 1)
+		a.Keep(kept.Reason, 1)
 	case errors.Is(err, errLater):
 		how = "not done yet, a later run continues it"
 	default:
@@ -255,13 +251,12 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 		a.Fail(ctx, done.Target, done.Kind, err)
 	}
 	if errors.Is(err, errHalfDone) {
-		level, how, fellAway = slog.LevelWarn, a.halfDone(err), errHalfDone.Error()+", "+fellAway
+		level, how = slog.LevelWarn, a.halfDone(err)
 	}
 	if how != "" {
 		a.Logger.Log(ctx, level, report.Phrase(done.Kind, done.Target)+": "+how,
 			slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason))
 	}
-	a.Ended(done, fellAway)
 }
 
 // errHalfDone says that a commit has changed an item that stays.

@@ -36,9 +36,6 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) {
 			all = append(all, &ongoing{FollowUp: f, of: group[i]})
 		}
 	}
-	if a.Approved != nil {
-		c.at = a.Approved.Made // nobody approved what was uploaded since
-	}
 	left := a.followUp(ctx, c.at, all)
 	for i, o := range c.outcomes {
 		w := group[i]
@@ -183,10 +180,4 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
 	return a.Tasks.Enqueue(ctx, t)
-}
-
-// lookAhead looks whether the later commits of an item would meet what keeps it.
-func (a *Applier) lookAhead(ctx context.Context, w *work) error {
-	w.Looked = true
-	return a.Ahead(ctx, w.Asked, a.Time.CheckTime)
 }

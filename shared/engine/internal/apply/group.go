@@ -174,7 +174,6 @@ func (w *work) shrink(err error) bool {
 // conclude handles the result of a commit, and returns the items to be judged again, together or in smaller groups.
 func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
 	a.follow(ctx, group, c)
-	var waiting []*work // for a look ahead
 	for i, w := range group {
 		o := c.outcomes[i]
 		w.note(o)
@@ -182,17 +181,10 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
 		}
 		switch next := w.next(o); {
-		case next == toLook:
-			waiting = append(waiting, w)
 		case next == toJudge && o.Apart:
 			apart = append(apart, w)
 		case next == toJudge:
 			again = append(again, w)
-		}
-	}
-	for i, err := range flow.Many(maxFollowUps, len(waiting), func(i int) error { return a.lookAhead(ctx, waiting[i]) }) {
-		if waiting[i].err = err; err == nil {
-			again = append(again, waiting[i])
 		}
 	}
 	return again, apart
@@ -218,7 +210,6 @@ type step int
 const (
 	ended   step = iota // its err says what became of it
 	toJudge             // once more
-	toLook              // ahead, and then to judge
 )
 
 // next says what comes next for an item of which a commit made this.
@@ -232,8 +223,6 @@ func (w *work) next(o decide.Outcome) step {
 		w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
 	case o.Postponed:
 		return toJudge
-	case o.Ahead:
-		return toLook
 	case o.Change.Again != "":
 		w.Kind, w.From = o.Change.Again, o.Change.From
 		return toJudge

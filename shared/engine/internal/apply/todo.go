@@ -16,9 +16,6 @@ import (
 // records, and the items that are judged next. Objects that differ in nothing but their names are one step.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.TaskID()}
-	if a.Approved != nil {
-		todo.At = a.Approved.Made
-	}
 	var last cleanup.FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {

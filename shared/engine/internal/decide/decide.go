@@ -31,7 +31,6 @@ type Decider struct {
 	Pins      undo.Pins        // what every job keeps
 	Saves     bool             // what the run deletes is saved for undo
 	Approved  *report.Approval // what the run is restricted to; nil: to nothing
-	fates     sync.Map         // of the items of that: why they fell away; empty: something was done, or failed
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once
@@ -49,8 +48,7 @@ type Action struct {
 
 	Version string // tells whether the target is still what it was, and nothing of what is in it
 
-	Writes []string // what it would write, where a preview has worked that out
-	More   bool     // that is not all
+	Preview // where a preview has worked that out
 
 	Also int // how many actions more it counts as, for MAX_ACTIONS
 }
@@ -84,11 +82,9 @@ const FinishKind = "finish interrupted action"
 // Asked is an item to decide about.
 type Asked struct {
 	Ruled
-	Kind     string // what it must be judged as; empty: anything but to be kept
-	Room     int    // that is left to it after refusals; 0: all
-	Looked   bool   // ahead, by [Decider.Ahead]
-	Foreseen bool   // nothing is committed or handed over: somebody goes through the steps
-	Gone     bool   // it was not there when it was last looked at
+	Kind string // what it must be judged as; empty: anything but to be kept
+	Room int    // that is left to it after refusals; 0: all
+	Gone bool   // it was not there when it was last looked at
 }
 
 // RoomLeft returns how many documents besides its own its commit may hold.
@@ -101,7 +97,6 @@ type Outcome struct {
 	Written   bool   // its writes are in the commit
 	Apart     bool   // it needs a commit of its own
 	Postponed bool   // there was no room for its writes
-	Ahead     bool   // [Decider.Ahead] is to be asked first
 	Invalid   string // why it cannot be judged now, although it could be while planning
 	Err       error  // it could not be decided
 }
@@ -124,9 +119,7 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 	}
 	room := newRoom()
 	for _, i := range due {
-		if err := d.change(ctx, src, items, i, group[i], &outcomes[i]); err != nil {
-			return nil, asGroup(err)
-		}
+		d.change(items, i, group[i], &outcomes[i])
 		outcomes[i].place(group[i], len(group) == 1, room)
 	}
 	return outcomes, nil
@@ -180,9 +173,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 }
 
 // change adds the change of loaded item i, which is due, to its outcome, or why there is to be none.
-func (d *Decider) change(
-	ctx context.Context, src cleanup.Source, items cleanup.Loaded, i int, w *Asked, o *Outcome,
-) error {
+func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 	if w.Rule.DeletesAlone() {
 		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
 	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil && o.Change.Invalid != "" {
@@ -194,14 +185,6 @@ func (d *Decider) change(
 	if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
 		o.Err = pinned
 	}
-	newer, err := d.Newer(ctx, src, w, o.Change)
-	if newer != nil && o.Err == nil {
-		o.Err = newer
-	}
-	if o.Ahead = o.Err == nil && d.looksAhead(w, o.Change); o.Ahead {
-		o.Change = cleanup.Change{}
-	}
-	return err
 }
 
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.

@@ -12,21 +12,15 @@ import (
 // What an undo brought back would be due again, perhaps by another job. So it is pinned: every job keeps it, until it is
 // released. An operator pins what no job may touch. Every run reads what is pinned before it plans.
 
-// A KeptError says that an item is kept because of something that is pinned, or newer than the plan that was approved.
+// A KeptError says that an item is kept because of something that is pinned.
 type KeptError struct{ Reason, Target string }
 
 func (e *KeptError) Error() string {
-	if e.Reason == keptNewer {
-		return e.Target + ": " + e.Reason
-	}
 	return e.Target + " is " + undo.KeptPinned
 }
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {
-	if e.Reason == keptNewer {
-		return e
-	}
 	return &KeptError{Reason: undo.KeptWithPinned, Target: e.Target}
 }
 

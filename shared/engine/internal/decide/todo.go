@@ -32,8 +32,8 @@ func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
 		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
 	}
 	if b := stored.Bucket; b != "" && b != d.Run.Config.Bucket {
-		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or do by hand what "+
-			"`firesweep plan %s` lists under \"left to do\", then delete it", doc.Path, b, d.Run.Config.Bucket, b, d.Job.Name)
+		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or "+
+			"delete there what it names, and then it", doc.Path, b, d.Run.Config.Bucket, b)
 	}
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {

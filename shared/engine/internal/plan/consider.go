@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Consider implements [cleanup.Plan].
@@ -124,7 +126,7 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 	return nil
 }
 
-// actionsOf returns the actions for items, in a preview with what they would write.
+// actionsOf returns the actions for items, in a preview with what goes with them.
 func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
 	actions := make([]decide.Action, len(due))
 	if p.ask.Versions {
@@ -146,11 +148,43 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		p.proposed++
 	}
 	if p.Report.DryRun {
-		if err := p.foresee(ctx, actions); err != nil {
+		if err := p.preview(ctx, rule, actions); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
 	}
 	return actions, nil
+}
+
+// Bounds of a preview. Each action costs the reads that its commit would.
+const (
+	maxPreviewed    = 100 // actions of a run of which it works out what goes with them
+	previewedAtOnce = 8
+)
+
+// preview adds to actions of a rule what goes with them. Of those that are too many, and when time is up, that there may be more.
+func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, actions []decide.Action) error {
+	if rule.DeletesAlone() {
+		return nil
+	}
+	var few []*decide.Action
+	for i := range actions {
+		if named, same := p.ask.Decider.Approves(actions[i]); !named || !same {
+			continue
+		}
+		if actions[i].More = p.previewed == maxPreviewed; !actions[i].More {
+			few = append(few, &actions[i])
+			p.previewed++
+		}
+	}
+	return errors.Join(flow.Many(previewedAtOnce, len(few), func(i int) (err error) {
+		a := few[i]
+		if errors.Is(p.CheckTime(), cleanup.ErrOutOfTime) {
+			a.More = true
+			return nil
+		}
+		a.Preview, err = p.ask.Decider.Preview(ctx, a.Effect.(decide.Ruled), a.Kind)
+		return err
+	})...)
 }
 
 // readVersions reads when items were written of which only the path is known.
@@ -197,9 +231,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 			c.Left = true
 			continue
 		}
-		if err := p.foreseeAccount(ctx, &a); err != nil {
-			return c, err
-		}
+		a.More = rule.Next != nil
 		if err := p.propose(ctx, a); err != nil {
 			return c, err
 		}

@@ -24,9 +24,9 @@ func (p *Planner) full() bool { return p.held >= p.ask.Bytes }
 
 // bytesOf returns how many bytes an action takes.
 func bytesOf(a decide.Action) int {
-	n := bytesOfAction + len(a.Target) + len(a.Reason) + len(a.Version)
-	for _, write := range a.Writes {
-		n += bytesOfItem + len(write)
+	n := bytesOfAction + len(a.Target) + len(a.Reason) + len(a.Version) + len(a.Kept)
+	for what := range a.With {
+		n += bytesOfItem + len(what)
 	}
 	if o, is := a.Effect.(cleanup.DeleteObject); is {
 		n += len(o.Name) + len(o.Absent.ID)

@@ -66,7 +66,7 @@ type Planner struct {
 	sections    []*section // the first is what precedes the job's own
 	section     *section   // the last of them, which is being planned
 	invalid     map[string]int
-	foreseen    int // actions whose writes a preview has worked out
+	previewed   int // actions of which a preview has worked out what goes with them
 	left        int // actions that interrupted runs have left to do
 	proposed    int // items of rules among the actions
 	remembered  proposed
@@ -199,17 +199,22 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 
 // propose adds an action to the plan, unless it stays.
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
+	named, same := p.ask.Decider.Approves(a)
+	if !named {
+		p.Keep(decide.KeptUnapproved, 1)
+		return nil
+	}
 	if p.stays(ctx, a) {
 		return nil
 	}
 	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
-	if p.Report.DryRun {
-		p.ask.Decider.Ended(a, "")
-		p.list(a)
-	} else if p.section.dropped != "" {
-		p.ask.Decider.Ended(a, p.section.dropped)
+	if !same {
+		p.leave(ctx, &a)
 	}
-	if p.section.dropped != "" {
+	if p.Report.DryRun {
+		p.list(a)
+	}
+	if !same || p.section.dropped {
 		return nil
 	}
 	p.Size += 1 + a.Also
@@ -235,26 +240,24 @@ func (p *Planner) windowIsFull() bool {
 	return p.ask.Limits.Lifted && (len(p.Actions) >= window || p.full())
 }
 
-// stays reports whether nothing is to be done to the target of an action, and says why: it is not approved, it or something below it
-// or with it is pinned, or the job does not declare the action.
+// leave counts an action whose target was changed since the plan was approved.
+func (p *Planner) leave(ctx context.Context, a *decide.Action) {
+	p.Counted(a.Kind, func(c *report.Counts) { c.Changed++ })
+	a.Preview = decide.Preview{Kept: decide.KeptChanged}
+	p.Log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": left alone, "+decide.KeptChanged,
+		slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason))
+}
+
+// stays reports whether nothing is to be done to the target of an action, and says why: it or something below it or with it is
+// pinned, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	d := p.ask.Decider
-	reason := d.NotApproved(a)
-	if reason == decide.KeptUnapproved {
-		p.Keep(reason, 1)
-		return true
-	}
-	if pinned := d.Keeps(a); pinned != nil && reason == "" {
-		reason = pinned.Reason
-	}
-	if reason != "" {
-		d.Ended(a, reason)
-		p.KeepNamed(ctx, a.Target, reason)
+	if pinned := d.Keeps(a); pinned != nil {
+		p.KeepNamed(ctx, a.Target, pinned.Reason)
 		return true
 	}
 	err := decide.Proposes(d.Job, a.Effect)
 	if err != nil {
-		d.Ended(a, "")
 		p.Fail(ctx, a.Target, a.Kind, err)
 	}
 	return err != nil
@@ -292,16 +295,7 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(a decide.Action) {
-	shown, deletes := a.Planned(), true
-	switch effect := a.Effect.(type) {
-	case decide.Ruled:
-		deletes = effect.Rule.DeletesAlone()
-	case decide.FinishTodo:
-		deletes = false
-	}
-	if deletes && shown.Writes == nil { // the target, and nothing else
-		shown.Writes = []string{"delete " + a.Target}
-	}
+	shown := a.Planned()
 	if !p.ask.Versions {
 		shown.Version = ""
 	}

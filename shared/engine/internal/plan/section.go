@@ -11,16 +11,15 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // section is a section with what the limits judge it by.
 type section struct {
 	cleanup.Section
-	first   int    // the index of its first action in the window
-	planned int    // actions proposed
-	dropped string // why; empty: it is not
+	first   int  // the index of its first action in the window
+	planned int  // actions proposed
+	dropped bool // nothing of it is done
 	lookups map[string]cleanup.Lookups
 	because map[documents.Ref]int // items that are due because of a missing document
 	shares  map[string]share      // by what they are of
@@ -141,7 +140,7 @@ func (p *Planner) Unknown(err error) { p.section.unknown = errors.Join(p.section
 // judge drops the section that is being planned if it trips a safety limit. Of a job without sections, the error says so.
 func (p *Planner) judge(ctx context.Context) error {
 	s := p.section
-	if s.dropped != "" {
+	if s.dropped {
 		return nil
 	}
 	tripped, err := p.trips(ctx, s)
@@ -149,7 +148,7 @@ func (p *Planner) judge(ctx context.Context) error {
 	case err != nil && s.Name == "":
 		return err
 	case err != nil:
-		p.drop(s, decide.FellUnjudged)
+		p.drop(s)
 		p.Fail(ctx, s.Name, "check safety limits", err)
 	case len(tripped) > 0 && s.Name == "":
 		return &cleanup.LimitError{Tripped: tripped}
@@ -161,7 +160,7 @@ func (p *Planner) judge(ctx context.Context) error {
 
 // trip drops a section because of safety limits.
 func (p *Planner) trip(s *section, tripped []cleanup.Tripped) {
-	p.drop(s, decide.FellTripped)
+	p.drop(s)
 	text := "pass " + s.Name + ": " + (&cleanup.LimitError{Tripped: tripped}).Error()
 	if s.LeaveOut != "" {
 		text += ". " + s.LeaveOut
@@ -169,9 +168,9 @@ func (p *Planner) trip(s *section, tripped []cleanup.Tripped) {
 	p.Tripped = append(p.Tripped, report.Stop(p.Job, s.Name, text, tripped))
 }
 
-// drop takes a section's actions out of the plan, and says why.
-func (p *Planner) drop(s *section, why string) {
-	s.dropped = why
+// drop takes a section's actions out of the plan.
+func (p *Planner) drop(s *section) {
+	s.dropped = true
 	p.Size -= s.planned
 	if p.Report.DryRun {
 		return
@@ -183,7 +182,6 @@ func (p *Planner) drop(s *section, why string) {
 	}
 	n := end - s.first
 	for _, a := range p.Actions[s.first:end] {
-		p.ask.Decider.Ended(a, why)
 		p.held -= bytesOf(a)
 	}
 	p.Actions = slices.Delete(p.Actions, s.first, end)

@@ -46,14 +46,14 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 			p.pending[item.Ref] = true
 			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
-		if a.Also, err = p.countTodo(ctx, todo); err != nil {
+		if a.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
+			a.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)
+		}
+		if err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
 		}
-	}
-	if p.Report.DryRun {
-		if a.Writes, a.More, err = p.foreseeTodo(ctx, todo, err); err != nil {
-			return fmt.Errorf("work out what is left to do of %s: %w", d.Path, err)
-		}
+	} else { // which the run fails with
+		a.Kept = err.Error()
 	}
 	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime}, decide.VersionAt(d.UpdateTime)
 	before := p.Size
