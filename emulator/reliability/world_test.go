@@ -191,7 +191,6 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 		s.Indexes = e.AllIndexes()
 	}
 	maps.Copy(s.Env, w.env)
-	s.Env["NOTIFICATION_LOCALE"] = "en"               // the sample data's
 	s.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered to a job that is tried without its worker
 	s.Now = w.now
 	if w.worker != nil {
