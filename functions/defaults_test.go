@@ -47,20 +47,6 @@ func TestDefaultsAgree(t *testing.T) {
 			limits:   {`max_actions += \{ default = (\d+)`},
 			example:  {`# +max_actions += (\d+)`},
 		}},
-		"MAX_MISSING_PERCENT": {figure, map[string][]string{
-			config:   {`DefaultMaxMissingPercent += (.*)`},
-			spec:     {"\\| `MAX_MISSING_PERCENT` \\|.*\\| (.*?) \\|"},
-			settings: {"\\| `MAX_MISSING_PERCENT` \\| `(.*?)` \\|"},
-			limits:   {`max_missing_percent += \{ default = (\d+)`},
-			example:  {`# +max_missing_percent += (\d+)`},
-		}},
-		"MIN_LOOKUPS": {figure, map[string][]string{
-			config:   {`DefaultMinLookups += (.*)`},
-			spec:     {"\\| `MIN_LOOKUPS` \\|.*\\| (.*?) \\|"},
-			settings: {"\\| `MIN_LOOKUPS` \\| `(.*?)` \\|"},
-			limits:   {`min_lookups += \{ default = (\d+)`},
-			example:  {`# +min_lookups += (\d+)`},
-		}},
 		"UNDO_DAYS": {figure, map[string][]string{
 			config:   {`DefaultUndoDays = (\d+)`},
 			settings: {"\\| `UNDO_DAYS` \\| `(.*?)` \\|"},

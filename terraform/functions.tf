@@ -2,12 +2,9 @@
 locals {
   # The safety limits' defaults and bounds are those of shared/config.
   limits = {
-    max_actions         = { default = 100000, least = 1, most = 1000000 }
-    max_missing_percent = { default = 50, least = 0, most = 100 }
-    max_due_percent     = { default = 50, least = 1, most = 100 }
-    max_per_owner       = { default = 1000, least = 1, most = 1000000 }
-    min_lookups         = { default = 20, least = 1, most = 1000000 }
-    max_users           = { default = 20, least = 1, most = 1000 }
+    max_actions     = { default = 100000, least = 1, most = 1000000 }
+    max_due_percent = { default = 50, least = 1, most = 100 }
+    max_users       = { default = 20, least = 1, most = 1000 }
   }
   limits_are = "The safety limits, all whole numbers, are ${join(", ", [for name, of in local.limits : "${name} from ${of.least} to ${of.most}"])}."
   safety_limits = {

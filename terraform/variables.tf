@@ -163,7 +163,7 @@ variable "databases" {
 }
 
 variable "safety_limits" {
-  description = "The safety limits, beyond which a run is aborted: max_actions (100000), max_missing_percent (50), max_due_percent (50), max_per_owner (1000), min_lookups (20), max_users (20). See docs/operations.md."
+  description = "The safety limits, beyond which a run is aborted: max_actions (100000), max_due_percent (50), max_users (20). See docs/operations.md."
   type        = map(number) # an object would silently drop a misspelt name
   default     = {}
   nullable    = false

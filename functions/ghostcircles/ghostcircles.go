@@ -30,14 +30,7 @@ const circles = "circles"
 func plan(ctx context.Context, p *cleanup.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
 	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint), func(page []documents.Document) error {
-		posted := 0
-		for _, d := range alive(page) {
-			if d.Value(postedField) != nil {
-				posted++
-			}
-		}
-		p.FieldSeen(q, postedField, len(alive(page)), posted)
-		p.Share(circles, len(alive(page)), 0, 0)
+		p.Count(cleanup.Count{Collection: circles, Looked: len(alive(page))})
 		return consider(ctx, p, page)
 	})
 }
@@ -59,7 +52,7 @@ func consider(ctx context.Context, p *cleanup.Planner, page []documents.Document
 			due--
 		}
 	}
-	p.Share(circles, 0, max(0, due), 0)
+	p.Count(cleanup.Count{Collection: circles, Due: max(0, due)})
 	return nil
 }
 

@@ -20,7 +20,7 @@ const (
 // Text is what a person reads.
 type Text struct{ Title, Body string }
 
-// Longest parts of names and of anything that a text repeats, in characters (docs/contributing/spec.md, "Notifications and e-mail").
+// Longest parts of names and of anything that a text repeats, in characters (docs/contributing/spec.md, *Notifications*).
 const (
 	maxName  = 200
 	maxQuote = 500

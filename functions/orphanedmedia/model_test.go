@@ -95,7 +95,7 @@ func names(link, bucket, name string) bool {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	f := enginetest.New(t, functions.New(Job))
-	f.Env["MAX_MISSING_PERCENT"] = "100"
+	f.Env["MAX_DUE_PERCENT"] = "100"
 	var created time.Time
 	job := model.Job{
 		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, 0},

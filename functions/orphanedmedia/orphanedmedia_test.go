@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,12 +75,15 @@ func TestObjects(t *testing.T) {
 	enginetest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 }
 
-func TestPendingCountsForNoLimit(t *testing.T) {
+// TestPendingCountsLikeAnyOther for the share of objects that is due.
+func TestPendingCountsLikeAnyOther(t *testing.T) {
 	f := newFunction(t)
 	f.PutMany(t, 50, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/%04d.png", i), map[string]string{"postId": "PENDING"}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete post media", 50))
+	enginetest.WantAborted(t, f.Run(t, ""), "MAX_DUE_PERCENT: 50 of 50 objects under posts/")
+	enginetest.Want(t, "objects left", 50, len(f.Objects(t)))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete post media", 50))
 }
 
 // TestWrongDatabase has twenty things of one kind, and none of their owners.
@@ -101,7 +105,8 @@ func TestWrongDatabase(t *testing.T) {
 			for i := range 20 {
 				thing(t, f, i)
 			}
-			enginetest.WantAborted(t, f.Run(t, ""), "20 of 20 "+kind+" looked up")
+			empty := strings.TrimSuffix(kind, " of posts")
+			enginetest.WantAborted(t, f.Run(t, ""), "empty collection: "+empty+" holds no document at all")
 			enginetest.Want(t, "things left", 20, len(f.Objects(t))+len(f.Documents(t, "posts")))
 		})
 	}

@@ -41,10 +41,10 @@ func noPlaceWritten(c config.Config) error {
 	for i, place := range settings.In(c) {
 		names[i] = place.String()
 	}
-	text := fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
+	text := fmt.Sprintf("no document has any of the fields %s: "+
 		"make sure that they are spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), "+
 		"and that database %s is the right one (FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)
-	return &cleanup.LimitError{Tripped: []cleanup.Tripped{{Limit: "PLACEHOLDER_REFERENCES", Text: text}}}
+	return &cleanup.LimitError{Limit: "PLACEHOLDER_REFERENCES", Why: text}
 }
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could

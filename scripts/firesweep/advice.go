@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -52,84 +51,58 @@ func (p *printer) remedy(do string) {
 	}
 }
 
-// tripped says what a safety limit found in a database; "" where the failure's own text says all.
-func tripped(t cleanup.Tripped, database string) string {
-	percent := func() float64 { return 100 * float64(t.Due) / float64(max(1, t.All)) }
-	switch t.Limit {
-	case "MAX_ACTIONS":
-		return fmt.Sprintf("more than %d items are due, and a run may do no more (MAX_ACTIONS).", t.Most)
-	case "MAX_DUE_PERCENT", "maxDuePercent":
-		return fmt.Sprintf("%d of %d %s are due (%.1f %%), and at most %d %% may be (maxDuePercent).", t.Due, t.All, t.Of, percent(), t.Most)
-	case "MAX_MISSING_PERCENT":
-		return fmt.Sprintf("%d of %d %s looked up do not exist (%.1f %%), and at most %d %% may be missing (MAX_MISSING_PERCENT). "+
-			"Is database %s the right one?", t.Due, t.All, t.Of, percent(), t.Most, database)
-	case "MAX_PER_OWNER":
-		return fmt.Sprintf("%d items are due because %s does not exist, and at most %d may be because of one id (MAX_PER_OWNER). "+
-			"Does the application write this id where it means none?", t.Due, t.Of, t.Most)
-	case "empty":
-		return fmt.Sprintf("%s holds no document, and documents are looked up there. Is its name right, and is database %s the right one?",
-			t.Of, database)
-	case "older":
-		return fmt.Sprintf("the owners of the %d newest files do not exist in %s, and those of older files do. "+
-			"Was database %s restored from a backup?", t.Due, t.Of, database)
-	case "unwritten":
-		return fmt.Sprintf("no document has %s, which decides what is kept. Does the application call it something else?", t.Of)
+// limited says which safety limit stopped what; "" where the failure's own text says all.
+func limited(e cleanup.LimitError, database string) string {
+	switch {
+	case e.Limit == report.MaxActions:
+		return fmt.Sprintf("more than %d items are due, and it may do no more (MAX_ACTIONS).", e.Most)
+	case report.Forced(e.Limit):
+		share := 100 * float64(e.Due) / float64(max(1, e.Looked))
+		return fmt.Sprintf("%d of %d %s are due (%.1f %%), and at most %d %% may be (%s).",
+			e.Due, e.Looked, e.Collection, share, e.Most, e.Limit)
+	case e.Field != "":
+		return fmt.Sprintf("no document of %s has %s, which decides what is kept. Does the application call it something else?",
+			e.Collection, e.Field)
+	case e.Limit == report.EmptyCollection:
+		return fmt.Sprintf("%s holds no document, and ids refer to documents in it. Is its name right, and is database %s the right one? "+
+			"If it is rightly empty, put a document into it.", e.Collection, database)
 	}
 	return ""
 }
 
 // wrong says what went wrong in a run.
 func wrong(r *report.Report, f report.Failure) string {
-	var limits []string
-	for _, t := range f.Tripped {
-		limits = append(limits, tripped(t, r.Database))
+	if f.Limit != nil {
+		if says := limited(*f.Limit, r.Database); says != "" {
+			return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Limit.Pass), "it") + ": " + says
+		}
 	}
-	if f.Action != report.CheckLimits || len(limits) == 0 || slices.Contains(limits, "") {
-		return report.Phrase(f.Action, f.Target) + ": " + f.Error
-	}
-	return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Pass), "it") + ": " + strings.Join(limits, " ")
+	return report.Phrase(f.Action, f.Target) + ": " + f.Error
 }
 
 // failures prints what went wrong, and what to do about it. said was printed already.
 func (p *printer) failures(r *report.Report, said ...report.Failure) {
-	lift := []string{}
+	force := false
 	for _, f := range r.Failures {
 		if slices.ContainsFunc(said, func(s report.Failure) bool { return s.Target == f.Target && s.Error == f.Error }) {
 			continue
 		}
 		p.Say(red, 2, 2, "%s", wrong(r, f))
 		p.remedy(remedies[f.Code])
-		for _, t := range f.Tripped {
-			if t.Lift != "" {
-				lift = append(lift, t.Lift)
-			}
-		}
+		force = force || f.Limit != nil && report.Forced(f.Limit.Limit)
 	}
-	if len(lift) == 0 {
+	if !force || r.Force {
 		return
 	}
 	if planned := r.Totals().Planned; planned > 0 && len(r.Plan) < planned {
 		p.Say("", 4, 2, "See all that is due: %s", p.cmd("plan", "--force", r.Job))
 	}
 	p.Say("", 4, 2, "If that is as it must be, run it once without the limit:")
-	p.Command("%s", p.lifting(r, lift))
-}
-
-// lifting is the command that runs a job once without the limits that tripped, and those that were lifted already.
-func (p *printer) lifting(r *report.Report, lift []string) string {
-	args, all := []string{r.Job}, slices.Concat(r.Lift, lift)
-	if r.Force || slices.Contains(all, "force") {
-		args = append(args, "--force")
-	}
-	for i, name := range all {
-		if name != "force" && !slices.Contains(all[:i], name) {
-			args = append(args, "--lift", quoted(name))
-		}
-	}
+	args := []string{r.Job, "--force"}
 	if r.Approved > 0 {
 		args = append(args, "--plan FILE")
 	}
-	return p.cmd("run", args...)
+	p.Command("%s", p.cmd("run", args...))
 }
 
 // next prints what happens after a run, and what to do.

@@ -194,11 +194,6 @@ func noteOn(r rule.Rule) string {
 			notes = append(notes, fmt.Sprintf(`where[%d]: == null does not find a missing field: for both, write {"is": "not set"}`, i))
 		}
 	}
-	byFields := func(g rule.Relation) bool { return r.OfDocuments() && len(r.Fields(g)) > 0 }
-	if r.Limit > 0 && r.Limit <= config.DefaultMaxPerOwner && slices.ContainsFunc(r.Gone, byFields) {
-		notes = append(notes, fmt.Sprintf("limit: MAX_PER_OWNER (%d) stops no run that deletes at most %d, so what refers to an id that is "+
-			"nobody's, such as system, is deleted in portions", config.DefaultMaxPerOwner, r.Limit))
-	}
 	if r.ByReference() {
 		notes = append(notes, fmt.Sprintf("only these fields keep an object %s: any other is deleted, such as a thumbnail that your "+
 			"application finds by its name", r.Objects))
@@ -214,17 +209,16 @@ func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.ByReference():
 		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
-			config.DefaultMinLookups),
+			config.EnoughForShare),
 			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
-		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
-			"or none of them does and %s is empty",
-			config.DefaultMaxMissingPercent, owners, config.DefaultMinLookups, owners))
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
+			config.EnoughForShare), owners+" has no document, and the rule looks there")
 	case r.Objects == "" && r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
 		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
-			config.DefaultMinLookups))
+			config.EnoughForShare))
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection

@@ -289,7 +289,6 @@ func TestWrongUse(t *testing.T) {
 		{"plan --projct p", "unknown flag: --projct: is it --project"},
 		{"undo --aply", "unknown flag: --aply: is it --all"},
 		{"run --here", "unknown flag: --here"},
-		{"run --lift tasks cleanupReports", `--lift: "tasks" cannot be lifted: what can be is "empty:COLLECTION"`},
 		{"run --force --yes cleanupReports cleanExpiredComped", "force one job at a time"},
 		{"runs --all", "--all needs --of"},
 		{"runs --of x cleanupReports", "leave out cleanupReports"},
@@ -300,9 +299,6 @@ func TestWrongUse(t *testing.T) {
 		{"plan cleanupReports cleanupReports", "cleanupReports is named twice"},
 		{"plan cleanupReports cleanupreports", "cleanupreports is named twice"}, // as an alert names it
 		{"plan cleanupREPORTS", "no job is called"},
-		{"plan --lift empty:COLLECTION", `--lift: "empty:COLLECTION": name the collection in place of COLLECTION`},
-		{"plan --lift unwritten:COLLECTION.FIELD", "name the collection in place of COLLECTION"},
-		{"plan --lift unwritten:circles", `--lift: "unwritten:circles" cannot be lifted`},
 		{"runs cleanupReport", "no job is called"},
 		{"runs --limit 0", "--limit is 0"},
 		{"runs --limit many", "invalid argument"},

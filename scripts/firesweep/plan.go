@@ -48,35 +48,11 @@ func (p planned) due() int {
 	return t.Planned - t.Changed // since the plan was approved
 }
 
-// limitFlags lift safety limits.
-type limitFlags struct {
-	force bool
-	lift  []string
-}
-
-func (f *limitFlags) flags(c *cobra.Command, force string) {
-	c.Flags().BoolVar(&f.force, "force", false, force)
-	c.Flags().StringSliceVar(&f.lift, "lift", nil, "lift the protection of this `NAME`, e.g. empty:tasks")
-}
-
-// check refuses what cannot be lifted, and the words of the pages for what is to be named.
-func (f *limitFlags) check() error {
-	for _, name := range f.lift {
-		if err := engine.CheckLift(name); err != nil {
-			return wrongUse("--lift: %s", err)
-		}
-		if _, of, _ := strings.Cut(name, ":"); of == "COLLECTION" || of == "COLLECTION.FIELD" {
-			return wrongUse("--lift: %q: name the collection in place of COLLECTION", name)
-		}
-	}
-	return nil
-}
-
 // planFlags are the flags of plan.
 type planFlags struct {
-	limitFlags
-	all bool
-	out string // the plan file to write
+	force bool
+	all   bool
+	out   string // the plan file to write
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -98,7 +74,7 @@ billed as in a run.`,
   firesweep plan --out plan.json cleanupReports    # for run --plan
   firesweep plan --json | jq '.plans[].report.plan[].target'`,
 	}
-	f.flags(c, "show the whole plan even if it trips a safety limit")
+	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first items of each kind")
 	c.Flags().StringVar(&f.out, "out", "", "write the plan to `FILE`, for 'firesweep run --plan'")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, names) }
@@ -106,7 +82,7 @@ billed as in a run.`,
 }
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
-	jobs, err := a.toPlan(f.limitFlags, names, readOf)
+	jobs, err := a.toPlan(names, readOf)
 	if err != nil {
 		return err
 	}
@@ -115,7 +91,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		p = nil
 	}
 	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Lift: f.lift, Versions: f.out != ""}
+		return engine.PlanOptions{Force: f.force, Versions: f.out != ""}
 	})
 	if err != nil {
 		return err
@@ -136,7 +112,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 
 // doIt returns the command that does what was planned.
 func doIt(c *cobra.Command, names []string) string {
-	command := "firesweep run" + asGiven(c, "project", "rules", "force", "lift")
+	command := "firesweep run" + asGiven(c, "project", "rules", "force")
 	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
 		return command + " --plan " + quoted(out.Value.String())
 	}
@@ -145,10 +121,7 @@ func doIt(c *cobra.Command, names []string) string {
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
 // begin. All settings are checked before any job plans: a wrong one is wrong use.
-func (a *app) toPlan(f limitFlags, names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
+func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)

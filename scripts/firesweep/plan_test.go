@@ -78,7 +78,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: aborted", "more than 1 items are due, and a run may do no more (MAX_ACTIONS). ",
+	wantParts(t, oneLine(out), "cleanupReports: aborted", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
 		"If that is as it must be, run it once without the limit: firesweep run cleanupReports --force")
 	wantNone(t, out, "Do it:")
 	out = o.well(t, "plan", "--force", "cleanupReports")
@@ -92,7 +92,7 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 	o.Set(t, "reports/\x1b[2Jhidden\u202e", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	o.screen.colour = true
 	out := o.well(t, "plan", "cleanupReports")
-	wantParts(t, out, "reports/ [2Jhidden ", "\x1b[1mcleanupReports\x1b[0m")
+	wantParts(t, out, `reports/\x1b[2Jhidden\u202e`, "\x1b[1mcleanupReports\x1b[0m")
 	for _, colour := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"} {
 		out = strings.ReplaceAll(out, colour, "")
 	}

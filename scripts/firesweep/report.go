@@ -242,7 +242,7 @@ func statusWords(r *report.Report) string {
 		word string
 	}{
 		{r.PartialRuns > 1, fmt.Sprintf(" (%d in a row)", r.PartialRuns)}, {r.Stopped, ", stopped"},
-		{r.Force, ", forced"}, {len(r.Lift) > 0, ", lifted " + strings.Join(r.Lift, " ")},
+		{r.Force, ", forced"},
 		{r.Undone != nil && r.Undone.Partial, ", partly undone"}, {r.Undone != nil && !r.Undone.Partial, ", undone"},
 	} {
 		if special.is {

@@ -20,7 +20,7 @@ import (
 )
 
 type runFlags struct {
-	limitFlags
+	force    bool
 	yes, all bool
 	confirm  string                      // the project's id
 	plan     string                      // a plan file
@@ -53,7 +53,7 @@ A deployed job is started by Google:
   firesweep run --force cleanupReports
   firesweep run --yes --plan plan.json`,
 	}
-	f.flags(c, "lift the limits on numbers and shares for this run")
+	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.Flags().StringVar(&f.confirm, "confirm", "", "run in `PROJECT` also what never ran there")
 	c.Flags().BoolVar(&f.all, "all", false, "list the whole plan")
@@ -79,7 +79,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := a.toPlan(f.limitFlags, inFile, manifest.Entry.Uses)
+	jobs, err := a.toPlan(inFile, manifest.Entry.Uses)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 				job.Name, engine.ErrNeedsTasks, job.Name)
 		}
 	}
-	if lifts := f.force || len(f.lift) > 0; lifts && len(jobs) > 1 {
+	if f.force && len(jobs) > 1 {
 		return wrongUse("force one job at a time")
 	}
 	ctx := c.Context()
@@ -105,7 +105,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		p = nil
 	}
 	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name]}
+		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name]}
 	})
 	if err != nil {
 		return err
@@ -123,20 +123,20 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 // agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The error says
 // that nobody did. first says which jobs never ran here, to which --yes does not agree.
 func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
-	due, lifts, id := 0, f.force || len(f.lift) > 0, a.getenv("GOOGLE_CLOUD_PROJECT")
+	due, id := 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
 		if p.well() {
 			due += p.due()
 		}
 	}
-	if lifts && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
+	if f.force && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
 		return false, nil
 	}
 	command := doIt(c, names) + asGiven(c, "plan") + " --yes"
 	switch {
 	case first != "":
 		return a.agree(false, command+" --confirm "+id, first+". Type the project's id to run: ", id)
-	case lifts:
+	case f.force:
 		return a.agree(f.yes, command, "Run it like this, without its safety limits? Type yes: ", "yes")
 	}
 	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
@@ -202,7 +202,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell f
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Lift: f.lift, Plan: f.approved[job.Name], By: byHand + who()}
+		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who()}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
 				tell(ran{Job: job.Name, Report: rep, more: true})

@@ -176,7 +176,6 @@ func TestForcedRun(t *testing.T) {
 		left   int
 	}{
 		{"yes\n", nil, exitFine, 1}, {"", []string{"--yes"}, exitFine, 1}, {"y\n", nil, exitFailed, 3}, {"", nil, exitFailed, 3},
-		{"yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1},
 	} {
 		o := withReports(t, "MAX_ACTIONS=1")
 		o.called(t, "cleanupReports", `{"dryRun":false}`) // so that it ran here
@@ -344,7 +343,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--yes", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
-	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: more than 1 items are due, and a run may do no more (MAX_ACTIONS).",
+	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: more than 1 items are due, and it may do no more (MAX_ACTIONS).",
 		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
 	wantNone(t, out, "Terraform", `{"`)
@@ -380,9 +379,9 @@ func TestHintsCanBePasted(t *testing.T) {
 		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
 	o.dueDrafts(t, 20)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
-	wanted := []string{"run", "cleanupDrafts", "--force", "--lift", "unwritten:drafts.hidden"}
+	wanted := []string{"run", "cleanupDrafts", "--force"}
 	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
-		{"plan", "--lift", "unwritten:drafts.hidden"}, {"plan", "--force"}} {
+		{"plan"}} {
 		out, _ := o.ends(t, exitFailed, args...)
 		want(t, fmt.Sprint(args), wanted, hint(t, out))
 	}
@@ -399,7 +398,6 @@ func TestRunRefuses(t *testing.T) {
 	for args, says := range map[string]string{
 		"--yes cleanupPlaceholderUsers": "cleanupPlaceholderUsers: it hands work to its worker through Cloud Tasks, so it only runs " +
 			"deployed: leave it out, and start it there: gcloud scheduler jobs run cleanupPlaceholderUsers --location=REGION",
-		"--lift x": `--lift: "x" cannot be lifted`,
 		"--force --yes cleanupDrafts cleanupReports":                  "force one job at a time",
 		"--yes --confirm " + o.ID + " cleanupOrphanedMedia --rules x": "--rules: open",
 	} {

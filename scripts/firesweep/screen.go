@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Widths of a screen, in columns.
@@ -21,15 +22,10 @@ const (
 	leastWidth   = 40 // of a narrower screen, too
 )
 
-// plain returns a text without characters that a terminal would take for a command, or that nobody sees. Names and reasons hold
-// what users wrote.
+// plain returns a text of one line, in which nothing is a command to a terminal or invisible. Names and reasons hold what users
+// wrote.
 func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return ' '
-		}
-		return r
-	}, s)
+	return harmless.Text(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
 }
 
 // wrap divides a text into lines of at most so many characters between its words.

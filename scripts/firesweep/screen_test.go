@@ -23,8 +23,8 @@ func TestWrap(t *testing.T) {
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for text, shown := range map[string]string{
-		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": "a [2Jb c d", "a\u202eb\u2066c\u200bd\u00ade\u2028f": "a b c d e f",
-		"a\xffb\u009b": "a\ufffdb ",
+		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": `a\x1b[2Jb c d`, "a\u202eb\u2066c\u200bd\u00ade\u2028f": `a\u202eb\u2066c\u200bd\u00ade\u2028f`,
+		"a\xffb\u009b": "a\ufffdb" + `\u009b`,
 	} {
 		want(t, text, shown, plain(text))
 	}

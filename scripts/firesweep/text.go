@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -77,10 +79,15 @@ func (a *app) show(result any, write func(*printer), bad bool) error {
 func shown(*printer) {}
 
 func encode(to io.Writer, v any) error {
-	e := json.NewEncoder(to)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	err := e.Encode(v)
+	if err == nil {
+		_, err = to.Write(harmless.JSON(text.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ func TestStatusWords(t *testing.T) {
 		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
 		"failed, undone":                {Status: report.Failed, Undone: &report.Undone{}},
 		"killed, partly undone":         {Status: report.Killed, Undone: &report.Undone{Partial: true}},
-		"completed, forced, lifted a b": {Status: report.Completed, Force: true, Lift: []string{"a", "b"}},
+		"completed, forced":             {Status: report.Completed, Force: true},
 	} {
 		want(t, "status", words, statusWords(&r))
 	}
@@ -113,23 +113,20 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// TestTripped: each limit is said in a sentence made of its figures, and one that has none by what the engine says.
-func TestTripped(t *testing.T) {
+// TestLimited: each limit is said in a sentence made of its figures, and what has none by what the engine says.
+func TestLimited(t *testing.T) {
 	t.Parallel()
-	r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
-	for says, tripped := range map[string]cleanup.Tripped{
-		"12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
-			Limit: "maxDuePercent", Of: "documents of drafts", Due: 12, All: 20, Most: 50},
-		"19 of 20 users looked up do not exist (95.0 %), and at most 50 % may be missing": {
-			Limit: "MAX_MISSING_PERCENT", Of: "users", Due: 19, All: 20, Most: 50},
-		"40 items are due because users/none does not exist, and at most 30 may be": {
-			Limit: "MAX_PER_OWNER", Of: "users/none", Due: 40, Most: 30},
-		"users holds no document":                                            {Limit: "empty", Of: "users"},
-		"the owners of the 20 newest files do not exist in users":            {Limit: "older", Of: "users", Due: 20},
-		"check safety limits cleanupDrafts: tenants: the project allows any": {Limit: "tenants"},
+	for says, limit := range map[string]cleanup.LimitError{
+		"a safety limit stopped the pass files: 12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
+			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
+		"a safety limit stopped it: more than 100 items are due":             {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
+		"a safety limit stopped it: users holds no document":                 {Limit: "empty collection", Collection: "users"},
+		"no document of users has seen, which decides":                       {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"check safety limits cleanupDrafts: tenants: the project allows any": {Limit: "tenants", Why: "the project allows any"},
 	} {
-		f := report.Stop(r.Job, "files", "tenants: the project allows any", []cleanup.Tripped{tripped})
-		wantParts(t, wrong(r, f), says)
+		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
+		r.Stop([]*cleanup.LimitError{&limit})
+		wantParts(t, wrong(r, r.Failures[0]), says)
 	}
 }
 

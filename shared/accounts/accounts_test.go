@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,29 +192,30 @@ func TestAsleepBetweenCalls(t *testing.T) {
 		"lost answer": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls, late := 0, errors.New("too late")
+			var calls atomic.Int64
+			late := errors.New("too late")
 			api := google(t, func(w http.ResponseWriter, r *http.Request) {
-				calls++
+				calls.Add(1)
 				breaks(w, r)
 			})
 			pauses := 0
 			w := writer(api, &pauses)
 			w.InTime = func() error {
-				if calls > 0 {
+				if calls.Load() > 0 {
 					return late
 				}
 				return nil
 			}
 			got := w.Delete(t.Context(), []string{"u1"})[0]
-			if calls != 1 || pauses != 1 {
-				t.Errorf("%d calls and %d pauses, want one of each", calls, pauses)
+			if calls.Load() != 1 || pauses != 1 {
+				t.Errorf("%d calls and %d pauses, want one of each", calls.Load(), pauses)
 			}
 			if !errors.Is(got, errUnanswered) || errors.Is(got, late) {
 				t.Errorf("%v, want that the call that was made was not answered", got)
 			}
-			calls = 1
-			if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls != 1 {
-				t.Errorf("%v after %d calls, want %v after none", got, calls-1, late)
+			calls.Store(1)
+			if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls.Load() != 1 {
+				t.Errorf("%v after %d calls, want %v after none", got, calls.Load()-1, late)
 			}
 		})
 	}

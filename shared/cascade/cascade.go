@@ -128,7 +128,10 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
-	whole    bool // children are all
+	whole    bool            // children are all
+	used     map[string]bool // what its fields refer to by which others do, too
+	shared   []documents.Ref // documents that stay because of that
+	kept     string          // why it stays: another rule keeps what belongs to it
 }
 
 // child is a document that goes along.
@@ -141,8 +144,9 @@ type child struct {
 // gather reads the documents that go along.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
-		var err error
+		err := w.gatherUsed(ctx, src, a, due)
 		switch {
+		case err != nil:
 		case a.Objects != "" || a.Account != "":
 		case Deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
@@ -153,7 +157,7 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 			return err
 		}
 	}
-	return nil
+	return w.gatherKept(ctx, src, due)
 }
 
 // nameless reports whether no field can name a document, because its id is one that names nothing.
@@ -216,6 +220,13 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
+		if a.Document != "" {
+			var err error
+			if t.stay, err = w.refersElsewhere(ctx, src, a, i, due); err != nil {
+				return err
+			}
+			i.shared = slices.AppendSeq(i.shared, maps.Keys(t.stay))
+		}
 		whole, err := t.add(ctx, a, filled, i.Ref(), w.At())
 		if err != nil {
 			return err
@@ -230,6 +241,7 @@ type tree struct {
 	With
 	src      cleanup.Source
 	room     int
+	stay     map[documents.Ref]bool // with what belongs to them
 	children []child
 }
 
@@ -265,6 +277,9 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return false, err
 	}
 	for _, d := range found {
+		if t.stay[d.Ref()] {
+			continue
+		}
 		c := child{Document: d}
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
@@ -353,6 +368,9 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 }
 
 func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
+	if i.kept != "" {
+		return cleanup.Change{Invalid: i.kept}
+	}
 	if !i.whole && !i.Alone {
 		return cleanup.Change{Again: d.Kind}
 	}
@@ -367,7 +385,16 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		change.Again = d.Kind
 		return change
 	}
-	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
+	if i.Found {
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
+	}
+	for _, ref := range i.shared {
+		change.Kept = append(change.Kept, w.keptUsed())
+		change.Notices = append(change.Notices, cleanup.Notice{
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.Shown(), w.keptUsed()),
+			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
+		})
+	}
 	for _, a := range w.With {
 		w.follow(&change, a, i, run)
 	}
@@ -408,7 +435,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
+			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, used: i.used, keptUsed: w.keptUsed(),
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)

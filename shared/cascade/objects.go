@@ -24,6 +24,9 @@ type Objects struct {
 	OwnerKey string          // if set, a key of custom metadata: an object is kept if the value is not its owner's id
 	// Home, if set, is the folder of the document's author, or "" if there is none: elsewhere an object without OwnerKey is kept.
 	Home func(documents.Document) string
+
+	used     map[string]bool // values by which other documents refer to the same
+	keptUsed string          // the reason to keep these
 }
 
 // maxNamed is how many objects a commit follows of those that its documents name: each costs a request, and one document may name
@@ -44,6 +47,9 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 				continue // a field may name nothing, but each element of a list must name something
 			}
 			name, kept := o.named(value, c)
+			if text, isText := value.(string); isText && kept == "" && o.used[text] {
+				kept = o.keptUsed
+			}
 			switch _, known := named[name]; {
 			case kept != "":
 				change.Kept = append(change.Kept, kept)

@@ -5,7 +5,6 @@ package cleanup
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -84,28 +83,25 @@ type Files struct {
 	Whole   bool   // the folder may go as a whole; {id} is a part of it
 }
 
-// Tripped is a safety limit that a plan tripped. Of a limit without figures, they are 0.
-type Tripped struct {
-	Limit string `json:"limit" firestore:"limit"`                   // its name, such as MAX_ACTIONS
-	Of    string `json:"of,omitempty" firestore:"of,omitempty"`     // what it is about: a collection, a field, a document
-	Due   int    `json:"due,omitempty" firestore:"due,omitempty"`   // so many are due, or missing
-	All   int    `json:"all,omitempty" firestore:"all,omitempty"`   // of so many that were looked at
-	Most  int    `json:"most,omitempty" firestore:"most,omitempty"` // what the limit allows, in percent if there is an All
-	Lift  string `json:"lift,omitempty" firestore:"lift,omitempty"` // what lifts it: "force", or a name for lift; empty: nothing
-
-	Text string `json:"-" firestore:"-"` // all of it in a sentence, with what to do
+// LimitError says, in fields, why a pass of a plan, or all of it, must not be carried out. No text is made of it here.
+type LimitError struct {
+	Pass       string `json:"pass,omitempty" firestore:"pass,omitempty"`             // empty: the whole plan
+	Limit      string `json:"limit" firestore:"limit"`                               // its name, such as MAX_ACTIONS
+	Due        int    `json:"due,omitempty" firestore:"due,omitempty"`               // so many are due
+	Looked     int    `json:"looked,omitempty" firestore:"looked,omitempty"`         // of so many that were looked at or counted
+	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows; of a share, in percent
+	Collection string `json:"collection,omitempty" firestore:"collection,omitempty"` // what it is about
+	Field      string `json:"field,omitempty" firestore:"field,omitempty"`           // which no document of the collection has
+	// Why says it where a job cannot conclude anything for a reason of its own, which is no safety limit.
+	Why string `json:"why,omitempty" firestore:"why,omitempty"`
 }
 
-// A LimitError says which safety limits a plan tripped.
-type LimitError struct{ Tripped []Tripped }
-
-// Error says it in words.
+// Error names the limit.
 func (e *LimitError) Error() string {
-	var texts []string
-	for _, t := range e.Tripped {
-		texts = append(texts, t.Text)
+	if e.Why != "" {
+		return e.Limit + ": " + e.Why
 	}
-	return strings.Join(texts, "; ")
+	return "safety limit " + e.Limit
 }
 
 // ErrOutOfTime says that the run must end before its function's timeout. Its checkpoint is saved.

@@ -3,7 +3,6 @@ package cleanup
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -89,24 +88,26 @@ type Plan interface {
 
 	// Section begins a section of the plan. What comes before it is judged now.
 	Section(ctx context.Context, s Section) error
-	// LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the safety limit that guards
-	// conclusions from absence. A kind is the name of the collection, after which "of" and more words may tell it from
-	// another kind: "circles", "circles of posts".
-	LookedUp(kind string, asked, missing int)
-	// Share says that so many more items were looked at and so many of them are due, for the safety limit on that share. What is in
-	// the plural and names the same share again and again. percent is a rule's own limit; 0: MAX_DUE_PERCENT.
-	Share(what string, looked, due, percent int)
-	// DueBecause says that one more item is due because this document does not exist.
-	DueBecause(missing documents.Ref)
-	// FieldSeen says that of so many documents more that were looked at so many have a field whose absence makes them due. q says
-	// where the documents are.
-	FieldSeen(q documents.Query, field string, looked, written int)
-	// Unwritten says that no document of a collection has a field by which documents of it were looked for.
-	Unwritten(collection, field string)
-	// Uploaded says that an object was uploaded for an owner, which exists or does not.
-	Uploaded(owner documents.Ref, at time.Time, exists bool)
-	// Unknown says that the section cannot be judged, so that nothing of it is done and the run fails.
-	Unknown(err error)
+	// Count adds to what the section being planned has looked at, for the safety limits.
+	Count(c Count)
+}
+
+// Count is what a pass looked at or counted of one collection, for the safety limits. Those of the same pass and collection add
+// up.
+type Count struct {
+	Pass       string // the engine fills it in
+	Collection string // or other words, in the plural, for what was looked at
+
+	Looked  int // items that were looked at or counted
+	Due     int // of these
+	Percent int // which may be due, where a rule says so; 0: MAX_DUE_PERCENT
+
+	// Missing and Exists are how many of the ids that were looked up in the collection are nobody's and somebody's.
+	Missing, Exists int
+	// Field, where set, is one by which something was looked for there and that no document has.
+	Field string
+
+	Unknown error // why the pass cannot be judged: nothing of it is done, and the run fails
 }
 
 // Ahead is [Plan.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
@@ -146,8 +147,8 @@ func (p *Planner) EachPage(
 	return nil
 }
 
-// Count is [Plan.CountAll] for one query.
-func (p *Planner) Count(ctx context.Context, q documents.Query) (n int, ok bool) {
+// CountOf is [Plan.CountAll] for one query.
+func (p *Planner) CountOf(ctx context.Context, q documents.Query) (n int, ok bool) {
 	all, ok := p.CountAll(ctx, q)
 	return all[0], ok
 }
@@ -158,16 +159,13 @@ type Proposal struct {
 	Decision
 }
 
-// Section is a part of a plan that the safety limits judge by itself: one that trips a limit does nothing, and the others are
-// done. A job that begins none is judged as a whole.
+// Section is a pass: a part of a plan that the safety limits judge by itself. One that trips a limit does nothing, and the others
+// are done. A job that begins none is judged as a whole. Whatever proposes something in it may return a [*LimitError]: it has
+// too many actions, and there is no point in reading on in it.
 type Section struct {
-	Name     string // as messages call it
-	Next     string // the checkpoint at which what comes after it begins
-	LeaveOut string // how a deployment leaves it out for good; empty: it cannot
+	Name string // as messages call it
+	Next string // the checkpoint at which what comes after it begins
 }
-
-// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
-type Lookups struct{ Asked, Missing int }
 
 // KeptCount describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
 type KeptCount struct {

@@ -289,7 +289,7 @@ type Keeper struct {
 
 // Considered says what happened to accounts that were considered.
 type Considered struct {
-	Due     int                // proposed, or left for a later run because of the rule's limit
-	Left    bool               // some were left
-	Lookups map[string]Lookups // of the keepers, by collection
+	Due     int              // proposed, or left for a later run because of the rule's limit
+	Left    bool             // some were left
+	Lookups map[string]Count // of the keepers, by collection
 }

@@ -27,12 +27,12 @@ const (
 
 // Defaults of the safety limits.
 const (
-	DefaultMaxActions        = 100_000
-	DefaultMaxMissingPercent = 50
-	DefaultMaxDuePercent     = 50
-	DefaultMaxPerOwner       = 1000
-	DefaultMinLookups        = 20
+	DefaultMaxActions    = 100_000
+	DefaultMaxDuePercent = 50
 )
+
+// EnoughForShare is how many items a pass must have looked at or counted before MAX_DUE_PERCENT holds.
+const EnoughForShare = 20
 
 // Days for which what a run deletes can be brought back. Cloud Storage keeps deleted objects for 7 to 90 days.
 const (
@@ -46,6 +46,9 @@ const (
 	BytesPerAction  = 850
 	LimitMaxActions = 1_000_000 // with however much memory
 )
+
+// MemoryLimit returns the process's memory limit in bytes, as GOMEMLIMIT sets it; without one, more than there is.
+func MemoryLimit() int64 { return debug.SetMemoryLimit(-1) } // a negative limit changes nothing
 
 // MaxActionsWithin returns the highest MAX_ACTIONS that fits a memory limit in bytes, as GOMEMLIMIT sets it: some 250,000
 // with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see.
@@ -61,11 +64,8 @@ type Config struct {
 	DryRun   bool   // DRY_RUN: no request makes a run a real one; false: a request may still ask for a preview
 	Locale   string // NOTIFICATION_LOCALE: "ja" (default) or "en"
 
-	MaxActions        int // MAX_ACTIONS: planned actions a run may have
-	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
-	MaxDuePercent     int // MAX_DUE_PERCENT: of the items looked at
-	MaxPerOwner       int // MAX_PER_OWNER: items due because of one and the same missing id
-	MinLookups        int // MIN_LOOKUPS: ids or items from which on a percentage counts
+	MaxActions    int // MAX_ACTIONS: planned actions a pass may have
+	MaxDuePercent int // MAX_DUE_PERCENT: of the items that a pass looked at or counted
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
@@ -143,11 +143,8 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern.MatchString, "a Firestore database id or (default)", true),
 		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`).MatchString, "ja or en", true),
 
-		MaxActions:        l.maxActions(),
-		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
-		MaxDuePercent:     l.Integer("MAX_DUE_PERCENT", DefaultMaxDuePercent, 1, 100),
-		MaxPerOwner:       l.Integer("MAX_PER_OWNER", DefaultMaxPerOwner, 1, LimitMaxActions),
-		MinLookups:        l.Integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
+		MaxActions:    l.maxActions(),
+		MaxDuePercent: l.Integer("MAX_DUE_PERCENT", DefaultMaxDuePercent, 1, 100),
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
@@ -266,7 +263,7 @@ func (l *Loader) Integer(name string, otherwise, least, most int) int {
 
 // maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
 func (l *Loader) maxActions() int {
-	limit := debug.SetMemoryLimit(-1) // a negative limit changes nothing
+	limit := MemoryLimit()
 	most := MaxActionsWithin(limit)
 	before := len(l.problems)
 	n := l.Integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)

@@ -27,7 +27,7 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
-		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7,
+		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -56,7 +56,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
+		"MAX_ACTIONS", "5", "MAX_DUE_PERCENT", "1", "UNDO_DAYS", "0", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -67,7 +67,7 @@ func TestLoadEverything(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
-		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1,
+		MaxActions: 5, MaxDuePercent: 1,
 		own:           own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
@@ -84,7 +84,7 @@ func TestLoadEverything(t *testing.T) {
 func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	_, err := Load(env(
 		"STORAGE_BUCKET", "gs://my-bucket", "FIRESTORE_DATABASE", "A!", "DRY_RUN", "yes", "NOTIFICATION_LOCALE", "fr",
-		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MAX_DUE_PERCENT", "0", "MAX_PER_OWNER", "0", "MIN_LOOKUPS", "-1", "OWN_NUMBER", "many", "OWN_TEXT", " ",
+		"MAX_ACTIONS", "0", "MAX_DUE_PERCENT", "0", "OWN_NUMBER", "many", "OWN_TEXT", " ",
 		"TASKS_TARGET_URL", "worker", "FIRESTORE_EMULATOR_HOST", "localhost",
 	), readOwn, Firestore, Storage, Tasks)
 	var problems *Error
@@ -93,7 +93,7 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	}
 	for _, name := range []string{
 		"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "FIRESTORE_DATABASE", "DRY_RUN", "NOTIFICATION_LOCALE",
-		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MAX_DUE_PERCENT", "MAX_PER_OWNER", "MIN_LOOKUPS", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
+		"MAX_ACTIONS", "MAX_DUE_PERCENT", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
 		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
 	} {
 		if n := strings.Count(err.Error(), name+" is"); n != 1 {
@@ -151,7 +151,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 }
 
 func TestForOneFunction(t *testing.T) {
-	getenv := env("FIRESTORE_DATABASE", "gitlab", "FIRESTORE_DATABASE_cleanExpiredComped", "ghost", "FIRESTORE_DATABASE_", "x", "MIN_LOOKUPS_cleanExpiredComped", "")
+	getenv := env("FIRESTORE_DATABASE", "gitlab", "FIRESTORE_DATABASE_cleanExpiredComped", "ghost", "FIRESTORE_DATABASE_", "x", "MAX_ACTIONS_cleanExpiredComped", "")
 	for function, want := range map[string]string{"cleanExpiredComped": "ghost", "cleanExpired": "gitlab", "removeUnacceptedMemberInvites": "gitlab"} {
 		if got := For(function, getenv)("FIRESTORE_DATABASE"); got != want {
 			t.Errorf("%s works on %q, want %q", function, got, want)

@@ -41,8 +41,8 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		if err != nil {
 			return err
 		}
-		p.Share("accounts", len(page.Accounts), found.Due, c.DuePercent()) // of those that were listed
-		if found.Left {                                                    // the next run begins with this page, which then lists only what was not deleted
+		p.Count(cleanup.Count{Collection: "accounts", Looked: len(page.Accounts), Due: found.Due, Percent: c.DuePercent()})
+		if found.Left { // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
 		}
@@ -86,9 +86,16 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
 		of := ofDocuments(c.following(w))
+		of.missing = len(w.With) > 0
 		of.Unless = append(of.Unless, account)
 		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
 			d := of.judge(i, run)
+			if of.missing && !i.Found {
+				d = cleanup.Do(of.Kind(), "")
+				if i.exists != "" {
+					d = cleanup.Keep(i.exists)
+				}
+			}
 			if i.exists == account.Exists() { // last, so it goes before what else exists
 				return cleanup.Decision{}
 			}
@@ -108,7 +115,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 
 // following returns the rule about documents that go along with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
-	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With)}
+	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {
 		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
 	}

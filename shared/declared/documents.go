@@ -16,6 +16,7 @@ import (
 type documentsOf struct {
 	rule.Rule
 	keepers *keepers
+	missing bool // what belongs to an item is deleted even if there is no document
 }
 
 func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }
@@ -78,7 +79,6 @@ func (g *planning) sweep(ctx context.Context) error {
 		g.seen += len(found)
 		g.mine += len(g.Among(found))
 		g.Scanned(len(found))
-		g.countFields(g.Planner, g.query, found)
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
 		goes, err := g.consider(ctx, of)
 		if err == nil {
@@ -120,7 +120,7 @@ func (g *planning) sweep(ctx context.Context) error {
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
 	goes, planned := map[string]bool{}, g.Planned()
-	due := map[string][]documents.Ref{}
+	due := map[string]bool{}
 	g.keepers.due = due
 	consider, err := g.LoadAhead(ctx, g.rule, all)
 	if g.keepers.due = nil; err != nil {
@@ -128,11 +128,7 @@ func (g *planning) consider(ctx context.Context, all []documents.Document) (goes
 	}
 	return goes, consider(ctx, func(d documents.Document) error {
 		if n := g.Planned() - planned; n > 0 {
-			missing, isDue := due[d.Path]
-			for _, ref := range missing {
-				g.DueBecause(ref)
-			}
-			if !isDue {
+			if !due[d.Path] {
 				g.cleared += n
 			}
 		}
@@ -159,7 +155,8 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 		of := slices.DeleteFunc(mine, func(d documents.Document) bool { return !g.clears(d) })
 		g.Scanned(len(of))
 		// The field of a mark that is the application's, too, must not be taken from its documents.
-		g.Share(fmt.Sprintf("marks in %s (a field of its own?) of %s", g.Rule.Warn.Field, g.Source()), marked, len(of), 0)
+		what := fmt.Sprintf("marks in %s (a field of its own?) of %s", g.Rule.Warn.Field, g.Source())
+		g.Count(cleanup.Count{Collection: what, Looked: marked, Due: len(of)})
 		if err := g.Consider(ctx, g.rule, of); err != nil {
 			return err
 		}
@@ -191,13 +188,13 @@ func (g *planning) share(ctx context.Context) {
 		all.Where, what = asked.Filters, what+" that meet its conditions"
 	}
 	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
-		g.Share(what, g.mine, g.Planned()-g.cleared, g.DuePercent())
+		g.Count(cleanup.Count{Collection: what, Looked: g.mine, Due: g.Planned() - g.cleared, Percent: g.DuePercent()})
 		return
 	}
 	n, err := g.Documents.Count(ctx, all)
 	if err != nil {
-		g.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
-			"if there are too many for Firestore to count, set maxDuePercent to 100: %w", g.Source(), g.DuePercent(), err))
+		g.Count(cleanup.Count{Collection: what, Unknown: fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
+			"if there are too many for Firestore to count, set maxDuePercent to 100: %w", g.Source(), g.DuePercent(), err)})
 		return
 	}
 	if g.Scans() {
@@ -209,12 +206,12 @@ func (g *planning) share(ctx context.Context) {
 		asked.Select = nil
 		found, err := g.Documents.Count(ctx, asked)
 		if err != nil {
-			g.Unknown(fmt.Errorf("what is due in %s could not be counted: %w", g.Source(), err))
+			g.Count(cleanup.Count{Collection: what, Unknown: fmt.Errorf("what is due in %s could not be counted: %w", g.Source(), err)})
 			return
 		}
 		due = due * found / max(1, g.seen)
 	}
-	g.Share(what, max(n, due), due, g.DuePercent())
+	g.Count(cleanup.Count{Collection: what, Looked: max(n, due), Due: due, Percent: g.DuePercent()})
 }
 
 // count counts what the query skips, while the run plans.
@@ -231,31 +228,6 @@ func (g *planning) count(ctx context.Context) {
 		return planned * due / max(1, g.seen) // the share is taken to be the same among the documents that were not read
 	}
 	g.CountKept(ctx, k)
-}
-
-// countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes
-// them due.
-func (c documentsOf) countFields(p *cleanup.Planner, q documents.Query, found []documents.Document) {
-	var fields []string
-	for _, w := range c.Where {
-		if w.Absence() {
-			fields = append(fields, w.Field)
-		}
-	}
-	for _, a := range c.Age {
-		if a.Optional {
-			fields = append(fields, a.Field)
-		}
-	}
-	for _, field := range fields {
-		written := 0
-		for _, d := range found {
-			if _, has := d.Lookup(field); has {
-				written++
-			}
-		}
-		p.FieldSeen(q, field, len(found), written)
-	}
 }
 
 // kept describes the documents that the query skips, so that they can be counted.

@@ -61,6 +61,10 @@ func TestDoubts(t *testing.T) {
 			[]string{"drafts/d00", "drafts/d02", "drafts/d03"}, []string{
 				"with[0]: teams/{team} is deleted along, and for 1 of 3 another document of drafts, which stays, refers to the same: " +
 					"drafts/d01 has the same team as drafts/d00"}},
+		"misspelt in with": {fields{"age": "any", "with": array{fields{"collection": "coments", "field": "of"}, fields{"collection": "users", "field": "off"},
+			fields{"subcollection": "**"}}}, 5, nil, []string{
+			"with[0]: the collection coments has no document, so nothing of it is deleted along: is that its name?",
+			"with[1].field: off is missing, or of another type, in all of 5: is that its name?"}},
 		"what all that refer to it lose": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
 			[]string{"drafts/d00", "drafts/d01"}, nil},
 		"a file that others refer to": {fields{"age": "any", "with": array{fields{"objects": "covers/**", "field": "cover"}, fields{"subcollection": "comments"}}}, 30,
@@ -84,6 +88,7 @@ func TestDoubts(t *testing.T) {
 			})
 			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
+			f.Set(t, "teams/t99", fields{"x": true})
 			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, tt.due))
 		})
 	}

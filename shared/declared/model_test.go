@@ -384,7 +384,7 @@ func TestModel(t *testing.T) {
 		e := entry(t, rule)
 		f := enginetest.On(t, newFunction(t, e), p)
 		f.Indexes = e.AllIndexes()
-		f.Now, f.Env["MAX_DUE_PERCENT"], f.Env["MAX_MISSING_PERCENT"] = now, "100", "100"
+		f.Now, f.Env["MAX_DUE_PERCENT"] = now, "100"
 		f.Clock = func() time.Time { return now }
 
 		w := model.NewWorld()

@@ -6,12 +6,12 @@ import (
 	"hash/maphash"
 	"path"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -38,7 +38,7 @@ const (
 
 // mostNames returns how many hashes of names a run may hold.
 func mostNames() int {
-	return int(min(debug.SetMemoryLimit(-1)/4, maxNameBytes)) / bytesOfName // a negative limit changes nothing
+	return int(min(config.MemoryLimit()/4, maxNameBytes)) / bytesOfName
 }
 
 // resized is what Firebase's extension Resize Images appends to the name of a copy. The copy may have another extension.
@@ -86,7 +86,7 @@ func (n names) has(name string) bool {
 
 // doubtful says why nobody can tell what documents name.
 func doubtful(format string, args ...any) error {
-	return &cleanup.LimitError{Tripped: []cleanup.Tripped{{Limit: "references", Text: "references: " + fmt.Sprintf(format, args...)}}}
+	return &cleanup.LimitError{Limit: "references", Why: fmt.Sprintf(format, args...)}
 }
 
 // names reads every document that may name an object. Whatever is doubtful is an error, so that nothing is deleted: a value that

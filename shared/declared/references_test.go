@@ -76,22 +76,22 @@ func TestDoubtfulReferences(t *testing.T) {
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	for name, image := range map[string]any{
-		"a token":         "p/in use.png?alt=media&token=1f",
-		"several":         "p/a.png,p/in use.png",
-		"several URLs":    "p/a.png " + "gs://BUCKET/p/in%20use.png",
-		"blanks":          " p/in use.png\n",
-		"a slash":         "/p/in use.png",
-		"encoded":         "p%2Fin%20use.png",
-		"encoded twice":   "p%252Fin%2520use.png",
-		"a form's blank":  "p/in+use.png",
-		"backslash":       `p\in use.png`,
-		"capitals":        "P/In Use.PNG",
-		"HTML":            `<img src="p/in use.png" alt="">`,
-		"JSON":            `{"path":"p\/in use.png"}`,
-		"Markdown":        "![chair](p/in%20use.png)",
-		"no extension":    "p/in use",
-		"two slashes":     "p//in use.png",
-		"nowhere":         nil,
+		"a token":        "p/in use.png?alt=media&token=1f",
+		"several":        "p/a.png,p/in use.png",
+		"several URLs":   "p/a.png " + "gs://BUCKET/p/in%20use.png",
+		"blanks":         " p/in use.png\n",
+		"a slash":        "/p/in use.png",
+		"encoded":        "p%2Fin%20use.png",
+		"encoded twice":  "p%252Fin%2520use.png",
+		"a form's blank": "p/in+use.png",
+		"backslash":      `p\in use.png`,
+		"capitals":       "P/In Use.PNG",
+		"HTML":           `<img src="p/in use.png" alt="">`,
+		"JSON":           `{"path":"p\/in use.png"}`,
+		"Markdown":       "![chair](p/in%20use.png)",
+		"no extension":   "p/in use",
+		"two slashes":    "p//in use.png",
+		"nowhere":        nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withPictures(t, pictures)
@@ -114,11 +114,11 @@ func TestSpellings(t *testing.T) {
 func TestResizedCopies(t *testing.T) {
 	f := withPictures(t, pictures)
 	copies := []string{"p/a_200x200.png", "p/a_200x200.webp", "p/thumbs/a_200x200.jpg", "p/thumbs/small/a_64x64.png", "p/Thumbs/A_64x64.png"}
-	for _, name := range append(copies, "p/thumbs/unused_200x200.png", "p/thumbs/a.png") {
+	for _, name := range slices.Concat(copies, []string{"p/thumbs/unused_200x200.png", "p/thumbs/a.png"}) {
 		f.Put(t, name, nil, nil)
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete object", 3))
-	want := append(copies, "p/a.png", "p/b.png")
+	want := slices.Concat(copies, []string{"p/a.png", "p/b.png"})
 	slices.Sort(want)
 	enginetest.Want(t, "left", want, f.Objects(t))
 }
@@ -130,7 +130,7 @@ func TestNamesThatMemoryHolds(t *testing.T) {
 	for most, fits := range map[int]bool{3: false, 100: true} {
 		err := declared.NamesOf(t.Context(), *entry(t, pictures).Rule, most, reader(t, f), run)
 		var limit *cleanup.LimitError
-		if (err == nil) != fits || !fits && (!errors.As(err, &limit) || !strings.Contains(limit.Tripped[0].Text, "run.memory")) {
+		if (err == nil) != fits || !fits && (!errors.As(err, &limit) || !strings.Contains(limit.Error(), "run.memory")) {
 			t.Errorf("with room for %d: %v", most, err)
 		}
 	}

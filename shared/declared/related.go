@@ -39,7 +39,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	var all []*question
 	for i, s := range subjects {
 		items[i].Subject = s
-		if !s.Found || c.judgeFields(s.Document, src.Run()).Kind == "" {
+		if !s.Found && !c.missing || s.Found && c.judgeFields(s.Document, src.Run()).Kind == "" {
 			continue
 		}
 		for _, related := range c.Related() {
@@ -55,20 +55,15 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 	if err := answer(ctx, src, all); err != nil {
 		return nil, err
 	}
-	missing := make([][]documents.Ref, len(items))
 	for _, q := range all {
 		if q.found.Load() {
 			items[q.item].exists = q.of.Exists()
 		} else if c.isGone(q.of) {
 			items[q.item].missing = append(items[q.item].missing, q.missing()...)
 		}
-		gone := c.isGone(q.of)
-		c.keepers.answered(q, gone)
-		if gone {
-			missing[q.item] = append(missing[q.item], c.named(q)...)
-		}
+		c.keepers.answered(q, c.isGone(q.of))
 	}
-	c.keepers.loaded(items, missing)
+	c.keepers.loaded(items)
 	return items, nil
 }
 
@@ -83,35 +78,6 @@ func (q *question) missing() (all []string) {
 		return []string{"account " + strings.TrimPrefix(account, "accounts/") + " does not exist"}
 	case len(q.queries) > 0:
 		return []string{"no " + q.of.Noun() + " exists"}
-	}
-	return all
-}
-
-// named returns the documents that fields name. What the item's path fills before that is as the rule writes it, because an id that
-// is nobody's is looked for below many documents. An account is one of accounts.
-func (c documentsOf) named(q *question) (all []documents.Ref) {
-	if len(c.Fields(q.of)) == 0 {
-		return nil // of what the path names, such as a chat, as much may go as lies below it
-	}
-	if q.uid != "" {
-		return []documents.Ref{{Collection: "accounts", ID: q.uid}}
-	}
-	written := strings.Split(q.of.Document, "/")
-	for _, ref := range q.refs {
-		parts := strings.Split(ref.Path(), "/")
-		if len(written) > 1 {
-			parts = parts[len(parts)-len(written):] // {parent}, which stands first, is several
-		}
-		before := false
-		for i, part := range slices.Backward(written) {
-			if len(c.Fields(rule.Relation{Document: part})) > 0 {
-				before = true
-			} else if before {
-				parts[i] = part
-			}
-		}
-		last := len(parts) - 1
-		all = append(all, documents.Ref{Collection: strings.Join(parts[:last], "/"), ID: parts[last]})
 	}
 	return all
 }
@@ -188,7 +154,7 @@ func answer(ctx context.Context, src cleanup.Source, all []*question) error {
 type keepers struct {
 	mu    sync.Mutex
 	looks map[look]*looked
-	due   map[string][]documents.Ref // what fields of items name and must be gone; nil, unless a page is loaded
+	due   map[string]bool // items that no relation keeps, by path; nil, unless a page is loaded
 }
 
 // look is where something is looked for, and by which fields of what is there.
@@ -199,9 +165,9 @@ type look struct {
 
 // looked is what became of it.
 type looked struct {
-	found, told bool            // something was; it was asked whether anything could be
-	in          []string        // collections, of the first items
-	gone        cleanup.Lookups // since the last report, where absence makes items due
+	found, told bool          // something was; it was asked whether anything could be
+	in          []string      // collections, of the first items
+	gone        cleanup.Count // since the last report, where absence makes items due
 }
 
 // answered says what a question found. Where its item names any document, that is in the collection that it names.
@@ -223,19 +189,13 @@ func (k *keepers) answered(q *question, gone bool) {
 	}
 }
 
-// loaded remembers which items of a page no relation keeps, and what of theirs is missing.
-func (k *keepers) loaded(items []item, missing [][]documents.Ref) {
+// loaded remembers which items of a page no relation keeps.
+func (k *keepers) loaded(items []item) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for n, i := range items {
-		if k.due == nil || i.exists != "" || i.nameless != "" { // a commit, or a preview of one, loads an item again
-			continue
-		}
-		k.due[i.Path] = nil
-		for _, ref := range missing[n] {
-			if !slices.Contains(k.due[i.Path], ref) {
-				k.due[i.Path] = append(k.due[i.Path], ref)
-			}
+	for _, i := range items {
+		if k.due != nil && i.exists == "" && i.nameless == "" { // a commit, or a preview of one, loads an item again
+			k.due[i.Path] = true
 		}
 	}
 }
@@ -256,8 +216,9 @@ func (k *keepers) lookedUp(in look, by []documents.Query, found, gone bool) {
 		l.in = append(l.in, by[0].Collection)
 	}
 	if gone {
-		l.gone.Asked++
-		if !found {
+		if found {
+			l.gone.Exists++
+		} else {
 			l.gone.Missing++
 		}
 	}
@@ -266,30 +227,24 @@ func (k *keepers) lookedUp(in look, by []documents.Query, found, gone bool) {
 // considered reports what was looked for to keep accounts.
 func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
 	for collection, l := range found.Lookups {
-		if l.Asked > 0 {
-			k.lookedUp(look{Place: rule.Place{Collection: collection}}, nil, l.Missing < l.Asked, false)
+		if l.Missing+l.Exists > 0 {
+			k.lookedUp(look{Place: rule.Place{Collection: collection}}, nil, l.Exists > 0, false)
 		}
 	}
 	return k.report(ctx, p)
 }
 
 // report reports each empty collection in which something was looked for, and each field by which it was and that nobody writes, to
-// the safety limits on these, and how often what must be gone is gone to that on missing ids. That costs one read for each
-// collection and field by which nothing was found.
+// the safety limits. That costs one read for each collection and field by which nothing was found.
 func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for in, l := range k.looks {
-		switch {
-		case l.gone.Asked == 0:
-		case in.Place == (rule.Place{}):
-			p.Share("items whose account was looked up", l.gone.Asked, l.gone.Missing, 0)
-		case in.Group != "":
-			p.Share("items for which documents of "+in.Collection+" were looked for", l.gone.Asked, l.gone.Missing, 0)
-		default:
-			p.LookedUp(in.Collection, l.gone.Asked, l.gone.Missing)
+		if in.Group == "" && in.Place != (rule.Place{}) && l.gone.Missing+l.gone.Exists > 0 {
+			l.gone.Collection = in.Collection
+			p.Count(l.gone)
 		}
-		l.gone = cleanup.Lookups{}
+		l.gone = cleanup.Count{}
 		if l.found || l.told || in.Place == (rule.Place{}) {
 			continue
 		}
@@ -306,11 +261,11 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 		}
 		switch {
 		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
-			p.LookedUp(in.Collection, 1, 1)
+			p.Count(cleanup.Count{Collection: in.Collection, Missing: 1})
 			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: correct "+
 				"the name in the rule or, if it is right, put any document into that collection", slog.String("target", in.Collection))
 		case unwritten != "":
-			p.Unwritten(in.Collection, unwritten)
+			p.Count(cleanup.Count{Collection: in.Collection, Field: unwritten})
 		}
 	}
 	return nil

@@ -168,7 +168,6 @@ func TestClearingsCountForNoLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, with(fields{"collection": "drafts", "warn": fields{"days": 30, "field": "warnedAt"},
 				"gone": array{fields{"document": "users/{ownerId}"}, fields{"document": "titles/{title}"}}}, tt.more))
-			f.Env["MAX_PER_OWNER"] = "4"
 			f.Set(t, "users/hana", fields{"x": true})
 			f.Set(t, "titles/Tanka", fields{"x": true})
 			f.SetMany(t, 30, func(i int) (string, fields) {

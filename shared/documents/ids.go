@@ -30,8 +30,8 @@ var mistakes = []string{"undefined", "null", "NaN", "true", "false", "[object Ob
 
 // ValidID reports whether an id that stands in data (metadata, an object's name, a field) names a document: a document can
 // have it (see [ValidName]), it is not reserved, no program wrote it by mistake, and it has no blanks at its ends. A document may
-// have such an id all the same, so an id that was read from a document's own path needs only [ValidName]. See docs/contributing/spec.md, Ids:
-// what names an invalid id is kept.
+// have such an id all the same, so an id that was read from a document's own path needs only [ValidName]. See
+// docs/contributing/spec.md, Ids: what names an invalid id is kept.
 func ValidID(id string) bool {
 	return ValidName(id) && !reserved(id) && strings.TrimSpace(id) == id && !slices.Contains(mistakes, id)
 }

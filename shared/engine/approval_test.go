@@ -84,9 +84,9 @@ func TestAnApprovedPlanThatTrips(t *testing.T) {
 			t.Parallel()
 			f := newFunction(t, tt.job)
 			seedSections(t, f)
-			f.Env["MAX_MISSING_PERCENT"] = "100"
+			f.Env["MAX_DUE_PERCENT"] = "100"
 			a := approvalOf(t, f)
-			delete(f.Env, "MAX_MISSING_PERCENT")
+			delete(f.Env, "MAX_DUE_PERCENT")
 			f.Env["MAX_ACTIONS"] = tt.env
 			enginetest.Want(t, "status", report.Aborted, runBy(t, f, a).Status)
 			enginetest.Want(t, "left", tt.left, len(left(t, f)))

@@ -199,7 +199,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
 			Approved: req.plan.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
@@ -211,7 +211,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		job:     f.Job,
 		config:  cfg,
 		hooks:   f.Hooks,
-		limits:  plan.Limits{Config: cfg, Lifted: req.force, Lift: req.lift},
+		limits:  plan.Limits{Config: cfg, Lifted: req.force},
 		clients: c,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,

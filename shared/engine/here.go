@@ -16,9 +16,8 @@ import (
 
 // RunOptions say how [Function.Run] runs.
 type RunOptions struct {
-	Force bool     // no safety limit on numbers and shares holds
-	Lift  []string // protections lifted by name, as [CheckLift] takes them
-	By    string   // who runs it, in place of the report's revision
+	Force bool   // no safety limit on numbers and shares holds
+	By    string // who runs it, in place of the report's revision
 	// Plan restricts the run to what somebody approved; nil: to nothing. Such a run is followed by no other.
 	Plan *report.Approval
 }
@@ -70,7 +69,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 	for {
 		wall := f.Clock()
 		r := here.newRun(c, cfg, logging.New(f.Log), wall, wall.UTC().Truncate(time.Microsecond),
-			request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan})
+			request{dryRun: &dryRun, force: o.Force, plan: o.Plan})
 		rep := r.execute(ctx)
 		more := r.mayBeFollowed()
 		if ended(rep, more); !more {

@@ -40,7 +40,7 @@ func (r *run) acquire(ctx context.Context) error {
 		}
 		begun := r.Report.Begun()
 		after, err := s.Acquire(state.Ask{
-			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force && len(r.Report.Lift) == 0,
+			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force,
 			Now: now, For: r.timeout + state.Margin, Longest: state.Longest,
 		})
 		if killed = s.Killed(now); err != nil || killed == nil {
@@ -77,7 +77,7 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 	)
 	switch {
 	case errors.As(err, &ended):
-		how, wayOut := "aborted", `lift the safety limit as that run's report says, or wait for the next scheduled time`
+		how, wayOut := "aborted", `do as that run's report says, or wait for the next scheduled time`
 		if ended.Report.Stopped {
 			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}

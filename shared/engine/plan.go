@@ -23,7 +23,6 @@ const planTime = 7 * 24 * time.Hour
 type PlanOptions struct {
 	Now   time.Time // the plan's now, past or future; zero is the clock's
 	Force bool      // no safety limit on numbers and shares holds
-	Lift  []string  // protections lifted by name, as [CheckLift] takes them
 	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
@@ -61,7 +60,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
-	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift, plan: o.Plan}
+	asked := request{dryRun: &dryRun, force: o.Force, plan: o.Plan}
 	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
-	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -38,7 +37,6 @@ type request struct {
 	dryRun *bool // nil: not said
 	force  bool
 	plan   *report.Approval  // that it is restricted to, which no request over HTTP can ask for; nil: to none
-	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 
 	scheduled bool // Cloud Scheduler said which time it is for
@@ -78,67 +76,22 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *cleanup.Task) (r
 	return req, nil
 }
 
-// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun and force.
 func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
+	fields, err := object[bool](body, []string{"dryRun", "force"}, "true or false")
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		value := fields[name]
-		truth, isBool := value.(bool)
-		switch {
-		case name == "lift":
-			if req.lift, err = parseLift(value); err != nil {
-				return err
-			}
-		case !isBool:
-			return fmt.Errorf("field %q must be true or false", name)
-		case name == "dryRun":
+		truth := fields[name]
+		if name == "dryRun" {
 			req.dryRun = &truth
-		default:
+		} else {
 			req.force = truth
 		}
-	}
-	return nil
-}
-
-// parseLift parses a list of what is to be lifted by name, each once.
-func parseLift(value any) (lift []string, err error) {
-	list, ok := value.([]any)
-	if !ok || len(list) == 0 {
-		return nil, errors.New(`field "lift" must be a list of what is to be lifted: ` + Liftable)
-	}
-	for _, element := range list {
-		text, ok := element.(string)
-		if !ok {
-			return nil, errors.New(`field "lift" must hold strings: ` + Liftable)
-		}
-		if err := CheckLift(text); err != nil {
-			return nil, fmt.Errorf(`field "lift": %w`, err)
-		}
-		if slices.Contains(lift, text) {
-			return nil, fmt.Errorf(`field "lift" holds %q twice`, report.Clip(text, maxQuoted))
-		}
-		lift = append(lift, text)
-	}
-	return lift, nil
-}
-
-// Liftable says what a request's field lift may hold.
-const Liftable = `"empty:COLLECTION" (no document at all), "older:COLLECTION" (it lacks the owners of the newest objects) ` +
-	`and "unwritten:COLLECTION.FIELD" (no document has the field)`
-
-// CheckLift returns an error that says what can be lifted by name, if text is nothing of that.
-func CheckLift(text string) error {
-	what, name, _ := strings.Cut(text, ":")
-	collection, field, dotted := strings.Cut(name, ".")
-	known := what == plan.LiftEmpty || what == plan.LiftOlder || what == plan.LiftUnwritten && dotted && field != ""
-	if !known || collection == "" || strings.ContainsAny(name, jsonSpace) {
-		return fmt.Errorf("%q cannot be lifted: what can be is %s", report.Clip(text, maxQuoted), Liftable)
 	}
 	return nil
 }
@@ -209,9 +162,6 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	}
 	if query.Has("force") {
 		return nil, errors.New(`force cannot be given in the address: put {"force":true} into the body`)
-	}
-	if query.Has("lift") {
-		return nil, errors.New(`lift cannot be given in the address: put {"lift":["empty:COLLECTION"]} into the body`)
 	}
 	for name, values := range query {
 		if name != "dryRun" {

@@ -3,7 +3,6 @@ package engine
 import (
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ func TestParseRequest(t *testing.T) {
 		name, query, body string
 		dryRun            *bool
 		force             bool
-		lift              []string
 		refused           string // part of the error; empty: accepted
 	}{
 		{name: "nothing said"},
@@ -30,8 +28,6 @@ func TestParseRequest(t *testing.T) {
 		{name: "in the query, off", query: "dryRun=false", dryRun: &no},
 		{name: "in both, alike", query: "dryRun=true", body: `{"dryRun":true}`, dryRun: &yes},
 		{name: "force in the body, dryRun in the query", query: "dryRun=true", body: `{"force":true}`, dryRun: &yes, force: true},
-		{name: "lift", body: `{"lift":["empty:tasks","unwritten:circles.last.post","older:a/b/c"],"force":true}`, force: true,
-			lift: []string{"empty:tasks", "unwritten:circles.last.post", "older:a/b/c"}},
 		{name: "just not too large", body: padded(64 << 10)},
 
 		{name: "in both, unlike", query: "dryRun=false", body: `{"dryRun":true}`, refused: "given in both"},
@@ -45,20 +41,9 @@ func TestParseRequest(t *testing.T) {
 		{name: "number", body: `{"force":1}`, refused: `"force" must be true or false`},
 		{name: "null", body: `{"dryRun":null}`, refused: `"dryRun" must be true or false`},
 		{name: "object", body: `{"dryRun":{}}`, refused: `"dryRun" must be true or false`},
-		{name: "lift null", body: `{"lift":null}`, refused: `"lift" must be`},
-		{name: "lift true", body: `{"lift":true}`, refused: `"empty:COLLECTION"`},
-		{name: "lift nothing", body: `{"lift":[]}`, refused: `"empty:COLLECTION"`},
-		{name: "lift a text", body: `{"lift":"empty:tasks"}`, refused: `"empty:COLLECTION"`},
-		{name: "lift a number", body: `{"lift":[1]}`, refused: `"unwritten:COLLECTION.FIELD"`},
-		{name: "lift a limit on numbers", body: `{"lift":["MAX_ACTIONS"]}`, refused: `"MAX_ACTIONS" cannot be lifted: what can be is "empty:COLLECTION"`},
-		{name: "lift all", body: `{"lift":["empty:"]}`, refused: `"empty:" cannot be lifted`},
-		{name: "lift misspelt", body: `{"lift":["Empty:tasks"]}`, refused: `"Empty:tasks" cannot be lifted`},
-		{name: "lift a blank", body: `{"lift":["empty: tasks"]}`, refused: `"empty: tasks" cannot be lifted`},
-		{name: "lift no field", body: `{"lift":["unwritten:circles"]}`, refused: `"unwritten:circles" cannot be lifted`},
-		{name: "lift an empty field", body: `{"lift":["unwritten:circles."]}`, refused: `"unwritten:circles." cannot be lifted`},
-		{name: "lift twice", body: `{"lift":["empty:tasks","empty:tasks"]}`, refused: `holds "empty:tasks" twice`},
 		{name: "force a list", body: `{"force":["empty:tasks"]}`, refused: `"force" must be true or false`},
-		{name: "query lift", query: "lift=empty:tasks", refused: `put {"lift":["empty:COLLECTION"]} into the body`},
+		{name: "query lift", query: "lift=empty:tasks", refused: `unknown query parameter "lift"`},
+		{name: "lift", body: `{"lift":["empty:tasks"]}`, refused: `unknown field "lift"`},
 		{name: "second object", body: `{} {}`, refused: "unexpected data"},
 		{name: "trailing text", body: `{"dryRun":true}x`, refused: "unexpected data"},
 		{name: "trailing brace", body: `{"dryRun":true}}`, refused: "unexpected data"},
@@ -97,9 +82,8 @@ func TestParseRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.force != tt.force ||
-				!slices.Equal(got.lift, tt.lift) {
-				t.Errorf("request %+v, want dryRun %v, force %v, lift %v", got, tt.dryRun, tt.force, tt.lift)
+			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.force != tt.force {
+				t.Errorf("request %+v, want dryRun %v, force %v", got, tt.dryRun, tt.force)
 			}
 		})
 	}

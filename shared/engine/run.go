@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -102,13 +101,8 @@ const maxLate = 24 * time.Hour
 
 func (r *run) logBegin(ctx context.Context) {
 	r.Logger.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.Report.DryRun), slog.Bool("force", r.Report.Force),
-		slog.String("lift", strings.Join(r.Report.Lift, ",")),
 		slog.Time("now", r.Report.Now), slog.String("database", r.Report.Database), slog.String("bucket", r.Report.Bucket),
 		slog.String("revision", r.Report.Revision), slog.String("version", r.Report.Version))
-	if r.config.MaxMissingPercent == 100 {
-		r.Logger.WarnContext(ctx, r.job.Name+" has no limit on missing documents, because MAX_MISSING_PERCENT is 100: a database that lost most of them "+
-			"would empty the bucket (Terraform: safety_limits.max_missing_percent)")
-	}
 	if late := r.begun.Sub(r.Report.Now); late > maxLate {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))
@@ -127,11 +121,11 @@ func (r *run) ask() plan.Ask {
 func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	tripped := p.Tripped
 	var limit *cleanup.LimitError
-	if errors.As(err, &limit) {
-		tripped = append(tripped, report.Stop(r.job.Name, "", limit.Error(), limit.Tripped))
+	if errors.As(err, &limit) && !slices.Contains(tripped, limit) {
+		tripped = append(tripped, limit)
 	}
 	if len(tripped) > 0 {
-		r.abort(tripped)
+		r.Report.Stop(tripped)
 	}
 	if err != nil && limit == nil {
 		r.Fail(ctx, r.job.Name, "plan", err)
@@ -159,12 +153,6 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	if p.Next != nil {
 		r.checkpoint = p.Next(r.applier.Undone())
 	}
-}
-
-// abort says in the report which safety limits tripped, before all else that went wrong.
-func (r *run) abort(tripped []report.Failure) {
-	r.Report.Status = report.Aborted
-	r.Report.Failures = slices.Concat(tripped, r.Report.Failures)
 }
 
 // applyWindow applies what has been planned. It returns [cleanup.ErrOutOfTime] if some of it was left. In either case the run's

@@ -198,11 +198,11 @@ func TestRetryOfAnAbortedRunByHandPlansAgain(t *testing.T) {
 func TestEmptyCollection(t *testing.T) {
 	t.Parallel()
 	whole := thingsJob(10)
-	asked, missing := 3, 3
+	missing := 3
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.LookedUp("posts", asked, missing)
-		p.LookedUp("circles of posts", 1, 1)
-		p.LookedUp("tasks", 3, 0)
+		p.Count(cleanup.Count{Collection: "posts", Missing: missing, Exists: 3 - missing})
+		p.Count(cleanup.Count{Collection: "circles", Missing: 1})
+		p.Count(cleanup.Count{Collection: "tasks", Exists: 3})
 		return whole.Plan(ctx, p)
 	}})
 	seed(t, f, 2)
@@ -212,23 +212,20 @@ func TestEmptyCollection(t *testing.T) {
 		got := golden.Run(t, "a read for each collection in which nothing was found, with body "+body, f, "", body)
 		if got.Status != report.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
 			!strings.Contains(got.Failures[0].Error, "posts holds no document at all") || strings.Contains(got.Failures[0].Error, "circles") ||
-			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
+			!strings.Contains(got.Failures[0].Error, "put a document into it") || !strings.Contains(got.Failures[0].Error, "database (default)") {
 			t.Fatalf("body %s: %+v, want aborted", body, got)
 		}
 	}
 	missing = 2
 	enginetest.Want(t, "one of them exists, so the collection is not empty", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
 	missing = 3
-	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
-		enginetest.Want(t, "status with "+body, report.Aborted, f.Run(t, body).Status)
-		enginetest.Want(t, "left", 2, len(left(t, f)))
-	}
-	got := f.Run(t, `{"lift":["empty:posts"]}`)
-	enginetest.Want(t, "status", report.Completed, got.Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-	enginetest.Want(t, "lift", []string{"empty:posts"}, got.Lift)
+	forced := f.Run(t, `{"force":true}`)
+	enginetest.Want(t, "forced", report.Aborted, forced.Status)
+	enginetest.Want(t, "the limit", &cleanup.LimitError{Limit: "empty collection", Collection: "posts"}, forced.Failures[0].Limit)
+	enginetest.Want(t, "left", 2, len(left(t, f)))
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
 	enginetest.Want(t, "the collection holds a document", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 // TestForcedPreviewShowsTheWholePlan: it is what the limit's message asks for.
@@ -250,7 +247,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 		t.Error("no problem")
 	}
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
-		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan --force") {
+		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan testJob --force") {
 		t.Errorf("message %q", m)
 	}
 	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +13,11 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// inSections is a job that deletes t000 to t002 in the section odd, in which too many ids are missing, and t003 to t004 in the
+// inSections is a job that deletes t000 to t002 in the section odd, in which too much is due, and t003 to t004 in the
 // section even. Its checkpoints are the section and a thing.
 func inSections(first int) cleanup.Job {
 	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		for i, s := range []cleanup.Section{{Name: "odd", Next: "even", LeaveOut: "Leave it out."}, {Name: "even", Next: "end"}} {
+		for i, s := range []cleanup.Section{{Name: "odd", Next: "even"}, {Name: "even", Next: "end"}} {
 			if s.Name == "odd" && p.Checkpoint == "even" {
 				continue
 			}
@@ -31,7 +30,7 @@ func inSections(first int) cleanup.Job {
 			}
 			for n := from; n < to; n++ {
 				if s.Name == "odd" {
-					p.LookedUp("owners", 10, 10)
+					p.Count(cleanup.Count{Collection: "owners", Looked: 10, Due: 10})
 				}
 				d, found, err := p.Documents.Get(ctx, fmt.Sprintf("things/t%03d", n))
 				if err != nil {
@@ -72,17 +71,15 @@ func TestASectionThatTripsDoesNothing(t *testing.T) {
 		}
 		enginetest.WantReport(t, got, report.Aborted, want)
 		e := onlyFailure(t, got).Error
-		begins(t, e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners")
-		if !strings.HasSuffix(e, ". Leave it out.") {
-			t.Errorf("%v, want it to end with %q", e, ". Leave it out.")
-		}
+		begins(t, e, "pass odd: MAX_DUE_PERCENT: 30 of 30 owners are due")
 	}
 	enginetest.Want(t, "left", []string{"t000", "t001", "t002"}, left(t, f))
 	enginetest.Want(t, "the next run begins", "", enginetest.Checkpoint(job(t, f)))
 	f.Env["MAX_ACTIONS"] = "2"
-	if got := f.Run(t, ""); !strings.HasPrefix(got.Failures[0].Error, "MAX_ACTIONS: ") || len(left(t, f)) != 3 {
-		t.Errorf("three are planned where two may be: %v", got.Failures)
-	}
+	got := f.Run(t, "") // three are due in the first pass, and none in the second
+	want := &cleanup.LimitError{Pass: "odd", Limit: "MAX_ACTIONS", Due: 3, Most: 2}
+	enginetest.Want(t, "the limit", want, got.Failures[0].Limit)
+	enginetest.Want(t, "left then", 3, len(left(t, f)))
 	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete thing", 3))
 }
 
@@ -119,7 +116,7 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 	}
 }
 
-// TestForceLiftsNoProtectionInWindows: a forced run applies ten thousand actions at a time, and what is lifted by name alone is looked at
+// TestForceLiftsNoProtectionInWindows: a forced run applies ten thousand actions at a time, and what nothing lifts is looked at
 // before the first of them.
 func TestForceLiftsNoProtectionInWindows(t *testing.T) {
 	t.Parallel()
@@ -128,7 +125,7 @@ func TestForceLiftsNoProtectionInWindows(t *testing.T) {
 		if err := p.Section(ctx, cleanup.Section{Name: "odd"}); err != nil {
 			return err
 		}
-		p.LookedUp("owners", many, many)
+		p.Count(cleanup.Count{Collection: "owners", Missing: many})
 		for i := range many {
 			d := documents.Document{Path: fmt.Sprintf("things/t%05d", i), UpdateTime: start}
 			if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete thing", "")}}); err != nil {
@@ -151,7 +148,7 @@ func TestUnknownShareOfASection(t *testing.T) {
 		if err := p.Section(ctx, cleanup.Section{Name: "unknown"}); err != nil {
 			return err
 		}
-		p.Unknown(errors.New("nobody knows"))
+		p.Count(cleanup.Count{Unknown: errors.New("nobody knows")})
 		if err := p.ConsiderRefs(ctx, things, documents.Ref{Collection: "things", ID: "t004"}); err != nil {
 			return err
 		}

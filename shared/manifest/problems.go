@@ -39,6 +39,13 @@ func together(entries []Entry) (problems []error) {
 		byName[e.Name] = e
 	}
 	problems = append(problems, marks(entries)...)
+	for _, e := range entries {
+		for _, other := range entries {
+			if e.Rule != nil && other.Rule != nil && e.Name != other.Name && other.OfDocuments() && len(other.Unless) > 0 {
+				e.Others = append(e.Others, *other.Rule)
+			}
+		}
+	}
 	called := map[string]bool{}
 	for _, e := range entries {
 		called[e.Worker] = true

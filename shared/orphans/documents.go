@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
 )
@@ -60,9 +61,6 @@ func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch) err
 	}
 }
 
-// lookedUp names these owners for the safety limit. Another pass may look up the same owners for objects.
-func (c Documents) lookedUp() string { return c.Owners + " of " + c.Collection }
-
 // gapsAhead is how many queries for gaps are under way at once: one page of owners makes so many.
 const gapsAhead = 20
 
@@ -85,7 +83,7 @@ type firstOf struct {
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
 func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch) error {
-	var due tally
+	var due int
 	until := ""
 	between := func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) }
 	read := func(ctx context.Context, g gaps) (firstOf, error) {
@@ -97,7 +95,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 		return firstOf{found, missing}, err
 	}
 	err := flow.Each(ctx, gapsAhead, between, read, func(g gaps, first firstOf) error {
-		p.LookedUp(c.lookedUp(), g.owners, 0)
+		p.Count(cleanup.Count{Collection: c.Owners, Exists: g.owners})
 		if err := c.planGaps(ctx, p, c.query(g), first, &due); err != nil {
 			return err
 		}
@@ -111,7 +109,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 		return in.save(g.last)
 	})
 	if err == nil || errors.Is(err, cleanup.ErrOutOfTime) {
-		c.share(ctx, p, c.gap(in.From, until), due.n)
+		c.share(ctx, p, c.gap(in.From, until), due)
 	}
 	return err
 }
@@ -119,7 +117,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 // leave says what is left for the next runs.
 func (c Documents) leave(ctx context.Context, p *cleanup.Planner, after string) {
 	behind := documents.Filter{Field: firestore.DocumentID, Op: ">", Value: p.Documents.Ref(c.Owners + "/" + after)}
-	left, counted := p.Count(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
+	left, counted := p.CountOf(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
 	if !counted {
 		return
 	}
@@ -131,27 +129,23 @@ func (c Documents) leave(ctx context.Context, p *cleanup.Planner, after string) 
 		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
 }
 
-// tally is what was found so far.
-type tally struct {
-	n    int    // documents that are due
-	last string // the last missing owner that the safety limit counted
-}
-
 // share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
 // these are not counted.
 func (c Documents) share(ctx context.Context, p *cleanup.Planner, among []documents.Filter, due int) {
-	if due*100 <= p.Config.MaxDuePercent*p.Config.MinLookups || p.Config.MaxDuePercent == 100 {
+	if due*100 <= p.Config.MaxDuePercent*config.EnoughForShare || p.Config.MaxDuePercent == 100 {
 		return
 	}
+	what := "documents of " + c.Collection + " that refer to one of " + c.Owners
 	all, err := p.Documents.Count(ctx, documents.Query{
 		Collection: c.Collection, Where: among, OrderBy: []string{c.Field},
 	})
 	if err != nil {
-		p.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
-			"if there are too many for Firestore to count, set MAX_DUE_PERCENT to 100: %w", c.Collection, p.Config.MaxDuePercent, err))
+		unknown := fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
+			"if there are too many for Firestore to count, set MAX_DUE_PERCENT to 100: %w", c.Collection, p.Config.MaxDuePercent, err)
+		p.Count(cleanup.Count{Collection: what, Unknown: unknown})
 		return
 	}
-	p.Share("documents of "+c.Collection+" that name one of "+c.Owners, all, due, 0)
+	p.Count(cleanup.Count{Collection: what, Looked: all, Due: due})
 }
 
 // allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks
@@ -228,7 +222,7 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 }
 
 // planGaps plans the documents in some gaps. Their first page has been read.
-func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, first firstOf, due *tally) error {
+func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, first firstOf, due *int) error {
 	if err := c.planPage(ctx, p, first.found, first.missing, due); err != nil || len(first.found) < gapPageSize {
 		return err
 	}
@@ -252,7 +246,7 @@ func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents
 }
 
 func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []documents.Document, missing []string,
-	sofar *tally) error {
+	counted *int) error {
 	p.Scanned(len(found))
 	var due []cleanup.Proposal
 	for _, d := range found {
@@ -264,11 +258,8 @@ func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []doc
 			p.Keep(decision.Reason, 1)
 		default:
 			due = append(due, cleanup.Proposal{Document: d, Decision: decision})
-			p.DueBecause(documents.Ref{Collection: c.Owners, ID: owner})
-			if sofar.n++; owner != sofar.last {
-				sofar.last = owner
-				p.LookedUp(c.lookedUp(), 1, 1)
-			}
+			*counted++
+			p.Count(cleanup.Count{Collection: c.Owners, Missing: 1})
 		}
 	}
 	return p.ProposeItems(ctx, c.Rule, due)

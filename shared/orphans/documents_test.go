@@ -59,7 +59,7 @@ func TestDocuments(t *testing.T) {
 
 func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 	f := newFunction(t, notes)
-	delete(f.Env, "MAX_MISSING_PERCENT") // each owner that exists counts as looked up
+	delete(f.Env, "MAX_DUE_PERCENT")
 	f.SetMany(t, 100, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
 	})
@@ -76,12 +76,12 @@ func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 
 func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 	f := newFunction(t, notes)
-	delete(f.Env, "MAX_MISSING_PERCENT")
+	delete(f.Env, "MAX_DUE_PERCENT")
 	f.SetMany(t, 60, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
 	})
 	got := f.Run(t, "")
-	enginetest.WantAborted(t, got, "20 of 20 books of notes")
+	enginetest.WantAborted(t, got, "60 of 60 documents of notes that refer to one of books")
 	enginetest.Want(t, "notes left", 60, len(notesLeft(t, f)))
 }
 

@@ -27,6 +27,8 @@ type Objects struct {
 	// Meant, if set, returns further documents that may be the owner, where an object's name can be read in several ways: if one of
 	// them exists, the object is kept.
 	Meant func(name string) []documents.Ref
+	// ByAge says that no object has an owner, so that nothing is concluded from absence, and no share of them is a limit.
+	ByAge bool
 	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
 	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
 }
@@ -40,8 +42,7 @@ type Verdict struct {
 	Uploaded time.Time // for the reason
 }
 
-// Nobody is the owner of an object that is deleted whatever documents exist. Such an object counts for no safety limit but
-// MAX_ACTIONS.
+// Nobody is the owner of an object that is deleted whatever documents exist.
 var Nobody = documents.Ref{ID: "nobody"}
 
 // KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/contributing/spec.md, Ids).
@@ -95,13 +96,14 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 			clear(absent)
 		}
 		for collection, ids := range page.asked {
-			p.LookedUp(collection, len(ids), len(found.missing[collection]))
+			missing := len(found.missing[collection])
+			p.Count(cleanup.Count{Collection: collection, Missing: missing, Exists: len(ids) - missing})
 			for _, id := range found.missing[collection] {
 				absent[documents.Ref{Collection: collection, ID: id}] = true
 			}
 		}
 		for _, collection := range found.nowhere {
-			p.LookedUp(collection, 1, 1) // that most are missing is normal there, but not that it is empty
+			p.Count(cleanup.Count{Collection: collection, Missing: 1})
 		}
 		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
 			var err error
@@ -221,25 +223,15 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 
 // count counts an object for the safety limits.
 func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
-	due := 0
-	switch {
-	case o.Kind != "" && f.Named != nil:
-		if !ownerExists {
-			due = 1
-		}
-		p.Share("objects under "+f.Folder+" that are old enough", 1, due, 0)
-	case o.Kind != "" && o.Owner == Nobody:
+	if f.ByAge {
 		return
-	case o.Kind != "":
-		if !o.Uploaded.IsZero() {
-			p.Uploaded(o.Owner, o.Uploaded, ownerExists)
-		}
-		if !ownerExists {
-			due = 1
-			p.DueBecause(o.Owner)
-		}
 	}
-	p.Share("objects under "+f.Folder, 1, due, 0)
+	what := "objects under " + f.Folder
+	c := cleanup.Count{Collection: what, Looked: 1}
+	if o.Kind != "" && !ownerExists {
+		c.Due = 1
+	}
+	p.Count(c)
 }
 
 func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool) error {

@@ -79,14 +79,16 @@ func TestObjectsThatChangeMeanwhile(t *testing.T) {
 
 func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	f := newFunction(t, files)
-	delete(f.Env, "MAX_MISSING_PERCENT")
+	delete(f.Env, "MAX_DUE_PERCENT")
 	f.PutMany(t, 1000, func(i int) (string, map[string]string) { return fmt.Sprintf("files/u%04d/a.png", i), nil })
 	for _, body := range []string{"", `{"dryRun":true}`} {
-		enginetest.WantAborted(t, f.Run(t, body), "1000 of 1000 users")
+		enginetest.WantAborted(t, f.Run(t, body), "empty collection: users")
 	}
-	enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "empty collection: users") // forced, but not lifted by name
+	enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "empty collection: users")
 	enginetest.Want(t, "objects left", 1000, len(f.Objects(t)))
-	got := f.Run(t, `{"force":true,"lift":["empty:users"]}`)
+	f.Set(t, "users/somebody", map[string]any{"name": "x"})
+	enginetest.WantAborted(t, f.Run(t, `{"dryRun":true}`), "MAX_DUE_PERCENT: 1000 of 1000 objects under files/")
+	got := f.Run(t, `{"force":true}`)
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 1000))
 	enginetest.Want(t, "objects left then", 0, len(f.Objects(t)))
 }

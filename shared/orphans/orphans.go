@@ -9,6 +9,7 @@ package orphans
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -55,14 +56,15 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 			if !wanted(p, passes[i]) {
 				continue
 			}
-			if section := sectionOf(passes, i); section.Name != "" {
-				if err := p.Section(ctx, section); err != nil {
+			if name := passes[i].name(); name != "" {
+				if err := p.Section(ctx, cleanup.Section{Name: name, Next: place{Pass: i + 1}.text()}); err != nil {
 					return err
 				}
 			}
-			if err := passes[i].plan(ctx, p, in); err != nil {
+			var limit *cleanup.LimitError
+			if err := passes[i].plan(ctx, p, in); err != nil && (!errors.As(err, &limit) || limit.Pass == "") {
 				return err
-			}
+			} // a pass that trips a limit stops none of the others
 		}
 		return nil
 	}
@@ -121,13 +123,6 @@ func Settings(passes ...Pass) config.Settings {
 func wanted(p *cleanup.Planner, pass Pass) bool {
 	chosen := own.In(p.Config).passes
 	return chosen == nil || chosen[pass.name()]
-}
-
-// sectionOf returns what the safety limits call a pass, and how it is left out.
-func sectionOf(passes []Pass, i int) cleanup.Section {
-	name := passes[i].name()
-	return cleanup.Section{Name: name, Next: place{Pass: i + 1}.text(), LeaveOut: "If their owners are kept elsewhere, never lift " +
-		"this: leave the pass " + name + " out with " + setting + " (Terraform: orphans)"}
 }
 
 // beginning returns where a run begins.

@@ -91,7 +91,7 @@ var noteRule = cleanup.Rule[note]{
 	},
 }
 
-// newFunction returns a function with these passes. It lifts the safety limit on missing ids, because tests have few ids.
+// newFunction returns a function with these passes. It lifts the safety limit on shares, because tests have little that stays.
 func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
@@ -99,7 +99,7 @@ func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 		Rules: []cleanup.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
 	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
-	f.Env["MAX_MISSING_PERCENT"] = "100"
+	f.Env["MAX_DUE_PERCENT"] = "100"
 	return f
 }
 

@@ -229,6 +229,9 @@ func (c *checker) path(key, path, hint string) {
 				"{%s} stands for a collection; only a document's id can be filled in: name the collection, or mark its own documents with a "+
 					"field for a rule about them", hole)
 		}
+		if i%2 == 0 {
+			c.foreign(key, part)
+		}
 		plain := criteria.Hole.ReplaceAllString(part, "x")
 		c.Expect(plainID(plain), key, "%q is not a part of a path", part)
 		c.Expect(!strings.Contains(plain, "*"), key, "* in %q is no id: write {id}, a field such as {userId}, or {map.*} for each key of a map", path)

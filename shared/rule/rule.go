@@ -37,6 +37,9 @@ type Rule struct {
 
 	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it is deleted so many days later, if it still is due"`
 
+	// Others are the rules of the same list that have unless: what one of them is about is kept by it whoever deletes it along.
+	Others []Rule `json:"-"`
+
 	Zone string `json:"-"` // the entry's time zone, in which {date} is a day; empty: UTC
 
 	Limit         int `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`

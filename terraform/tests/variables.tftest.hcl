@@ -167,7 +167,7 @@ run "refuses_dots_and_reserved_fields" {
     placeholder_references = ["posts.__x__"]
     enabled                = ["cleanupReports"]
     dry_run                = { cleanupReports = true }
-    safety_limits          = { max_missing_percent = 101 }
+    safety_limits          = { max_due_percent = 101 }
     job_safety_limits      = { cleanupReports = { max_actions = 512001 } } # its memory is 512Mi
   }
   expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits, var.job_safety_limits]
@@ -191,7 +191,7 @@ run "refuses_folders_without_room_for_a_name" {
   variables {
     inquiry_folders        = ["x${join("", [for i in range(511) : "ä"])}/"]       # 1024 bytes
     placeholder_references = ["posts.x${join("", [for i in range(750) : "xx"])}"] # 1501 bytes
-    safety_limits          = { max_per_owner = 0 }
+    safety_limits          = { max_actions = 0 }
   }
   expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits]
 }
@@ -215,12 +215,12 @@ run "refuses_a_worker_as_job" {
 }
 
 # The other safety limits, each alone, on jobs of 256Mi and of 512Mi.
-run "refuses_no_lookup" {
+run "refuses_a_limit_that_is_gone" {
   command = plan
   variables {
     enabled       = ["cleanupReports"]
     dry_run       = { cleanupReports = true }
-    safety_limits = { min_lookups = 0 }
+    safety_limits = { min_lookups = 20 }
   }
   expect_failures = [var.safety_limits]
 }
@@ -298,7 +298,7 @@ run "accepts_what_only_looks_wrong" {
   }
 
   assert {
-    condition     = local.environment["cleanupReports"].MAX_ACTIONS == "1000000" && local.environment["cleanupReports"].MIN_LOOKUPS == "20"
+    condition     = local.environment["cleanupReports"].MAX_ACTIONS == "1000000" && local.environment["cleanupReports"].MAX_DUE_PERCENT == "50"
     error_message = "a safety limit that is given is not used, or one that is not given has no default"
   }
   assert {

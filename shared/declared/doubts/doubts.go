@@ -54,8 +54,10 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []s
 		l.forms()
 		l.mark()
 		l.exceptions(ctx)
-		for _, related := range of.Related() {
-			l.relation(ctx, related)
+		for _, related := range append(of.Related(), of.With...) {
+			if related.Objects == "" && related.Subcollection != rule.Everything {
+				l.relation(ctx, related)
+			}
 		}
 		if of.Deletes() {
 			l.deletes(ctx)
@@ -93,13 +95,17 @@ func (l *looking) getAll(ctx context.Context, paths []string) (found []documents
 // empty names the collections in which the rule looks for what is related and that have no document.
 func (l *looking) empty(ctx context.Context) {
 	asked := map[rule.Place]bool{{}: true}
-	for _, related := range l.Related() {
-		in := related.Place()
-		if asked[in] {
+	for _, related := range slices.Concat(l.Related(), rule.Flat(l.With)) {
+		in, along := related.Place(), strings.HasPrefix(related.Key, "with")
+		if asked[in] || in.Collection == rule.Everything || strings.HasPrefix(in.Collection, "{parent}") {
 			continue
 		}
 		asked[in] = true
-		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
+		switch found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); {
+		case !ok || len(found) > 0:
+		case along:
+			l.say("%s: the collection %s has no document, so nothing of it is deleted along: is that its name?", related.Key, in.Collection)
+		default:
 			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
 				related.Key, in.Collection)
 		}

@@ -44,20 +44,12 @@ func (r *Report) HTTPStatus() int {
 	}
 }
 
-// CheckLimits is the action of a failure that names a safety limit.
-const CheckLimits = "check safety limits"
-
-// Stop returns the failure that says which safety limits stopped the plan of a job, or, if text says so, a pass of it.
-func Stop(job, pass, text string, tripped []cleanup.Tripped) Failure {
-	return Failure{Target: job, Action: CheckLimits, Error: Clip(text, maxLimitText), Tripped: tripped, Pass: pass}
-}
-
 // Limits of a report's lists.
 const (
 	maxFailures  = 20
 	maxPlan      = 1000
 	maxErrorText = 600  // bytes
-	maxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
+	maxLimitText = 3000 // bytes of what a safety limit says: the end says what to do
 	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
 	maxLogPlanBytes = 128 << 10
 )
@@ -71,8 +63,7 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"`                   // the limits on numbers and shares were lifted
-	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
+	Force      bool              `json:"force" firestore:"force"` // the limits on numbers and shares were lifted
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
 	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
@@ -126,9 +117,8 @@ type Failure struct {
 	Error  string `json:"error" firestore:"error"`
 	// Code is the status that Google answered, by its name in gRPC, such as PermissionDenied; empty if none.
 	Code string `json:"code,omitempty" firestore:"code,omitempty"`
-	// Tripped are the safety limits that stopped the plan, or its Pass.
-	Tripped []cleanup.Tripped `json:"tripped,omitempty" firestore:"tripped,omitempty"`
-	Pass    string            `json:"pass,omitempty" firestore:"pass,omitempty"`
+	// Limit is the safety limit that stopped the plan, or a pass of it; nil where something else went wrong.
+	Limit *cleanup.LimitError `json:"limit,omitempty" firestore:"limit,omitempty"`
 }
 
 // CodeOf returns the status that one of Google's services answered; "" if none did.
@@ -235,7 +225,7 @@ func (r *Report) Left() int {
 // Begun returns what is known when a run begins.
 func (r *Report) Begun() Report {
 	return Report{
-		Job: r.Job, RunID: r.RunID, Force: r.Force, Lift: r.Lift, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
+		Job: r.Job, RunID: r.RunID, Force: r.Force, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
 		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
 	}
 }

@@ -261,8 +261,8 @@ func (r *room) take(writes []documents.Write) bool {
 // Accounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.
 func (d *Decider) Accounts(
 	ctx context.Context, rule *cleanup.AccountRule, found []accounts.Account,
-) ([]cleanup.Decision, map[string]cleanup.Lookups, error) {
-	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Lookups{}
+) ([]cleanup.Decision, map[string]cleanup.Count, error) {
+	decisions, lookups := make([]cleanup.Decision, len(found)), map[string]cleanup.Count{}
 	for i, a := range found {
 		decisions[i] = rule.Judge(a, d.Run)
 	}
@@ -285,8 +285,8 @@ func (d *Decider) Accounts(
 		for _, i := range byID {
 			decisions[i] = cleanup.Keep(k.Reason)
 		}
-		l := lookups[k.Collection]
-		lookups[k.Collection] = cleanup.Lookups{Asked: l.Asked + len(ids), Missing: l.Missing + len(missing)}
+		c := lookups[k.Collection]
+		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}
 	}
 	return decisions, lookups, nil
 }

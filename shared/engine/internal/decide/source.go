@@ -199,17 +199,17 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 			d.tenants.err = ctx.Err()
 			return
 		case err != nil:
-			text = "tenants: some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because " +
+			text = "some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because " +
 				"Authentication does not say whether the project allows any: grant firebaseauth.configs.get (terraform apply), or " +
 				"try again: " + err.Error()
 		case may:
-			text = "tenants: the project allows tenants (Identity Platform), whose accounts are not found and would count as gone: name a " +
+			text = "the project allows tenants (Identity Platform), whose accounts are not found and would count as gone: name a " +
 				`document in place of the account, such as {"document": "users/{id}"} or, if no tenant has accounts, ` +
 				"switch multi-tenancy off"
 		default:
 			return
 		}
-		d.tenants.err = &cleanup.LimitError{Tripped: []cleanup.Tripped{{Limit: "tenants", Text: text}}}
+		d.tenants.err = &cleanup.LimitError{Limit: "tenants", Why: text}
 	})
 	return d.tenants.err
 }

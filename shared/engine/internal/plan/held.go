@@ -1,9 +1,8 @@
 package plan
 
 import (
-	"runtime/debug"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 )
@@ -17,7 +16,7 @@ const (
 
 // mostBytes returns how much a plan may hold: half of the process's memory limit. The rest is for what is read meanwhile, and for
 // what the garbage collector has not been through.
-func mostBytes() int { return int(min(debug.SetMemoryLimit(-1)/2, maxBytes)) } // a negative limit changes nothing
+func mostBytes() int { return int(min(config.MemoryLimit()/2, maxBytes)) }
 
 // full reports whether the plan holds as much as it may.
 func (p *Planner) full() bool { return p.held >= p.ask.Bytes }

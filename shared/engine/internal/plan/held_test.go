@@ -32,8 +32,7 @@ func TestProposedOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldIsCounted holds what is counted of actions, and of the documents because of which they are due, against what they
-// take in memory.
+// TestWhatIsHeldIsCounted holds what is counted of actions against what they take in memory.
 func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others would be counted, too
 	const n = 10_000
 	for what, length := range map[string]int{"short": 20, "longest": 1000} {
@@ -45,14 +44,13 @@ func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others wou
 			return int(m.HeapAlloc)
 		}
 		before := alive()
-		p := &Planner{section: newSection(cleanup.Section{}, 0)}
+		p := &Planner{section: &section{}}
 		for i := range n {
 			o := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: text(i)}}
 			o.Name = text(i)
 			a := decide.Action{Kind: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20], Effect: o}
 			p.Actions = append(p.Actions, a)
 			p.held += bytesOf(a)
-			p.DueBecause(o.Absent)
 		}
 		took := alive() - before
 		t.Logf("%s: %d bytes an action are counted, %d taken", what, p.held/n, took/n)

@@ -187,7 +187,7 @@ func (p *Planner) KeepOdd(ctx context.Context, q documents.Query, field string, 
 		found, err := p.Documents.First(ctx, q, "", tell.MaxNamed)
 		all, counted := len(found), true
 		if all == tell.MaxNamed {
-			all, counted = p.Count(ctx, q)
+			all, counted = p.CountOf(ctx, q)
 		}
 		if err != nil || !counted {
 			p.Log.WarnContext(ctx, fmt.Sprintf("%s: what is kept, %s, could not all be counted: %v", q.Collection, reason, err),

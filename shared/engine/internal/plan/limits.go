@@ -1,86 +1,85 @@
 package plan
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Limits are the safety limits. They stop what is more likely a mistake than a cleanup: a wrong or empty database must
-// never empty a bucket. MAX_ACTIONS holds for the run; the others judge each [Section] of a plan by itself.
+// Limits are the safety limits, which judge each pass of a plan by itself. They stop what is more likely a mistake than a cleanup:
+// a wrong or empty database must never empty a bucket.
 type Limits struct {
 	config.Config
-	Lifted bool     // force: true lifts the limits on numbers and shares
-	Lift   []string // protections that are lifted by name, such as "empty:tasks"
+	Lifted bool // force: true lifts the limits on numbers and shares
 }
 
-// LiftAll says of a limit that a request's field force lifts it, as all that are on numbers and shares.
-const LiftAll = "force"
-
-// What a request's field lift may begin with. What it names follows a colon.
-const (
-	LiftEmpty     = "empty"     // a collection that holds no document
-	LiftOlder     = "older"     // a collection that lacks the owners of the newest objects
-	LiftUnwritten = "unwritten" // a field that no document has
-)
-
-// lifts reports whether a protection is lifted.
-func (b Limits) lifts(what, name string) bool { return slices.Contains(b.Lift, what+":"+name) }
-
-// byName says how a protection is lifted.
-func byName(what, name string) string {
-	return fmt.Sprintf(`run once with {"lift":["%s:%s"]}`, what, name)
+// limit is a safety limit on what a pass looked at or counted of a collection. The one on a pass's actions is [Limits.tooMany].
+type limit struct {
+	name  string
+	force bool // lifts it
+	// trips reports whether it trips, and what it allows.
+	trips func(ctx context.Context, p *Planner, c cleanup.Count) (trips bool, most int, err error)
 }
 
-// forced says how a limit on numbers and shares is lifted for one run.
-const forced = `run once with {"force":true}`
+var limits = []limit{
+	{report.EmptyCollection, false, func(ctx context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
+		if c.Field != "" || c.Missing == 0 || c.Exists > 0 { // however few are missing
+			return c.Field != "", 0, nil
+		}
+		empty, err := p.Documents.Empty(ctx, c.Collection)
+		if err != nil {
+			err = fmt.Errorf("look whether a collection is empty: %w", err)
+		}
+		return empty, 0, err
+	}},
+	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
+		most := p.ask.Limits.MaxDuePercent
+		if c.Percent != 0 {
+			most = c.Percent
+		}
+		return c.Looked >= config.EnoughForShare && c.Due*100 > most*c.Looked, most, nil
+	}},
+}
 
-// suspicious returns the collections that hold none of the ids looked up in them, in order. Whether such a collection holds
-// any document at all must be asked, however few the ids are.
-func (b Limits) suspicious(lookups map[string]cleanup.Lookups) []string {
-	var collections []string
-	for _, kind := range slices.Sorted(maps.Keys(lookups)) {
-		collection, _, _ := strings.Cut(kind, " of ")
-		if l := lookups[kind]; l.Asked > 0 && l.Asked == l.Missing && !slices.Contains(collections, collection) &&
-			!b.lifts(LiftEmpty, collection) {
-			collections = append(collections, collection)
+// trips returns which limits a section trips by what it counted.
+func (p *Planner) trips(ctx context.Context, s *section) (tripped []*cleanup.LimitError, err error) {
+	for _, c := range s.counts {
+		if c.Unknown != nil && !p.ask.Limits.Lifted {
+			return nil, c.Unknown
 		}
 	}
-	return collections
+	for _, l := range limits {
+		if l.force && p.ask.Limits.Lifted {
+			continue
+		}
+		for _, c := range s.counts {
+			trips, most, err := l.trips(ctx, p, *c)
+			if err != nil {
+				return nil, err
+			}
+			if !trips {
+				continue
+			}
+			e := &cleanup.LimitError{Pass: c.Pass, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field}
+			if l.force {
+				e.Due, e.Looked = c.Due, c.Looked
+			}
+			if l.force && c.Percent != 0 {
+				e.Limit = report.RulesPercent
+			}
+			tripped = append(tripped, e)
+		}
+	}
+	return tripped, nil
 }
 
-// Check returns a [*cleanup.LimitError] if a plan of so many actions, made after these lookups by kind, must not be applied.
-func (b Limits) Check(actions int, lookups map[string]cleanup.Lookups) error {
-	if b.Lifted {
+// tooMany returns the error of a section that has more actions than it may have, nil of any other.
+func (b Limits) tooMany(s *section) *cleanup.LimitError {
+	if b.Lifted || s.planned <= b.MaxActions {
 		return nil
 	}
-	var e cleanup.LimitError
-	if actions > b.MaxActions {
-		e.Tripped = append(e.Tripped, cleanup.Tripped{Limit: "MAX_ACTIONS", Most: b.MaxActions, Lift: LiftAll, Text: fmt.Sprintf(
-			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
-				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or %s", b.MaxActions, forced)})
-	}
-	for _, kind := range slices.Sorted(maps.Keys(lookups)) {
-		if l := lookups[kind]; b.exceeds(l.Missing, l.Asked, b.MaxMissingPercent) {
-			tripped := cleanup.Tripped{Limit: "MAX_MISSING_PERCENT", Of: kind, Due: l.Missing, All: l.Asked, Most: b.MaxMissingPercent}
-			tripped.Lift, tripped.Text = LiftAll, fmt.Sprintf(
-				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, but at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
-					"then raise MAX_MISSING_PERCENT (Terraform: safety_limits.max_missing_percent) or %s",
-				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent, forced)
-			e.Tripped = append(e.Tripped, tripped)
-		}
-	}
-	if len(e.Tripped) > 0 {
-		return &e
-	}
-	return nil
-}
-
-// exceeds reports whether part is a larger share of all than so many percent, of enough to tell.
-func (b Limits) exceeds(part, all, percent int) bool {
-	return all >= b.MinLookups && part*100 > percent*all
+	return &cleanup.LimitError{Pass: s.Name, Limit: report.MaxActions, Due: s.planned, Most: b.MaxActions}
 }

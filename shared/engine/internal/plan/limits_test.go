@@ -2,92 +2,81 @@ package plan
 
 import (
 	"errors"
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 )
 
-func TestSafetyLimits(t *testing.T) {
-	limits := Limits{Config: config.Config{MaxActions: 100, MaxMissingPercent: 50, MinLookups: 20}}
-	tests := []struct {
-		name    string
-		limits  Limits
-		actions int
-		lookups map[string]cleanup.Lookups
-		tripped []string // a part of each message
-	}{
-		{name: "nothing planned", limits: limits},
-		{name: "as many actions as allowed", limits: limits, actions: 100},
-		{name: "one action too many", limits: limits, actions: 101, tripped: []string{"MAX_ACTIONS: the plan has more than 100 actions"}},
-		{name: "half missing", limits: limits, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 10}}},
-		{name: "more than half missing", limits: limits, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 11}},
-			tripped: []string{"11 of 20 posts looked up (55.0 %) do not exist, but at most 50 %"}},
-		{name: "all missing of too few to tell", limits: limits, lookups: map[string]cleanup.Lookups{"posts": {Asked: 19, Missing: 19}}},
-		{name: "each kind on its own", limits: limits, lookups: map[string]cleanup.Lookups{
-			"circles": {Asked: 1000, Missing: 0}, "posts": {Asked: 20, Missing: 20}, "tasks": {Asked: 40, Missing: 40}},
-			tripped: []string{"20 of 20 posts", "40 of 40 tasks"}},
-		{name: "none may be missing", limits: Limits{Config: config.Config{MaxActions: 1, MinLookups: 1}},
-			lookups: map[string]cleanup.Lookups{"posts": {Asked: 1000, Missing: 1}}, tripped: []string{"1 of 1000 posts"}},
-		{name: "all may be missing", limits: Limits{Config: config.Config{MaxActions: 1, MaxMissingPercent: 100, MinLookups: 1}},
-			lookups: map[string]cleanup.Lookups{"posts": {Asked: 1000, Missing: 1000}}},
-		{name: "both at once", limits: limits, actions: 101, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 20}},
-			tripped: []string{"MAX_ACTIONS", "MAX_MISSING_PERCENT"}},
-		{name: "lifted", limits: Limits{Config: limits.Config, Lifted: true},
-			actions: 1_000_000, lookups: map[string]cleanup.Lookups{"posts": {Asked: 20, Missing: 20}}},
+// TestNumbersAndShares holds counts against the limits on numbers and shares, at their bounds.
+func TestNumbersAndShares(t *testing.T) {
+	t.Parallel()
+	of := func(looked, due, percent int) cleanup.Count {
+		return cleanup.Count{Collection: "posts", Looked: looked, Due: due, Percent: percent}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			err := tt.limits.Check(tt.actions, tt.lookups)
-			var limit *cleanup.LimitError
-			if !errors.As(err, &limit) {
-				if err != nil || len(tt.tripped) > 0 {
-					t.Fatalf("Check = %v, want %q", err, tt.tripped)
-				}
-				return
-			}
-			if len(limit.Tripped) != len(tt.tripped) {
-				t.Fatalf("tripped %q, want %q", limit, tt.tripped)
-			}
-			for i, part := range tt.tripped {
-				if !strings.Contains(limit.Tripped[i].Text, part) || !strings.Contains(limit.Tripped[i].Text, `{"force":true}`) {
-					t.Errorf("message %q should say %q and how to lift it", limit.Tripped[i].Text, part)
-				}
-			}
-		})
+	tripped := func(looked, due, most int) *cleanup.LimitError {
+		return &cleanup.LimitError{Pass: "odd", Limit: "MAX_DUE_PERCENT", Due: due, Looked: looked, Most: most, Collection: "posts"}
+	}
+	ofRule := tripped(20, 5, 24)
+	ofRule.Limit = "maxDuePercent"
+	for name, tt := range map[string]struct {
+		counts []cleanup.Count
+		lifted bool
+		want   []*cleanup.LimitError
+	}{
+		"nothing":                {},
+		"half":                   {counts: []cleanup.Count{of(20, 10, 0)}},
+		"more than half":         {counts: []cleanup.Count{of(20, 11, 0)}, want: []*cleanup.LimitError{tripped(20, 11, 50)}},
+		"all of too few to tell": {counts: []cleanup.Count{of(19, 19, 0)}},
+		"they add up":            {counts: []cleanup.Count{of(10, 10, 0), of(10, 1, 0)}, want: []*cleanup.LimitError{tripped(20, 11, 50)}},
+		"a rule's own":           {counts: []cleanup.Count{of(20, 5, 25)}},
+		"more than a rule's own": {counts: []cleanup.Count{of(20, 5, 24)}, want: []*cleanup.LimitError{ofRule}},
+		"all may be due":         {counts: []cleanup.Count{of(2000, 2000, 100)}},
+		"each collection on its own": {
+			counts: []cleanup.Count{of(20, 20, 0), {Collection: "circles", Looked: 1000}}, want: []*cleanup.LimitError{tripped(20, 20, 50)},
+		},
+		"lifted": {counts: []cleanup.Count{of(20, 20, 0)}, lifted: true},
+	} {
+		p := &Planner{section: &section{Section: cleanup.Section{Name: "odd"}}}
+		p.ask.Limits = Limits{Config: config.Config{MaxDuePercent: 50}, Lifted: tt.lifted}
+		for _, c := range tt.counts {
+			p.Count(c)
+		}
+		got, err := p.trips(t.Context(), p.section)
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: (-want +got):\n%s%v", name, diff, err)
+		}
 	}
 }
 
-// TestUploads counts owners by the upload of their newest object, in whatever order the objects come.
-func TestUploads(t *testing.T) {
+// TestWhatIsUnknownTripsUnlessLifted: nobody knows whether the share is too large.
+func TestWhatIsUnknownTripsUnlessLifted(t *testing.T) {
 	t.Parallel()
-	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
-	restored := []upload{{"a", day(1), true}, {"b", day(2), true}, {"c", day(4), false}, {"d", day(5), false}, {"c", day(3), false}, {"d", day(6), false}}
-	for _, tt := range []struct {
-		name    string
-		uploads []upload
-		n       int
-		cut     bool
-	}{
-		{"none", nil, 2, false},
-		{"the newest two are missing", restored, 2, true},
-		{"the newest three are not", restored, 3, false},
-		{"too few to tell", restored, 5, false},
-		{"all are missing", []upload{{"c", day(1), false}, {"d", day(2), false}}, 2, false},
-		{"a new object of an old owner", append([]upload{{"a", day(7), true}}, restored...), 2, false},
-		{"an older one of an owner that is there", append([]upload{{"e", day(7), true}}, restored...), 2, false},
-		{"at the same time", []upload{{"a", day(1), true}, {"b", day(1), false}, {"c", day(1), false}}, 3, false},
-	} {
-		for turn := range max(1, len(tt.uploads)) {
-			var u uploads
-			for i := range tt.uploads {
-				u.add(tt.n, tt.uploads[(i+turn)%len(tt.uploads)])
-			}
-			if got := u.cut(tt.n); got != tt.cut {
-				t.Errorf("%s, turned by %d: %v, newest %v", tt.name, turn, got, u.newest)
-			}
+	unknown := errors.New("nobody knows")
+	for _, lifted := range []bool{false, true} {
+		p := &Planner{section: &section{}}
+		p.ask.Limits.Lifted = lifted
+		p.Count(cleanup.Count{Collection: "posts", Unknown: unknown})
+		if _, err := p.trips(t.Context(), p.section); errors.Is(err, unknown) == lifted {
+			t.Errorf("lifted %v: %v", lifted, err)
 		}
+	}
+}
+
+func TestActionsOfAPass(t *testing.T) {
+	t.Parallel()
+	limits := Limits{Config: config.Config{MaxActions: 100}}
+	for planned, want := range map[int]*cleanup.LimitError{
+		0: nil, 100: nil, 101: {Pass: "odd", Limit: "MAX_ACTIONS", Due: 101, Most: 100},
+	} {
+		s := &section{Section: cleanup.Section{Name: "odd"}, planned: planned}
+		if diff := cmp.Diff(want, limits.tooMany(s)); diff != "" {
+			t.Errorf("%d actions (-want +got):\n%s", planned, diff)
+		}
+	}
+	if tripped := (Limits{Lifted: true}).tooMany(&section{planned: 1000}); tripped != nil {
+		t.Errorf("%v, but it is lifted", tripped)
 	}
 }

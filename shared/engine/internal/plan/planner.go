@@ -51,7 +51,7 @@ type Planner struct {
 	// Size is how many actions were proposed, as MAX_ACTIONS counts them: with those of earlier windows, without those of dropped
 	// sections.
 	Size      int
-	Tripped   []report.Failure                    // safety limits that sections tripped
+	Tripped   []*cleanup.LimitError               // safety limits, each of which stopped the plan or a section of it
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
 
@@ -70,14 +70,13 @@ type Planner struct {
 	left        int // actions that interrupted runs have left to do
 	proposed    int // items of rules among the actions
 	remembered  proposed
-	named       int // documents read to name those that cannot be judged
-	tripped     error
+	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
 }
 
 func (a Ask) planner() *Planner {
-	whole, d := newSection(cleanup.Section{}, 0), a.Decider
+	whole, d := &section{}, a.Decider
 	a.Bytes = cmp.Or(a.Bytes, mostBytes())
 	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
@@ -116,10 +115,7 @@ func (a Ask) make(ctx context.Context) (p *Planner, err error) {
 	p = a.planner()
 	defer guard.Recover(&err)
 	defer p.awaitCounts()
-	if err = p.plan(ctx); p.tripped != nil {
-		return p, p.tripped
-	}
-	return p, err
+	return p, p.plan(ctx)
 }
 
 // plan plans by what is pinned: first what interrupted runs have left to do, then the job.
@@ -137,10 +133,7 @@ func (p *Planner) plan(ctx context.Context) (err error) {
 // Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be
 // applied.
 func (p *Planner) Check(ctx context.Context) error {
-	if err := p.judge(ctx); err != nil {
-		return err
-	}
-	return p.ask.Limits.Check(p.Size, nil)
+	return p.judge(ctx)
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -185,12 +178,6 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 		slog.String("target", target), slog.String("reason", reason))
 }
 
-// LookedUp implements [cleanup.Plan].
-func (p *Planner) LookedUp(kind string, asked, missing int) {
-	l := p.section.lookups[kind]
-	p.section.lookups[kind] = cleanup.Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
-}
-
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
 	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object,
@@ -219,10 +206,8 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	}
 	p.Size += 1 + a.Also
 	p.section.planned += 1 + a.Also
-	if !p.ask.Limits.Lifted && p.Size > p.ask.Limits.MaxActions {
-		// There is no point in reading on.
-		p.tripped = p.ask.Limits.Check(p.Size, nil)
-		return p.tripped
+	if tripped := p.ask.Limits.tooMany(p.section); tripped != nil {
+		return p.trip(tripped)
 	}
 	if p.Report.DryRun {
 		return nil
