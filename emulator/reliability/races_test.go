@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -19,7 +20,8 @@ import (
 const lockWait = 250 * time.Millisecond
 
 // tryRace lets users do what keeps something right before a call, and compares what is left in the end: what they wrote is there,
-// so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
+// so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to
+// it, as one may whose calls go on at once.
 func tryRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
 	t.Helper()
 	at := p.at
@@ -155,8 +157,9 @@ func (w *world) act(ctx context.Context, a action) (expectation, error) {
 			e.accounts = append(e.accounts, uid)
 		}
 	}
-	if len(a.accounts) > 0 && len(e.accounts) == 0 {
-		e.objects = nil // who comes when the account is gone is too late
+	stay := func(path string) bool { return e.documents[path] != nil && path != a.keeper }
+	if len(a.accounts) > 0 && len(e.accounts) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(e.documents)), stay) {
+		e.objects = nil // who comes when the account and its documents are gone is too late
 	}
 	if a.then != nil {
 		a.then(w, &e)

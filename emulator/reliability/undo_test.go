@@ -190,7 +190,7 @@ func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.
 	for _, o := range outcomes {
 		_, was := before[o.Target]
 		_, is := now[o.Target]
-		if o.Step != undo.Stays && (was != is || !cmp.Equal(before[o.Target], now[o.Target])) {
+		if o.Step.Back() && (was != is || !cmp.Equal(before[o.Target], now[o.Target])) {
 			lines = append(lines, o.Target+" was taken back, and the next run did not keep it so")
 		}
 	}
@@ -265,8 +265,8 @@ func tryUndone(t *testing.T, s subject, p point) (lines []string, tried bool) {
 	return lines, true
 }
 
-// tryUndoFault takes a run back with a fault at a call, and then undisturbed. An undo that was killed is done again only after the job has run: what it has brought back is kept.
-// One that failed is done again at once.
+// tryUndoFault takes a run back with a fault at a call, and then undisturbed. An undo that was killed is done again only after the
+// job has run: what it has brought back is kept. One that failed is done again at once, unless it could not end its lease.
 func tryUndoFault(t *testing.T, s subject, p point) (lines []string, tried bool) {
 	t.Helper()
 	steps := At(p.at, p.fault)
@@ -287,6 +287,8 @@ func tryUndoFault(t *testing.T, s subject, p point) (lines []string, tried bool)
 		for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(half, w.state(t)))) {
 			lines = append(lines, name+" was changed by a run between the undo that was killed and the next one")
 		}
+	} else if calls := steps.Calls(); slices.Contains(calls[len(calls)-1].Targets, "cleanupJobs/"+w.job.Name) {
+		w.expireLease()
 	}
 	outcomes, _, err := w.undo(t, Undisturbed(), left, apply) // those before it are back: a worker's, before its job's
 	if err != nil {
