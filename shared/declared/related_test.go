@@ -216,6 +216,7 @@ func TestNamesWithDots(t *testing.T) {
 			} {
 				f.Set(t, "drafts/"+id, with(data, fields{"at": old}))
 			}
+			f.Set(t, "others/o/x/y", fields{"x": true})
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 			enginetest.Want(t, "left", []string{"age", "ageBoth", "unless", "where", "whereAbove", "whereBelow"}, f.IDs(t, "drafts"))
 		})
