@@ -115,7 +115,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if agreed {
 		runs, err = a.runAll(ctx, f, plans)
 	}
-	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) ||
+	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() || p.Held != nil }) ||
 		slices.ContainsFunc(runs, func(r ran) bool { return !r.well() })
 	return cmp.Or(err, a.show(map[string]any{"plans": plans, "runs": runs}, shown, bad))
 }

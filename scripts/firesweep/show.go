@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -26,8 +27,9 @@ const idTime = "20060102T150405Z" // as a run's id has the time of its beginning
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*report.Report      // nil: none is saved
-	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
+	*report.Report                // nil: none is saved
+	Did            *did           `json:"did,omitempty"`  // nil: nothing is kept of it
+	Held           *jobstate.Hold `json:"held,omitempty"` // the job is now; nil: nobody holds it
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -90,6 +92,11 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if rep == nil && run.Did == nil {
 		return err
 	}
+	record, unread := a.record(ctx, job)
+	if unread != nil {
+		return unread
+	}
+	run.Held = record.Held
 	return a.show(run, func(p *printer) {
 		p.run(run, runID, none)
 		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
@@ -107,6 +114,10 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	} else {
 		p.Say(bold, 0, 2, "%s", runID)
 		p.Say(yellow, 2, 2, "%s", capital(none.why))
+	}
+	if run.Held != nil {
+		job, _, _ := strings.Cut(runID, "-")
+		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(job, *run.Held))
 	}
 	switch {
 	case run.Did != nil:

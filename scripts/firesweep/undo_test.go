@@ -10,13 +10,11 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // preview shows what an undo would do where nobody can be asked.
@@ -32,7 +30,7 @@ func TestUndoAsks(t *testing.T) {
 	for answer, back := range map[string]int{"": 0, "n\n": 0, "y\n": 2} {
 		for _, asJSON := range []bool{false, true} {
 			o := withReports(t)
-			run := o.called(t, "cleanupReports", "").RunID
+			o.called(t, "cleanupReports", "")
 			o.screen.in, o.in = true, answer
 			args := []string{"undo", "cleanupReports"}
 			if asJSON {
@@ -50,13 +48,13 @@ func TestUndoAsks(t *testing.T) {
 				want(t, "shown to the person", 1, strings.Count(errs, "reports/old\n"))
 			default:
 				want(t, "shown once", 1, strings.Count(out, "reports/old\n"))
-				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "release --run "+run))
+				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "firesweep resume cleanupReports\n"))
 			}
 		}
 	}
 }
 
-// TestUndo deletes reports, shows what would come back, brings it back, and releases it.
+// TestUndo deletes reports, shows what would come back, brings it back, and the job is held until it is resumed.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
@@ -82,15 +80,12 @@ func TestUndo(t *testing.T) {
 	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
 	again, _ := o.ends(t, exitFailed, "undo", "--yes", first.RunID)
 	wantParts(t, again, "nothing to bring back")
+	wantParts(t, again, "Held, because they could delete it again: cleanupReports.", "firesweep resume cleanupReports\n")
 	o.now = o.now.Add(time.Hour)
-	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
-		t.Errorf("what came back is deleted again: %v", next.Actions)
-	}
-	o.refuses(t, exitFailed, "reports/none is not pinned", "release", "reports/none")
-	o.well(t, "release", "reports/a")
-	o.called(t, "cleanupReports", "")
-	want(t, "left", []string{"b", "c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
-	o.well(t, "release", "--run", first.RunID)
+	want(t, "the next run", report.Skipped, o.called(t, "cleanupReports", "").Status)
+	wantParts(t, oneLine(o.well(t, "hold")), "cleanupReports", "it came back by undoing a run", first.RunID)
+	want(t, "left", 3, len(o.Documents(t, "reports")))
+	o.well(t, "resume", "--yes", "cleanupReports")
 	o.called(t, "cleanupReports", "")
 	want(t, "left", []string{"c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 }
@@ -144,9 +139,9 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 		o.preview(t, run)
 		o.well(t, "undo", "--yes", run)
 		o.well(t, "show", run)
-		o.well(t, "pin", "--apply", "--because", "hold", "projects/p1")
-		o.well(t, "pinned")
-		o.well(t, "release", "--all")
+		o.well(t, "hold", "--yes", "--because", "hold", "--keep", "projects/p1")
+		o.well(t, "hold")
+		o.well(t, "resume", "--yes", "--all")
 	}
 }
 
@@ -165,15 +160,17 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
 	wantParts(t, o.well(t, "show", run, post), "deleted "+post, "circleId: ")
 	o.ends(t, exitFailed, "runs", "--of", "posts/none")
-	o.well(t, "undo", "--yes", "--only", post, run)
-	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
+	wantParts(t, o.well(t, "undo", "--yes", "--only", post, run), "The jobs go on, and keep what came back (1 item)",
+		"firesweep resume --keep "+run)
+	want(t, "held", 0, len(o.held(t)))
+	wantParts(t, oneLine(o.well(t, "hold")), post, "it came back by undoing a run", run)
 	next := o.called(t, "cleanupOrphanedMedia", "")
-	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[undo.KeptPinned]+next.Kept[undo.KeptWithPinned] == 0 {
+	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[jobstate.KeptListed]+next.Kept[jobstate.KeptWithListed] == 0 {
 		t.Errorf("it is deleted again: kept %v", next.Kept)
 	}
-	o.well(t, "release", post)
+	o.well(t, "resume", "--yes", "--keep", run)
 	if o.called(t, "cleanupOrphanedMedia", ""); o.Documents(t, "posts")[gone[0]] != nil {
-		t.Error("it is kept after its release")
+		t.Error("it is kept although the jobs judge it again")
 	}
 }
 
@@ -189,31 +186,8 @@ func TestUndoWarns(t *testing.T) {
 	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--yes", "--json", run)).Warnings))
 }
 
-// TestPin: nothing that is pinned goes, nor what leads to it.
-func TestPin(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	old := map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)}
-	for _, path := range []string{"reports/a", "reports/b", "reports/c", "reports/b/notes/n"} {
-		o.Set(t, path, old)
-	}
-	args := []string{"--because", "legal hold", "reports/a", "reports/b/notes/n"}
-	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed",
-		"firesweep pin --apply --because 'legal hold' reports/a")
-	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
-	wantParts(t, o.well(t, append([]string{"pin", "--apply"}, args...)...), "Pinned in the database (default): every job there keeps 2 targets")
-	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
-	if got := o.called(t, "cleanupReports", ""); got.Kept[undo.KeptPinned] != 1 || got.Kept[undo.KeptWithPinned] != 1 {
-		t.Errorf("kept %v", got.Kept)
-	}
-	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
-	o.well(t, "release", "reports/a", "reports/b/notes/n")
-	o.called(t, "cleanupReports", "")
-	want(t, "left", 0, len(o.Documents(t, "reports")))
-}
-
 // TestUndoneAccounts: claims, addresses and identities are shown first, and claims come back only if that is asked for. Jobs on another
-// database keep the account too.
+// database that could delete the account are held, too.
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{false, true} {
@@ -231,17 +205,7 @@ func TestUndoneAccounts(t *testing.T) {
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
 		wantParts(t, shown, "firesweep undo --yes "+strings.Join(args, " ")+"\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
-		elsewhere := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
-			if name == "FIRESTORE_DATABASE" {
-				return "other"
-			}
-			return o.env[name]
-		}, nil, config.Firestore)
-		pinned, err := elsewhere.Pinned(ctx)
-		ok(t, err)
-		if len(pinned) != 1 || !slices.Equal(pinned[0].All(), []string{"account u1"}) {
-			t.Errorf("pinned in the other database: %+v", pinned)
-		}
+		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser"}, o.held(t))
 		user, err := o.Auth(t).GetUser(ctx, "u1")
 		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)
