@@ -43,10 +43,8 @@ func TestJSON(t *testing.T) {
 		{report.Approval{}, "bucket database entry items job made project version"},
 		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
 		{shownRun{}, "did held"},
-		{did{}, `
-			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
-			writes.path writes.sent writesTotal`},
-		{undo.Thing{}, "account fields fields.after fields.before fields.changed fields.name reason sent target what"},
+		{did{}, "things total"},
+		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
 		{ran{}, "error job report"},
 		{holding{}, `
 			applied jobs jobs.database jobs.ended jobs.error jobs.job keep keep.at keep.by keep.database

@@ -231,9 +231,9 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		"cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
-		planned := map[string]didItem{}
+		planned := map[string][2]string{}
 		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
-			planned[p.Target] = didItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
+			planned[p.Target] = [2]string{p.Action, p.Reason}
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
@@ -241,19 +241,16 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 			t.Fatalf("%s: %+v", job, run)
 		}
 		want(t, job+", run", report.RunID, run.RunID)
-		want(t, job+", items", run.Did.ItemsTotal, len(run.Did.Items))
-		want(t, job+", writes", run.Did.WritesTotal, len(run.Did.Writes))
+		want(t, job+", things", run.Did.Total, len(run.Did.Things))
 		done := 0
-		for _, item := range run.Did.Items {
-			if want, ok := planned[item.Target]; ok { // and not what goes with it
+		for _, item := range run.Did.Things {
+			if wanted, ok := planned[item.Target]; ok { // and not what goes with it
 				done++
-				if item != want {
-					t.Errorf("%s: %+v, planned was %+v", job, item, want)
-				}
+				want(t, item.Target, wanted, [2]string{item.Action, item.Reason})
 			}
 		}
 		if done == 0 || done < report.Done() {
-			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Items)
+			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Things)
 		}
 	}
 }
@@ -267,16 +264,14 @@ func TestShowListsTheFirst(t *testing.T) {
 	}
 	rep := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
-	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 things more: use --all",
 		"\n    firesweep undo "+rep.RunID+"\n")
 	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
 	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
 	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	want(t, "items as JSON", listed, len(short.Did.Items))
-	short.Did.Items = nil
-	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []didWrite{}}, *short.Did)
+	want(t, "things as JSON", [2]int{listed, listed + 2}, [2]int{len(short.Did.Things), short.Did.Total})
 
 	text = o.well(t, "show", "cleanupReports", "reports/r51")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
@@ -289,39 +284,26 @@ func TestShowListsTheFirst(t *testing.T) {
 func TestShowLeavesOutWhatStayed(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for _, id := range []string{"a", "b"} {
-		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
-	}
+	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
-	records := []undo.Record{
+	packed, err := runlog.Pack([]undo.Record{
 		{Item: "account ken"}, {Of: 1, Account: &undo.Account{UID: "ken"}},
 		{Item: "users/hana", Reason: "users/hana is deleted"}, {Of: 3, Account: &undo.Account{UID: "hana"}},
 		{Item: "ken"}, {Of: 5, Object: &undo.Object{Name: "ken.png", Generation: 7}},
-	}
-	for i := range listed {
-		path := fmt.Sprintf("reports/r%02d", i)
-		records = append(records, undo.Record{Item: path},
-			undo.Record{Of: len(records) + 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}})
-	}
-	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
+		{Item: "reports/b", Action: "delete report"}, {Of: 7, Write: &undo.Write{Op: documents.Delete, Path: "reports/b", Found: true}},
 	})
-	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
-		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
-	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
-	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b")
-	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", report.RunID, "reports/r00")
-	wantParts(t, text, "reports/r00", "deleted reports/r00")
-	for _, stayed := range []string{"ken", "hana"} {
-		if strings.Contains(text, stayed) {
-			t.Errorf("it names %s, which stayed:\n%s", stayed, text)
-		}
+	ok(t, err)
+	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
+		"data": packed[0], "parts": 1, "records": 8, "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
+	})
+	var targets []string
+	for _, thing := range parsed[shownRun](t, o.well(t, "show", "--json", report.RunID)).Did.Things {
+		targets = append(targets, thing.Target)
 	}
+	want(t, "things", []string{"reports/a", "reports/b"}, targets)
+	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
+	wantParts(t, text, "deleted reports/a", "deleted reports/b")
+	wantNone(t, text, "ken", "hana")
 }
 
 // TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log that is said.
@@ -334,7 +316,7 @@ func TestShowOfHalfARun(t *testing.T) {
 	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of "+report.RunID, "reports/a",
 		"firesweep undo "+report.RunID)
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
+	if run.Report != nil && run.RunID != "" || run.Did.Total != 1 {
 		t.Errorf("%+v", run)
 	}
 	o.refuses(t, exitFailed, "there is no report", "show", "cleanupReports-20260110T150000Z-01234567")
@@ -349,43 +331,51 @@ func TestShowOfHalfARun(t *testing.T) {
 	wantNone(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing")
 }
 
-// TestWhatIsListedOfWrites names fields and nothing of what was in them.
-func TestWhatIsListedOfWrites(t *testing.T) {
+// TestWhatIsListedOfThings names fields and nothing of what was in them.
+func TestWhatIsListedOfThings(t *testing.T) {
 	t.Parallel()
 	o := withSample(t)
+	did := func(run string) []undo.Thing {
+		return parsed[shownRun](t, o.well(t, "show", "--json", "--all", run)).Did.Things
+	}
 	circles := o.called(t, "checkGhostCircles", "")
-	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
-	for what, is := range map[string]func(didWrite) bool{
-		"a notification that was sent": func(w didWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
-		"a field that was written": func(w didWrite) bool {
-			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
+	things := did(circles.RunID)
+	isFile := func(thing undo.Thing) bool {
+		return thing.What == "deleted" && strings.HasPrefix(thing.Target, "gs://"+o.Bucket+"/")
+	}
+	for what, is := range map[string]func(undo.Thing) bool{
+		"a notification that was sent": func(thing undo.Thing) bool {
+			return thing.Sent && thing.What == "created" && strings.Contains(thing.Target, "/notifications/")
 		},
-		"files": func(w didWrite) bool {
-			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
+		"a field that was written": func(thing undo.Thing) bool {
+			return thing.What == "changed" && strings.HasPrefix(thing.Target, "circles/") && len(thing.Fields) > 0
 		},
+		"files": isFile,
 	} {
-		if !slices.ContainsFunc(writes, is) {
-			t.Errorf("%s is missing in %+v", what, writes)
+		if !slices.ContainsFunc(things, is) {
+			t.Errorf("%s is missing in %+v", what, things)
 		}
 	}
-	// What find names, undo takes.
-	file := writes[slices.IndexFunc(writes, func(w didWrite) bool { return w.Op == "delete object" })].Path
-	o.other = maps.Clone(o.env)
-	for _, o.env["STORAGE_BUCKET"] = range []string{"", o.Bucket} { // where it is not set, a run looks for the project's
-		found := parsed[struct {
-			Searched int
-			Found    []foundThing
-		}](t, o.well(t, "runs", "--json", "--of", file)).Found
-		want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
+	for _, thing := range things {
+		for _, field := range thing.Fields {
+			if field.Before != nil || field.After != nil {
+				t.Errorf("what was in %s of %s is listed", field.Name, thing.Target)
+			}
+		}
 	}
+	// What runs --of names, undo takes.
+	file := things[slices.IndexFunc(things, isFile)].Target
+	found := parsed[struct {
+		Searched int
+		Found    []foundThing
+	}](t, o.well(t, "runs", "--json", "--of", file)).Found
+	want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
 	wantParts(t, o.preview(t, "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
-	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w didWrite) bool {
-		return w.Op == "delete account" &&
-			w.Path == "user-banned-last-month"
+	if !slices.ContainsFunc(did(users.RunID), func(thing undo.Thing) bool {
+		return thing.What == "deleted" && thing.Target == "account user-banned-last-month" && thing.Account == ""
 	}) {
-		t.Errorf("the account is missing in %+v", writes)
+		t.Errorf("the account is missing, or what it was is listed: %+v", did(users.RunID))
 	}
-	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")
+	wantParts(t, o.well(t, "show", users.RunID), "What it did for that:", "account user-banned-last-month")
 }
