@@ -48,7 +48,7 @@ func (t *Teller) Keep(reason string, n int) {
 }
 
 // KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is pinned.
+// one item it is, and for what is on the list of what the job keeps.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
 	t.Logger.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
