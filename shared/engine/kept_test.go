@@ -108,18 +108,23 @@ func countsOf(t *testing.T, counts ...cleanup.KeptCount) *enginetest.Function {
 	}})
 }
 
-// namedIn returns the documents of a collection that warnings name, and the messages of those about the collection.
+// namedIn returns the documents of a collection that warnings name, and the messages of those that say how many there are of them, or
+// why they could not all be named.
 func namedIn(t *testing.T, f *enginetest.Function, collection string) (named map[string]bool, said []string) {
 	t.Helper()
 	named = map[string]bool{}
 	for _, line := range f.LogLines(t) {
-		target, _ := line["target"].(string)
-		switch {
-		case line["severity"] != "WARNING":
-		case target == collection:
+		if line["severity"] != "WARNING" {
+			continue
+		}
+		if line["target"] == collection || line["kept"] != nil {
 			said = append(said, line["message"].(string))
-		case strings.HasPrefix(target, collection+"/"):
-			named[target] = true
+		}
+		targets, _ := line["targets"].([]any)
+		for _, target := range targets {
+			if strings.HasPrefix(target.(string), collection+"/") {
+				named[target.(string)] = true
+			}
 		}
 	}
 	return named, said

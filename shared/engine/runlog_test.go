@@ -101,7 +101,8 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	enginetest.Want(t, "revision", "testjob-00007-abc", got.Revision)
 	enginetest.Want(t, "version", version.String(), got.Version)
 	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
-	begun := oneLine(t, f, "testJob started")
+	line := oneLine(t, f, "testJob completed")
+	begun := line["report"].(map[string]any)
 	for name, want := range map[string]any{
 		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
 	} {

@@ -4,16 +4,20 @@ package tell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // MaxNamed is how many items a run names in the log for each reason; all are counted.
@@ -27,8 +31,16 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu    sync.Mutex     // guards the report while actions are being applied, and what follows
-	wrote map[string]int // see [cleanup.Job]
+	mu      sync.Mutex          // guards the report while actions are being applied, and what follows
+	wrote   map[string]int      // see [cleanup.Job]
+	invalid map[string]*invalid // by reason
+}
+
+// invalid is what is kept for one reason because it cannot be judged.
+type invalid struct {
+	n     int
+	named []string // up to [MaxNamed] items
+	in    string   // a collection in which it is, if no item is named
 }
 
 // Scanned implements [cleanup.Plan].
@@ -47,17 +59,90 @@ func (t *Teller) Keep(reason string, n int) {
 	}
 }
 
+// Kept says why something is kept, in the one way in which the log does.
+func Kept(what, reason string) string { return what + ": kept, " + reason }
+
+// KeepInvalid implements [cleanup.Plan].
+func (t *Teller) KeepInvalid(_ context.Context, target, reason string, n int) {
+	t.Keep(reason, n)
+	t.Name(target, reason, n)
+}
+
+// Name names an item that cannot be judged, or a collection in which such items are, and counts n more of them.
+func (t *Teller) Name(target, reason string, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.invalid == nil {
+		t.invalid = map[string]*invalid{}
+	}
+	i := t.invalid[reason]
+	if i == nil {
+		i = &invalid{}
+		t.invalid[reason] = i
+	}
+	i.n += n
+	switch isItem := strings.Contains(target, "://") || strings.Count(target, "/")%2 == 1 || strings.Contains(target, " "); {
+	case !isItem:
+		i.in = target
+	case len(i.named) < MaxNamed && !slices.Contains(i.named, target):
+		i.named = append(i.named, target)
+	}
+}
+
+// what says of how many things, and of which, in as many characters as a message has room for.
+func (i *invalid) what() string {
+	if len(i.named) == 0 {
+		return fmt.Sprintf("%d of %s", i.n, i.in)
+	}
+	text, shown := report.Clip(i.named[0], logging.MaxMessage/2), 1
+	for shown < len(i.named) && len(text)+len(i.named[shown]) <= logging.MaxMessage/2 {
+		text += ", " + i.named[shown]
+		shown++
+	}
+	if shown < i.n {
+		text += fmt.Sprintf(" and %d more", i.n-shown)
+	}
+	return text
+}
+
+// TellWarnings logs what is kept because it cannot be judged, a line for each reason, and what is doubtful about the run as a whole.
+// What the last run said already is one line.
+func (t *Teller) TellWarnings(ctx context.Context, last *report.Report) {
+	if last == nil {
+		last = &report.Report{}
+	}
+	var same []string
+	say := func(message string, fields ...any) {
+		id := digest.Of(append([]string{message}, fmt.Sprint(fields...))...)
+		if t.Report.Warned = append(t.Report.Warned, id); slices.Contains(last.Warned, id) {
+			same = append(same, message)
+			return
+		}
+		t.Logger.WarnContext(ctx, message, fields...)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(t.invalid)) {
+		i := t.invalid[reason]
+		slices.Sort(i.named)
+		say(Kept(i.what(), reason), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
+	}
+	for _, warning := range t.Report.Warnings {
+		say(t.Job + ": " + warning)
+	}
+	if len(same) > 0 {
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in run %s", t.Job, len(same), last.RunID), slog.Any("warnings", same))
+	}
+}
+
 // KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
 // one item it is, and for what is pinned.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
-	t.Logger.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
+	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))
 }
 
 // Warn implements [cleanup.Plan].
-func (t *Teller) Warn(ctx context.Context, warning string) {
+func (t *Teller) Warn(_ context.Context, warning string) {
 	t.Report.Warnings = append(t.Report.Warnings, warning)
-	t.Logger.WarnContext(ctx, t.Job+": "+warning)
 }
 
 // Notice logs a warning about one item.
@@ -99,7 +184,7 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 func (t *Teller) Forget() {
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
-	r.NotCounted, r.Warnings = nil, nil
+	r.NotCounted, r.Warnings, r.Warned, t.invalid = nil, nil, nil, nil
 }
 
 // Fail implements [cleanup.Plan]: something went wrong with one target.
