@@ -85,11 +85,11 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
 		r.cuts = p.Cuts
+		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all
-			r.TellWarnings(ctx, nil)
-		} else {
-			r.TellWarnings(ctx, r.state.Last)
+			before = nil
 		}
+		r.TellWarnings(ctx, before)
 		if err == nil {
 			err = p.Check(ctx)
 		}

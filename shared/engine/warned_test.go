@@ -29,21 +29,20 @@ func TestWarningsOfTheRunBefore(t *testing.T) {
 		want        []string
 	}{
 		{"the first", "", nil, []string{noDate, noOwner, "WARNING testJob: nobody ever wrote posts"}},
-		{"the same", "", nil, []string{"INFO testJob: 3 warnings are the same as in run "}},
-		{"again", "", nil, []string{"INFO testJob: 3 warnings are the same as in run "}},
+		{"the same", "", nil, []string{"INFO testJob: 3 warnings are the same as in the last run"}},
+		{"again", "", nil, []string{"INFO testJob: 3 warnings are the same as in the last run"}},
 		{"a preview", `{"dryRun":true}`, nil, []string{noDate, noOwner, "WARNING testJob: nobody ever wrote posts"}},
-		{"one more", "", func() { undated = 2 }, []string{"WARNING things/0, things/1: kept, no date", "INFO testJob: 2 warnings are the same as in run "}},
-		{"one less", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in run "}},
+		{"one more", "", func() { undated = 2 }, []string{"WARNING things/0, things/1: kept, no date", "INFO testJob: 2 warnings are the same as in the last run"}},
+		{"one less", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in the last run"}},
 		{"another doubt", "", func() { doubt = "nobody ever wrote circles" },
-			[]string{"WARNING testJob: nobody ever wrote circles", "INFO testJob: 2 warnings are the same as in run "}},
-		{"none of one", "", func() { undated = 0 }, []string{"INFO testJob: 2 warnings are the same as in run "}},
-		{"it is back", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in run "}},
+			[]string{"WARNING testJob: nobody ever wrote circles", "INFO testJob: 2 warnings are the same as in the last run"}},
+		{"none of one", "", func() { undated = 0 }, []string{"INFO testJob: 2 warnings are the same as in the last run"}},
+		{"it is back", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in the last run"}},
 	} {
 		if tt.change != nil {
 			tt.change()
 		}
 		got := f.Run(t, tt.body)
-		f.Now = f.Now.AddDate(0, 0, 1)
 		var said []string
 		for _, line := range f.LogLines(t) {
 			message, whole := line["message"].(string), fmt.Sprint(line["warnings"])
@@ -52,8 +51,8 @@ func TestWarningsOfTheRunBefore(t *testing.T) {
 				continue
 			}
 			if all, same := line["warnings"].([]any); same {
-				message = message[:len("testJob: 3 warnings are the same as in run ")]
-				if fmt.Sprintf("testJob: %d warnings are the same as in run ", len(all)) != message {
+				message = message[:len("testJob: 3 warnings are the same as in the last run")]
+				if fmt.Sprintf("testJob: %d warnings are the same as in the last run", len(all)) != message {
 					t.Errorf("%s: %s of %s", tt.night, message, whole)
 				}
 			}

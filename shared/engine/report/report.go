@@ -77,9 +77,7 @@ type Report struct {
 	// NotCounted are the collections whose figures under Kept and Scanned are incomplete, because a count failed.
 	NotCounted []string `json:"notCounted,omitempty" firestore:"notCounted,omitempty"`
 	// Warnings say what is doubtful about the run as a whole, such as a setting that names what nobody ever wrote.
-	Warnings []string `json:"warnings,omitempty" firestore:"warnings,omitempty"`
-	// Warned are the digests of the warnings that the log has, or had of an earlier run: the next run says again what is new.
-	Warned    []string  `json:"warned,omitempty" firestore:"warned,omitempty"`
+	Warnings  []string  `json:"warnings,omitempty" firestore:"warnings,omitempty"`
 	Failures  []Failure `json:"failures" firestore:"failures"`
 	Plan      []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`

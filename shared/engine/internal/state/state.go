@@ -33,6 +33,7 @@ type State struct {
 	Begun      *report.Report `json:"begun" firestore:"begun"`           // what the holder's report began with; nil of an undo
 	Checkpoint string         `json:"checkpoint" firestore:"checkpoint"` // where the next run begins; empty: at the beginning
 	Cuts       []string       `json:"cuts" firestore:"cuts"`             // where the next run's listings of objects may be cut
+	Warned     []string       `json:"warned" firestore:"warned"`         // digests of what the last run warned of
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
 	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may have written anything
 	Month      report.Month   `json:"month" firestore:"month"`

@@ -159,6 +159,7 @@ func (s *State) fields() []field {
 		{"rewound", &s.Rewound, true, nil},
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
+		{"warned", &s.Warned, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}

@@ -2,6 +2,7 @@
 package tell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,16 +32,20 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu      sync.Mutex          // guards the report while actions are being applied, and what follows
-	wrote   map[string]int      // see [cleanup.Job]
-	invalid map[string]*invalid // by reason
+	mu      sync.Mutex     // guards the report while actions are being applied, and what follows
+	wrote   map[string]int // see [cleanup.Job]
+	invalid map[where]*invalid
+
+	Warned []string // digests of what the log warns of, or did of an earlier run
 }
 
-// invalid is what is kept for one reason because it cannot be judged.
+// where says where something is kept, and why, because it cannot be judged.
+type where struct{ in, reason string }
+
+// invalid is what is kept so.
 type invalid struct {
 	n     int
 	named []string // up to [MaxNamed] items
-	in    string   // a collection in which it is, if no item is named
 }
 
 // Scanned implements [cleanup.Plan].
@@ -72,27 +77,34 @@ func (t *Teller) KeepInvalid(_ context.Context, target, reason string, n int) {
 func (t *Teller) Name(target, reason string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.invalid == nil {
-		t.invalid = map[string]*invalid{}
+	in, isItem := path.Base(target), true
+	switch {
+	case strings.Contains(target, "://"):
+		in = "files"
+	case strings.HasPrefix(target, report.AccountPrefix):
+		in = "accounts"
+	case strings.Count(target, "/")%2 == 1:
+		in = path.Base(path.Dir(target))
+	default:
+		isItem = false
 	}
-	i := t.invalid[reason]
+	if t.invalid == nil {
+		t.invalid = map[where]*invalid{}
+	}
+	i := t.invalid[where{in, reason}]
 	if i == nil {
 		i = &invalid{}
-		t.invalid[reason] = i
+		t.invalid[where{in, reason}] = i
 	}
-	i.n += n
-	switch isItem := strings.Contains(target, "://") || strings.Count(target, "/")%2 == 1 || strings.Contains(target, " "); {
-	case !isItem:
-		i.in = target
-	case len(i.named) < MaxNamed && !slices.Contains(i.named, target):
+	if i.n += n; isItem && len(i.named) < MaxNamed && !slices.Contains(i.named, target) {
 		i.named = append(i.named, target)
 	}
 }
 
 // what says of how many things, and of which, in as many characters as a message has room for.
-func (i *invalid) what() string {
+func (i *invalid) what(in string) string {
 	if len(i.named) == 0 {
-		return fmt.Sprintf("%d of %s", i.n, i.in)
+		return fmt.Sprintf("%d of %s", i.n, in)
 	}
 	text, shown := report.Clip(i.named[0], logging.MaxMessage/2), 1
 	for shown < len(i.named) && len(text)+len(i.named[shown]) <= logging.MaxMessage/2 {
@@ -105,31 +117,29 @@ func (i *invalid) what() string {
 	return text
 }
 
-// TellWarnings logs what is kept because it cannot be judged, a line for each reason, and what is doubtful about the run as a whole.
-// What the last run said already is one line.
-func (t *Teller) TellWarnings(ctx context.Context, last *report.Report) {
-	if last == nil {
-		last = &report.Report{}
-	}
+// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about the run as a whole.
+// What the last run warned of too, as before says, is one line.
+func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	var same []string
 	say := func(message string, fields ...any) {
 		id := digest.Of(append([]string{message}, fmt.Sprint(fields...))...)
-		if t.Report.Warned = append(t.Report.Warned, id); slices.Contains(last.Warned, id) {
+		if t.Warned = append(t.Warned, id); slices.Contains(before, id) {
 			same = append(same, message)
 			return
 		}
 		t.Logger.WarnContext(ctx, message, fields...)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(t.invalid)) {
-		i := t.invalid[reason]
+	byName := func(a, b where) int { return cmp.Or(strings.Compare(a.in, b.in), strings.Compare(a.reason, b.reason)) }
+	for _, w := range slices.SortedFunc(maps.Keys(t.invalid), byName) {
+		i, reason := t.invalid[w], w.reason
 		slices.Sort(i.named)
-		say(Kept(i.what(), reason), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
+		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
 	}
 	for _, warning := range t.Report.Warnings {
 		say(t.Job + ": " + warning)
 	}
 	if len(same) > 0 {
-		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in run %s", t.Job, len(same), last.RunID), slog.Any("warnings", same))
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Job, len(same)), slog.Any("warnings", same))
 	}
 }
 
@@ -184,7 +194,7 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 func (t *Teller) Forget() {
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
-	r.NotCounted, r.Warnings, r.Warned, t.invalid = nil, nil, nil, nil
+	r.NotCounted, r.Warnings, t.invalid = nil, nil, nil
 }
 
 // Fail implements [cleanup.Plan]: something went wrong with one target.
