@@ -250,10 +250,11 @@ type warnings []string
 func (w *warnings) Write(line []byte) (int, error) {
 	var one struct {
 		Severity, Message string
-		Kept              int             // of a sum
+		Kept              int             // of things for one reason
+		Targets           []string        // which these are
 		Report            json.RawMessage // of the summary
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && one.Kept == 0 && one.Report == nil {
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) && one.Report == nil {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil

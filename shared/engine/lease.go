@@ -145,7 +145,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
-		s.Cuts = r.cuts
+		s.Cuts, s.Warned = r.cuts, r.Warned
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})
