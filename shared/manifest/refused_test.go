@@ -213,3 +213,15 @@ func TestLockName(t *testing.T) {
 		}
 	}
 }
+
+// TestNestedTooDeep: a pull request whose list would overflow the parser's stack.
+func TestNestedTooDeep(t *testing.T) {
+	for _, nested := range []string{"[", `{"a":`, `{"a":["[",`} {
+		for _, n := range []int{maxNested + 1, 2_000_000} {
+			_, err := ParseRules(File{Name: "rules.json", Text: []byte(strings.Repeat(nested, n))})
+			if err == nil || !strings.Contains(err.Error(), "it is no list of rules") {
+				t.Errorf("%d times %s: %v", n, nested, err)
+			}
+		}
+	}
+}

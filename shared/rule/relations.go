@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // Roles of relations: keys of a rule.
@@ -76,7 +77,7 @@ func (r Relation) goes() string {
 }
 
 // Everything is the subcollection that stands for all documents below one.
-const Everything = documents.Everywhere
+const Everything = pattern.Everything
 
 // kind returns the entry of the table; nil if the relation has none of its keys.
 func (r Relation) kind() *relation {
