@@ -29,6 +29,22 @@ type Teller struct {
 
 	mu    sync.Mutex     // guards the report while actions are being applied, and what follows
 	wrote map[string]int // see [cleanup.Job]
+	about int            // see [report.Progress]
+}
+
+// Expect says about how many items there are to look at.
+func (t *Teller) Expect(about int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.about = about
+}
+
+// Progress returns how far the run is.
+func (t *Teller) Progress() report.Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := t.Report.Totals()
+	return report.Progress{Looked: t.Report.Scanned, About: t.about, Due: counts.Planned, Done: counts.Done}
 }
 
 // Scanned implements [cleanup.Plan].
@@ -97,6 +113,8 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
 	r.NotCounted, r.Warnings = nil, nil
