@@ -19,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // planned is the result of planning a job. docs/command.md documents it as JSON.
@@ -165,10 +164,9 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		o := options(job)
-		o.Meter = new(usage.Meter)
-		stop := a.progress(ctx, func() string {
-			return fmt.Sprintf("planning %s (%d of %d), which used %s", job.Name, i+1, len(jobs), used(o.Meter.Usage()))
-		})
+		var at watched
+		o.Watch = at.watch
+		stop := a.progress(ctx, func() string { return at.now(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs))) })
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {

@@ -82,6 +82,7 @@ func (r *run) beginAt(s state.State) {
 	r.checkpoint = r.began
 	if s.Last != nil {
 		r.told = s.Last.Warnings
+		r.Expect(s.Last.Scanned)
 	}
 }
 

@@ -35,6 +35,7 @@ type Teller struct {
 	mu      sync.Mutex     // guards the report while actions are being applied, and what follows
 	wrote   map[string]int // see [cleanup.Job]
 	invalid map[where]*invalid
+	about   int // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }
@@ -46,6 +47,21 @@ type where struct{ in, reason string }
 type invalid struct {
 	n     int
 	named []string // up to [MaxNamed] items
+}
+
+// Expect says about how many items there are to look at.
+func (t *Teller) Expect(about int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.about = about
+}
+
+// Progress returns how far the run is.
+func (t *Teller) Progress() report.Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := t.Report.Totals()
+	return report.Progress{Looked: t.Report.Scanned, About: t.about, Due: counts.Planned, Done: counts.Done}
 }
 
 // Scanned implements [cleanup.Plan].
@@ -192,6 +208,8 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
 	r.NotCounted, r.Warnings, t.invalid = nil, nil, nil
