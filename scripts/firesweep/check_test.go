@@ -141,24 +141,6 @@ The indexes, for the Firebase CLI:
 	want(t, "when", "day 1 of each month 03:00 UTC", c.When)
 }
 
-// TestCheckOfASmallLimit: a limit below that on one missing id is said, where a field names what must be gone.
-func TestCheckOfASmallLimit(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	for rule, said := range map[string]string{
-		`"gone":[{"document":"users/{by}"}],"limit":1001`:   "",
-		`"gone":[{"document":"users/{by}"}]`:                "",
-		`"gone":[{"document":"users/{id}"}],"limit":5`:      "",
-		`"unless":[{"document":"users/{by}"}],"limit":1000`: "",
-	} {
-		c := parsed[checks](t, o.well(t, "check", "--json", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupMessages",
-			"schedule":"0 5 * * *","collection":"messages","age":"any",`+rule+`}]}`))).Checks[0]
-		if (said == "") != (c.Note == "") || !strings.Contains(c.Note, said) {
-			t.Errorf("%s: %s", rule, c.Note)
-		}
-	}
-}
-
 // TestCheckOfWhatIsBuiltIn: a job is shown if it is enabled or asked for.
 func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()

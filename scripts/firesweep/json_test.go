@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{jobstate.Hold{}, "at by runId why"},
-		{planned{}, "doubts error held index job report warnings"},
+		{planned{}, "doubts error held job report warnings"},
 		{planFile{}, "checksum plans"},
 		{report.Approval{}, "bucket database entry items job made project version"},
 		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
