@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // planned is the result of planning a job. docs/command.md documents it as JSON.
@@ -160,10 +159,9 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		o := options(job)
-		o.Meter = new(usage.Meter)
-		stop := a.progress(ctx, func() string {
-			return fmt.Sprintf("planning %s (%d of %d), which used %s", job.Name, i+1, len(jobs), used(o.Meter.Usage()))
-		})
+		var at watched
+		o.Watch = at.watch
+		stop := a.progress(ctx, func() string { return at.now(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs))) })
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {
@@ -235,10 +233,11 @@ type warnings []string
 func (w *warnings) Write(line []byte) (int, error) {
 	var one struct {
 		Severity, Message string
-		Kept              int             // of a sum
+		Kept              int             // of things for one reason
+		Targets           []string        // which these are
 		Report            json.RawMessage // of the summary
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && one.Kept == 0 && one.Report == nil {
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) && one.Report == nil {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil

@@ -181,9 +181,10 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		underWay := func() (stop func()) { return a.progress(ctx, doing(job.Name+" is under way")) }
+		var at watched
+		underWay := func() (stop func()) { return a.progress(ctx, func() string { return at.now("running " + job.Name) }) }
 		stop := underWay()
-		err := a.runOne(ctx, f, job, func(r ran) {
+		err := a.runOne(ctx, f, job, at.watch, func(r ran) {
 			stop()
 			if runs = append(runs, r); !a.json {
 				a.printer().ran(p, r, a.did(ctx, job, r.Report))
@@ -199,11 +200,11 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 }
 
 // runOne runs a job, run after run until nothing is left, and tells of each. The error is in the last one's result, too.
-func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell func(ran)) error {
+func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who()}
+		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
 				tell(ran{Job: job.Name, Report: rep, more: true})

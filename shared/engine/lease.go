@@ -75,13 +75,14 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, what it keeps, and what it knows of earlier ones.
+// beginAt sets where the run begins, what it keeps, and what it knows of the listings of earlier ones.
 func (r *run) beginAt(s state.State) {
 	r.decider.KeepAll(s)
 	r.began, r.cuts = s.Begins(), s.Cuts
 	r.checkpoint = r.began
 	if s.Last != nil {
 		r.told = s.Last.Warnings
+		r.Expect(s.Last.Scanned)
 	}
 }
 
@@ -145,7 +146,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
-		s.Cuts = r.cuts
+		s.Cuts, s.Warned = r.cuts, r.Warned
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})

@@ -150,7 +150,7 @@ func (f *Function) Summaries(t testing.TB) []map[string]any {
 type unpaced struct{}
 
 // Wait implements documents.Pace.
-func (unpaced) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+func (unpaced) WaitN(ctx context.Context, _ int) error { return ctx.Err() }
 
 // lines collects log lines of concurrent requests.
 type lines struct {
