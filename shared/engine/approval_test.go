@@ -148,22 +148,6 @@ func TestAnApprovedPlanAtTheCommit(t *testing.T) {
 	})
 }
 
-// TestAnApprovedPlanOfSeveralRuns: what a run had no time for, the next one does that is restricted to the same plan.
-func TestAnApprovedPlanOfSeveralRuns(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 6)
-	a := approvalOf(t, s.Function)
-	delete(a.Items["delete thing"], "things/t005")
-	s.seconds.Store(0)
-	rep := runBy(t, s.Function, a)
-	enginetest.Want(t, "status", report.Partial, rep.Status)
-	for range 3 {
-		rep = runBy(t, s.Function, a)
-	}
-	enginetest.Want(t, "status", report.Completed, rep.Status)
-	enginetest.Want(t, "left", []string{"t005"}, left(t, s.Function))
-}
-
 // TestAnApprovedPlanLeavesOthersWork: what an interrupted run has left to do is not in the plan.
 func TestAnApprovedPlanLeavesOthersWork(t *testing.T) {
 	t.Parallel()
