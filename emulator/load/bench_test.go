@@ -217,7 +217,6 @@ func BenchmarkPlan(b *testing.B) {
 		b.Skip("what is measured is the function on the embedded backends")
 	}
 	f := benchmarked(b, p, "objects", deletions[1].rule)
-	f.Env["MAX_ACTIONS"] = fmt.Sprint(2 * *objectCount)
 	n, each := 0, map[int]time.Duration{}
 	for _, n = range []int{*objectCount / 10, *objectCount} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -229,8 +228,11 @@ func BenchmarkPlan(b *testing.B) {
 			runtime.ReadMemStats(&before)
 			for range b.N {
 				rep, err := f.Plan(b.Context(), engine.PlanOptions{Now: f.Now, Force: true})
-				if err != nil || rep.Status != report.Completed || rep.Actions["delete avatar"].Planned != n && len(rep.Plan) != n {
-					b.Fatalf("%v, %+v", err, rep.Actions)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if rep.Status != report.Completed || len(rep.Plan) != n {
+					b.Fatalf("%s, %+v", rep.Status, rep.Actions)
 				}
 			}
 			runtime.ReadMemStats(&after)

@@ -381,8 +381,7 @@ func withstands(t *testing.T, s subject, want *expected, between grpc.UnaryClien
 	return append(lines, w.notEnded(t, want, maxRuns)...)
 }
 
-// kindOf returns how a request writes to which collections; empty if it writes nothing but a run's own records. It leaves out what is
-// still to be done.
+// kindOf returns how a request writes to which collections; empty if it writes nothing.
 func kindOf(req any) string {
 	r, ok := req.(interface{ GetWrites() []*firestorepb.Write })
 	if !ok {
@@ -390,9 +389,6 @@ func kindOf(req any) string {
 	}
 	var kinds []string
 	for i, path := range targetsOf(req) {
-		if strings.HasPrefix(path, "cleanup") {
-			continue
-		}
 		parts := strings.Split(path, "/")
 		w := r.GetWrites()[i]
 		kinds = append(kinds, fmt.Sprintf("%s %T %v", parts[len(parts)-2], w.GetOperation(), slices.Sorted(slices.Values(
@@ -400,6 +396,12 @@ func kindOf(req any) string {
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), "\n")
+}
+
+// goesOn reports whether a request writes more than a run's lease and report.
+func goesOn(req any) bool {
+	_, writes := req.(interface{ GetWrites() []*firestorepb.Write })
+	return writes && slices.ContainsFunc(targetsOf(req), func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
 }
 
 // checkTime has each run's time be up once it has written something.
@@ -411,7 +413,7 @@ func checkTime(t *testing.T, s subject, want *expected) []string {
 	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 		opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if f := w.running.Load(); f != nil && kindOf(req) != "" {
+		if f := w.running.Load(); f != nil && goesOn(req) {
 			f.ahead.Store(int64(w.clock + f.Timeout - time.Second)) // what is under way may still end
 		}
 		return err

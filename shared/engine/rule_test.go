@@ -178,24 +178,6 @@ func TestOneWithManyChildren(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
-// TestInvalidMeanwhile: an item that cannot be judged any more when it is committed is named in the log.
-func TestInvalidMeanwhile(t *testing.T) {
-	f := boxFunction(t)
-	setBoxes(t, f, "old", 3, 0, old)
-	f.Hooks.BeforeApply = func() {
-		f.Set(t, "boxes/old000", map[string]any{"state": "used"})
-		f.Set(t, "boxes/old001", map[string]any{})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
-	var warned []string
-	for _, line := range f.LogLines(t) {
-		if line["severity"] == "WARNING" {
-			warned = append(warned, fmt.Sprint(line["target"], " ", line["message"]))
-		}
-	}
-	enginetest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: left alone, no state"}, warned)
-}
-
 // TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes
 // no more room than they did in the box.
 func TestManyFilesOfOneDocument(t *testing.T) {

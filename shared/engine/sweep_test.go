@@ -483,32 +483,6 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
 }
 
-// TestPanicOverACommit is a failure of its items alone, which the next run does.
-func TestPanicOverACommit(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", filed))
-	for _, id := range []string{"a", "b", "c"} {
-		f.Set(t, "things/"+id, map[string]any{"left": 2})
-	}
-	var once sync.Once
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		if writesOf(r)["set things"] > 0 {
-			once.Do(func() {
-				r.Writes = nil
-				_ = send() // which ends the transaction, as Firestore would in a minute
-				panic("poisoned")
-			})
-		}
-		return send()
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
-	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
-	enginetest.Want(t, "what failed", "things/"+left(t, f)[0], got.Failures[0].Target)
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
 func TestPlanThatFailsOrPanics(t *testing.T) {
 	for name, plan := range map[string]func(context.Context, *cleanup.Planner) error{
 		"fails":  func(context.Context, *cleanup.Planner) error { return errors.New("no index") },
