@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -26,6 +27,23 @@ func onLooks(f *enginetest.Function, do func(collection string)) {
 		}
 		return nil
 	})...)
+}
+
+// TestAPreviewLooksOnce at what goes with an item by one commit, whatever the job keeps.
+func TestAPreviewLooksOnce(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 3, 2, old)
+	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping("things/old001-0001"))
+	var looks atomic.Int32
+	onLooks(f, func(collection string) {
+		if collection == "things" {
+			looks.Add(1)
+		}
+	})
+	plan := f.Run(t, `{"dryRun":true}`).Plan
+	enginetest.Want(t, "looks at things", int32(3), looks.Load())
+	enginetest.Want(t, "of the second", "things/old001-0001 is "+jobstate.KeptListed, plan[1].Kept)
+	enginetest.Want(t, "of the third", map[string]int{"delete document of things": 2, "write document of gone": 1}, plan[2].With)
 }
 
 // TestAPreviewIsBounded: of the first items it works out what goes with them, and of the others it says that there may be more.
