@@ -35,7 +35,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			"rules[1], cleanupdrafts: name is taken by rules[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
-			`rules[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
+			`rules[0], drafts-x: name "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
 			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{

@@ -118,16 +118,12 @@ func (a Ask) make(ctx context.Context) (p *Planner, err error) {
 	return p, p.plan(ctx)
 }
 
-// plan plans by what is pinned: first what interrupted runs have left to do, then the job.
-func (p *Planner) plan(ctx context.Context) (err error) {
-	d := p.ask.Decider
-	if d.Pins, err = d.ReadPins(ctx); err != nil {
-		return err
-	}
+// plan plans first what interrupted runs have left to do, then the job.
+func (p *Planner) plan(ctx context.Context) error {
 	if err := p.planTodos(ctx); err != nil {
 		return err
 	}
-	return d.Job.Plan(ctx, &p.Planner)
+	return p.ask.Decider.Job.Plan(ctx, &p.Planner)
 }
 
 // Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be
@@ -219,11 +215,11 @@ func (p *Planner) leave(ctx context.Context, a *decide.Action) {
 }
 
 // stays reports whether nothing is to be done to the target of an action, and says why: it or something below it or with it is
-// pinned, or the job does not declare the action.
+// on the list of what the job keeps, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	d := p.ask.Decider
-	if pinned := d.Keeps(a); pinned != nil {
-		p.KeepNamed(ctx, a.Target, pinned.Reason)
+	if kept := d.Keeps(a); kept != nil {
+		p.KeepNamed(ctx, a.Target, kept.Reason)
 		return true
 	}
 	err := decide.Proposes(d.Job, a.Effect)
@@ -251,7 +247,7 @@ func (p *Planner) applyWindow(ctx context.Context) error {
 
 // First implements [cleanup.Plan].
 func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
-	found, err := p.Documents.First(ctx, q, "", n+p.ask.Decider.Pins.In(q.Collection))
+	found, err := p.Documents.First(ctx, q, "", n+p.ask.Decider.Listed().In(q.Collection))
 	for i, d := range found {
 		if p.ask.Decider.KeptBy(d.Path) != nil {
 			continue

@@ -38,6 +38,7 @@ type Teller struct {
 	invalid map[where]*invalid
 	doing   map[string]undo.Record // the items of actions that are under way, by their targets
 	told    map[string]bool        // of which of them the log has said that it was done
+	about   int                    // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }
@@ -49,6 +50,21 @@ type where struct{ in, reason string }
 type invalid struct {
 	n     int
 	named []string // up to [MaxNamed] items
+}
+
+// Expect says about how many items there are to look at.
+func (t *Teller) Expect(about int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.about = about
+}
+
+// Progress returns how far the run is.
+func (t *Teller) Progress() report.Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := t.Report.Totals()
+	return report.Progress{Looked: t.Report.Scanned, About: t.about, Due: counts.Planned, Done: counts.Done}
 }
 
 // Scanned implements [cleanup.Plan].
@@ -147,7 +163,7 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 }
 
 // KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is pinned.
+// one item it is, and for what is on the list of what the job keeps.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
 	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))
@@ -195,6 +211,8 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
 	r.NotCounted, r.Warnings, t.invalid = nil, nil, nil
