@@ -50,11 +50,9 @@ type Task struct {
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {
 	objects.Deletion
-	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
-	// again, for many objects at a time, right before they are deleted.
-	Absent documents.Ref
-	// Meant are other documents that may be meant instead, where a name can be read in several ways. They are asked for likewise.
-	Meant []documents.Ref
+	// Absent are the documents whose absence is the reason: the owner, or each that may be meant where a name can be read in several
+	// ways. That they are still absent is asked again, for many objects at a time, right before these are deleted.
+	Absent []documents.Ref
 	// Named, where set, tells which objects documents name: one that is named stays. That is asked again right before deletions.
 	Named func(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
 }

@@ -25,8 +25,8 @@ func (p *Preview) count(verb, kind string) {
 }
 
 // Preview judges an item as its commit would, and returns what that would be. It reads no more than a commit, and writes nothing.
-func (d *Decider) Preview(ctx context.Context, item Ruled, kind string) (Preview, error) {
-	outcomes, err := d.Decide(ctx, d.untransacted(), []*Asked{{Ruled: item, Kind: kind}})
+func (d *Decider) Preview(ctx context.Context, item *Item) (Preview, error) {
+	outcomes, err := d.Decide(ctx, d.untransacted(), []*Item{item})
 	switch {
 	case errors.Is(err, documents.ErrTooMuch):
 		return Preview{More: true}, nil

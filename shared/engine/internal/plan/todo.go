@@ -40,24 +40,26 @@ func (p *Planner) planTodos(ctx context.Context) error {
 // action. Items that it continues are not proposed again.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	todo, err := p.ask.Decider.ReadTodo(d)
-	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
+	i := &decide.Item{
+		Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
+		Ref: d.Ref(), Version: decide.VersionAt(d.UpdateTime),
+	}
 	if err == nil {
 		for _, item := range todo.Next {
 			p.pending[item.Ref] = true
-			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
+			p.held += 2*bytesOfEntry + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
-		if a.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
-			a.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)
+		if i.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
+			i.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)
 		}
 		if err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
 		}
 	} else { // which the run fails with
-		a.Kept = err.Error()
+		i.Kept = err.Error()
 	}
-	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime}, decide.VersionAt(d.UpdateTime)
 	before := p.Size
-	err = p.propose(ctx, a)
+	err = p.propose(ctx, i)
 	p.left += p.Size - before
 	return err
 }
