@@ -74,7 +74,7 @@ func TestCountKept(t *testing.T) {
 			enginetest.Want(t, "kept", tt.kept, got.Kept)
 			enginetest.Want(t, "status", report.Completed, got.Status)
 			enginetest.Want(t, "scanned", tt.scanned, got.Scanned)
-			if want := int64(4 + 2 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease, what is pinned
+			if want := int64(4 + 1 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
 			named, said := namedIn(t, f, "reports")
@@ -173,7 +173,7 @@ func TestNotDatedYetIsNoFault(t *testing.T) {
 	for name, tt := range map[string]struct {
 		odd   []any
 		kept  map[string]int
-		reads int // beside the lease, what is pinned and three counts
+		reads int // beside the lease and three counts
 	}{
 		"none is odd": {nil, map[string]int{"young": 30, "unset": 40}, 2}, // both ends of the index
 		"some are":    {[]any{"2020", 7, true, []any{start}}, map[string]int{"young": 30, "unset": 40, "undated": 4}, 4},
@@ -189,7 +189,7 @@ func TestNotDatedYetIsNoFault(t *testing.T) {
 		got := f.Run(t, "")
 		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
 		enginetest.Want(t, name+": status", report.Completed, got.Status)
-		enginetest.Want(t, name+": reads", int64(2+3+tt.reads), got.Usage.FirestoreReads)
+		enginetest.Want(t, name+": reads", int64(1+3+tt.reads), got.Usage.FirestoreReads)
 		named, said := namedIn(t, f, "things")
 		if len(named) != min(20, len(tt.odd)) || len(said) != min(1, len(tt.odd)) {
 			t.Errorf("%s: named %v, said %v", name, named, said)

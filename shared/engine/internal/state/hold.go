@@ -61,19 +61,17 @@ func (h Hold) String() string {
 
 func quoted(text string) string { return fmt.Sprintf("%q", report.Clip(text, 200)) }
 
-// Hold holds the job. One that is held stays held as it is.
+// Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is replaced, for
+// that undo lets the job go on if it brings nothing back.
 func (s State) Hold(h Hold) State {
-	if s.Held == nil {
+	if s.Held == nil || s.Held.RunID != "" && s.Held.RunID != h.RunID {
 		s.Held = &h
 	}
 	return s
 }
 
-// Resume lets the job's runs begin again. What an undo brought back may lie before the checkpoint.
+// Resume lets the job's runs begin again.
 func (s State) Resume() State {
-	if s.Held != nil && s.Held.RunID != "" {
-		s = s.Rewind()
-	}
 	s.Held = nil
 	return s
 }

@@ -25,12 +25,17 @@ func TestHeld(t *testing.T) {
 	if _, err := s.Acquire(Ask{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
 		t.Errorf("an undo: %v", err)
 	}
-	want(t, "held again", byUndo, *s.Hold(Hold{Why: "else"}).Held)
+	byHand := Hold{At: midnight, By: "ben", Why: "not now"}
+	other := Hold{At: midnight, RunID: second}
+	for name, tt := range map[string]struct{ before, then, want Hold }{
+		"again": {byUndo, Hold{RunID: first}, byUndo}, "by hand": {byUndo, byHand, byHand}, "by hand before": {byHand, byUndo, byHand},
+		"another undo": {byUndo, other, other}, "by hand twice": {byHand, Hold{Why: "else"}, byHand},
+	} {
+		want(t, name, tt.want, *State{}.Hold(tt.before).Hold(tt.then).Held)
+	}
 	running := acquired(t, State{}, a).Hold(byUndo)
 	want(t, "the run that had begun", second, acquired(t, running, a).Leased(midnight))
-	want(t, "resumed: begins at", "", s.Resume().Begins())
-	want(t, "resumed: begins at", "m", State{Checkpoint: "m"}.Hold(Hold{Why: "by hand"}).Resume().Begins())
-	want(t, "resumed twice: begins at", "m", State{Checkpoint: "m"}.Resume().Begins())
+	want(t, "resumed: begins at", "m", s.Resume().Begins())
 	if s.Resume().Held != nil {
 		t.Error("it is held nevertheless")
 	}

@@ -130,6 +130,7 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 	if len(t.items) > state.MaxKept {
 		return ErrMany
 	}
+	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
 	for _, job := range jobs {
 		if err := u.stillOurs(ctx); err != nil {
 			return err
@@ -137,16 +138,18 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 		var kept []state.Kept
 		for _, one := range t.items {
 			if _, known := u.Jobs[job]; !known || slices.Contains(one.jobs, job) {
-				kept = append(kept, state.Kept{Path: one.path, At: u.Clock().UTC(), By: u.By, Why: why, RunID: u.runID})
+				kept = append(kept, state.Kept{Path: one.path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
 			}
 		}
 		at, ours := place{in.Config.Database, job}, []string(nil)
 		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
 			if !u.partial() {
-				if u.again = u.again || s.Held != nil && s.Held.RunID == u.runID; s.Held == nil {
-					u.held[at] = true
+				u.again = u.again || s.Held != nil && s.Held.RunID == u.runID
+				after := s.Hold(hold)
+				if before := s.Held; *after.Held == hold {
+					u.held[at] = before
 				}
-				return s.Hold(state.Hold{At: u.Clock().UTC(), By: u.By, Why: why, RunID: u.runID}), nil
+				return after.Rewind(), nil // what comes back may lie before its checkpoint
 			}
 			for _, one := range kept {
 				there := slices.IndexFunc(s.Keep, func(k state.Kept) bool { return k.Path == one.Path })
@@ -170,15 +173,17 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 func (u *undoing) letGo(ctx context.Context, in Project, t *touched, jobs []string) error {
 	for _, job := range jobs {
 		at := place{in.Config.Database, job}
+		before, held := u.held[at]
+		held = held && u.back == 0
 		stayed := slices.DeleteFunc(slices.Clone(u.kept[at]), func(path string) bool {
 			return slices.ContainsFunc(t.with[path], func(target string) bool { return u.came[target] })
 		})
-		if (!u.held[at] || u.back > 0) && len(stayed) == 0 {
+		if !held && len(stayed) == 0 {
 			continue
 		}
 		err := in.change(ctx, job, func(s state.State) (state.State, error) {
-			if u.held[at] && u.back == 0 && s.Held != nil && s.Held.RunID == u.runID {
-				s.Held = nil // its next run goes on where it would have
+			if held && s.Held != nil && s.Held.RunID == u.runID { // nobody has held it since
+				s.Held = before
 			}
 			return s.Unkeep(stayed...), nil
 		})

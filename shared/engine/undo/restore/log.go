@@ -51,10 +51,20 @@ func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
 	}
 	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
+	if u.Where != nil { // what it means may stand before the document that says so
+		err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
+			for _, r := range records {
+				u.match(r)
+			}
+			return nil
+		})
+		if err != nil {
+			return t, err
+		}
+	}
 	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
 		u.touch(t, records)
 		for _, r := range records {
-			u.match(r)
 			if r.Write != nil {
 				u.writes[r.Write.Path]++
 				if r.Write.CopyOf != "" {
