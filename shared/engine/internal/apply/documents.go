@@ -162,7 +162,7 @@ func shrink(item *decide.Item, err error) bool {
 // of it.
 func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcome) (again bool) {
 	wrote := o.Written && len(o.Change.Writes) > 0
-	moved := o.Change.Again != "" && o.Change.From != item.From
+	moved := o.Change.Again && o.Change.From != item.From
 	if item.Idle++; wrote || moved || o.Apart { // a smaller group is a step as well
 		item.Idle = 0
 	}
@@ -183,8 +183,8 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 		item.Err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", item.Target, item.Idle)
 	case o.Postponed:
 		return true
-	case o.Change.Again != "":
-		item.Kind, item.From = o.Change.Again, o.Change.From
+	case o.Change.Again:
+		item.Again, item.From = true, o.Change.From
 		return true
 	case !o.Written && !item.Begun:
 		item.Err = documents.ErrChanged
@@ -228,7 +228,7 @@ func (a *Applier) doNext(ctx context.Context, group []*decide.Item, c *commit) (
 			item.Idle = 0
 		}
 		halfDone := slices.ContainsFunc(children, func(c *decide.Item) bool { return c.Begun && c.Err != nil })
-		if err != nil && (c.outcomes[i].Change.Again == "" || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
+		if err != nil && (!c.outcomes[i].Change.Again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
 			item.Err, left = cmp.Or(item.Err, stays(item, err)), cmp.Or(left, err)
 		}
 	}

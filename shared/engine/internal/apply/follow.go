@@ -21,6 +21,9 @@ const maxNotices = 20
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 	var all []*decide.Item
 	for i, o := range c.outcomes {
+		if item := group[i]; o.Written && item.Kind == "" {
+			item.Kind, item.Reason = o.Decision.Kind, o.Decision.Reason
+		}
 		for _, then := range o.Change.Then {
 			if o.Written {
 				all = append(all, &decide.Item{Then: &then, UID: then.Account, Of: group[i], At: c.at})
@@ -42,7 +45,6 @@ func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
 			a.Notice(ctx, item.Target, n)
 		}
-		a.Wrote(o.Change.Writes)
 	}
 	if left == nil {
 		left = a.doNext(ctx, group, c)

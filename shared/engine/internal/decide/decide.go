@@ -106,7 +106,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Doc
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())
-	case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
+	case judged.Kind == "" || w.Kind != "" && !w.Again && judged.Kind != w.Kind:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
 			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)
@@ -137,7 +137,7 @@ func (o *Outcome) place(w *Item, alone bool, left *room) {
 	switch {
 	case o.Err != nil:
 	case empty(o.Change):
-		o.Apart = !alone && o.Change.Again != "" && o.Change.From == w.From
+		o.Apart = !alone && o.Change.Again && o.Change.From == w.From
 	case left.take(o.Change.Writes):
 		o.Written = true
 	default:

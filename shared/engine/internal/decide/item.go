@@ -40,6 +40,7 @@ type Item struct {
 // State is how far an item is done.
 type State struct {
 	From   string            // see [cleanup.Change]
+	Again  bool              // its last change asked to judge it again, as whatever it is now
 	Room   int               // documents besides its own that are left to its commit after refusals; 0: all
 	Tried  int               // writes that were last refused or committed for it
 	Idle   int               // judgments since the last commit

@@ -45,7 +45,7 @@ func (d *Decider) Preview(ctx context.Context, item *Item) (Preview, error) {
 
 // previewOf counts what a change of an item does to other things.
 func previewOf(item documents.Ref, c cleanup.Change) Preview {
-	p := Preview{More: len(c.Next) > 0 || c.Again != ""}
+	p := Preview{More: len(c.Next) > 0 || c.Again}
 	written, deleted := map[documents.Ref]bool{item: true}, map[documents.Ref]bool{}
 	note := func(all []documents.Write) {
 		for _, w := range all {

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"path"
 	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -27,8 +25,8 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu    sync.Mutex     // guards the report while actions are being applied, and what follows
-	wrote map[string]int // see [cleanup.Job]
+	mu    sync.Mutex     // guards the report while items are being done, and what follows
+	Wrote map[string]int // documents, by operation and the collection's id, as in "delete comments"
 }
 
 // Scanned implements [cleanup.Plan].
@@ -79,21 +77,6 @@ func (t *Teller) Counted(kind string, f func(*report.Counts)) {
 	defer t.mu.Unlock()
 	t.Report.Count(kind, f)
 }
-
-// Wrote counts what an item's change wrote.
-func (t *Teller) Wrote(writes []documents.Write) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, w := range writes {
-		if t.wrote == nil {
-			t.wrote = map[string]int{}
-		}
-		t.wrote[string(w.Op)+" "+path.Base(w.Ref.Collection)]++
-	}
-}
-
-// Written returns how many documents items' changes wrote.
-func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
