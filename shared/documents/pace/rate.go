@@ -1,4 +1,4 @@
-// Package pace follows what Firestore bears: how many writes a second, deletions in a request and lookups at once.
+// Package pace follows what Firestore bears: how many writes a second and lookups at once.
 package pace
 
 import (
@@ -18,6 +18,9 @@ import (
 // A second's worth of writes may go out at once. So a run with fewer than 500 deletes, as most are, does not wait at all. The
 // second after an idle one has 1000 writes at most, and any minute 30,500.
 const writesPerSecond = 500
+
+// MaxBatch is how many writes may be sent at once.
+const MaxBatch = 200
 
 // Rate spaces writes evenly, [writesPerSecond] at most. After a pause, a burst of as many may go out at once. It is safe for
 // concurrent use.
