@@ -159,19 +159,19 @@ func (a *Applier) lastLook(ctx context.Context, all []*decide.Item) (due []*deci
 	if all[0].Account != nil {
 		return a.stillDue(ctx, all)
 	}
-	var then []cleanup.FollowUp
+	var followed []*decide.Item
 	for _, item := range all {
 		if item.Then.Recorded == nil {
-			then = append(then, *item.Then)
+			followed = append(followed, item)
+		} else {
+			due = append(due, item)
 		}
 	}
-	still, err := a.StillAbsent(ctx, then)
+	still, err := a.StillAbsent(ctx, followed)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(item *decide.Item) bool {
-		return item.Then.Recorded == nil && !slices.Contains(still, *item.Then)
-	}), nil
+	return append(due, still...), nil
 }
 
 func (a *Applier) stillDue(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {

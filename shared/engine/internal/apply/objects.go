@@ -286,7 +286,7 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 			case errors.As(err, &held):
 				a.Skip(ctx, "object "+o.Object.Name, held.Reason)
 			case errors.Is(err, errBack):
-				a.KeepRestored(ctx, *by.Then)
+				a.KeepRestored(ctx, by)
 				err = nil
 			case errors.Is(err, documents.ErrChanged):
 				var now objects.Object

@@ -54,25 +54,18 @@ func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
 	case !found, decide.VersionAt(d.UpdateTime) != item.Version: // what it holds now was neither counted nor shown
 		return documents.ErrChanged
 	}
-	todo, err := a.ReadTodo(d)
+	then, next, err := a.ReadTodo(d)
 	if err != nil {
 		return err
 	}
-	then, err := a.StillAbsent(ctx, todo.Then)
-	if err != nil {
+	if then, err = a.StillAbsent(ctx, then); err != nil {
 		return err
 	}
-	all := make([]*decide.Item, len(then))
-	for i, f := range then {
-		of := &decide.Item{Kind: item.Kind, Target: f.Absent.Path(), Reason: f.Absent.Path() + " is deleted"}
-		all[i] = &decide.Item{Then: &f, UID: f.Account, Of: of, At: todo.At}
-	}
-	a.doThen(ctx, all)
-	for _, f := range all {
+	a.doThen(ctx, then)
+	for _, f := range then {
 		err = worse(err, f.Err)
 	}
 	if err == nil || mustStay(err) {
-		next := itemsOf(item, todo.Next)
 		a.doDocuments(ctx, next)
 		_, failed := a.resultOf(ctx, item, next)
 		err = cmp.Or(failed, err)

@@ -91,15 +91,15 @@ func (p *Preview) follow(f cleanup.FollowUp) {
 }
 
 // PreviewTodo returns what a run would do of what an earlier one left to do.
-func (d *Decider) PreviewTodo(ctx context.Context, t Todo) (Preview, error) {
-	p := Preview{More: len(t.Next) > 0}
-	then, err := d.StillAbsent(ctx, t.Then)
-	for _, f := range then {
-		if kept := d.FollowsKept(f); kept != nil {
+func (d *Decider) PreviewTodo(ctx context.Context, then, next []*Item) (Preview, error) {
+	p := Preview{More: len(next) > 0}
+	then, err := d.StillAbsent(ctx, then)
+	for _, i := range then {
+		if kept := d.FollowsKept(*i.Then); kept != nil {
 			p.Kept = kept.Error()
 			continue
 		}
-		p.follow(f)
+		p.follow(*i.Then)
 	}
 	return p, err
 }
