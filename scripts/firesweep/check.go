@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -34,8 +33,7 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"`           // the same in words
-	Next     []time.Time                 `json:"next,omitempty"` // the next runs; left out where Terraform chooses the time
+	When     string                      `json:"when"` // the same in words
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
@@ -152,20 +150,11 @@ func (a *app) checkLock() error {
 	return saidError(exitWrongUse)
 }
 
-// runsSaid is how many of the next runs are shown.
-const runsSaid = 2
-
 // checked returns what is known of a job without running it.
 func (a *app) checked(e manifest.Entry) checked {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
 		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-	}
-	for at := range schedule.Times(e, a.clock()) {
-		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
-			break
-		}
-		c.Next = append(c.Next, at.UTC())
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
@@ -208,21 +197,21 @@ func noteOn(r rule.Rule) string {
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.ByReference():
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
 			config.EnoughForShare),
 			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
-			config.EnoughForShare), owners+" has no document, and the rule looks there")
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
+			config.EnoughForShare), owners+" is empty, and the rule looks there")
 	case r.Objects == "" && r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of,
 			config.EnoughForShare))
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection
-		limit := in + " has no document, and the rule looks there"
+		limit := in + " is empty, and the rule looks there"
 		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
@@ -277,10 +266,10 @@ func (c checked) facts() [][2]string {
 		indexes = append(indexes, text)
 	}
 	return [][2]string{
-		{"runs", c.When + prefixed(", next ", times(c))},
+		{"runs", c.When},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
-		{"clients", prefixed("decide what is deleted, if your security rules let them write ", judgedWords(c.Judged))},
+		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
 		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
 		{"note", c.Note},
@@ -304,25 +293,12 @@ func judgedWords(judged map[string][]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// times lists the next runs of a job in its own time zone.
-func times(c checked) string {
-	zone, err := time.LoadLocation(c.TimeZone)
-	if err != nil { // it was loaded before
-		zone = time.UTC
-	}
-	var texts []string
-	for _, at := range c.Next {
-		texts = append(texts, at.In(zone).Format("Mon 2006-01-02 15:04"))
-	}
-	return strings.Join(texts, ", ")
-}
-
 func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
 	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it goes or is in use again"
+		warned := "each document that was warned about, twice, until it is deleted or in use again"
 		r.Warn = nil
 		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
 	}

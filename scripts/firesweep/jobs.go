@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +102,37 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
+// eachDatabase calls f with each database that functions work on, but some, and its name. Each has records of its own.
+func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error, seen ...string) error {
+	for _, e := range a.All {
+		c, err := a.settings(e, config.Firestore)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(seen, c.Database) {
+			continue
+		}
+		seen = append(seen, c.Database)
+		if err := a.on(ctx, e, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// who returns who is at the terminal, for records; empty if that is not known.
+func who() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return u.Username
+	}
+	return u.Username + "@" + host
+}
+
 // reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses
 // writes.
 func (a *app) reader(ctx context.Context, job manifest.Entry) (cfg config.Config, db documents.Reader, err error) {
@@ -152,15 +185,6 @@ func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err err
 	}
 	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
 	return r, nil
-}
-
-// goodRecord is [app.record], which fails where no run can begin.
-func (a *app) goodRecord(ctx context.Context, job manifest.Entry) (record, error) {
-	r, err := a.record(ctx, job)
-	if err == nil {
-		err = r.Err
-	}
-	return r, err
 }
 
 // maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.

@@ -15,9 +15,9 @@ import (
 // ErrChanged says that a document changed after it was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
 
-// Pace says when writes may be sent; [pace.Rate] is the one to use on Google's service.
+// Pace says when writes may be sent; [pace.NewRate] is the one to use on Google's service.
 type Pace interface {
-	Wait(ctx context.Context, n int) error
+	WaitN(ctx context.Context, n int) error
 }
 
 // Writer writes. Only the engine holds one.
@@ -42,7 +42,7 @@ func (r Reader) Name(path string) string { return r.c.root + "/documents/" + pat
 // [ErrChanged] if one does not hold. After a [retry.Transient] error they may have taken effect. What to do then depends on what is
 // there now, so Commit sends nothing twice: callers look again.
 func (w Writer) Commit(ctx context.Context, writes []*firestorepb.Write) error {
-	if err := w.pace.Wait(ctx, len(writes)); err != nil {
+	if err := w.pace.WaitN(ctx, len(writes)); err != nil {
 		return err
 	}
 	_, err := w.c.raw.Commit(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, w.c.root),

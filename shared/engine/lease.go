@@ -80,6 +80,10 @@ func (r *run) beginAt(s state.State) {
 	r.decider.KeepAll(s)
 	r.began, r.cuts = s.Begins(), s.Cuts
 	r.checkpoint = r.began
+	if s.Last != nil {
+		r.told = s.Last.Warnings
+		r.Expect(s.Last.Scanned)
+	}
 }
 
 // turnedAway ends a run that could not acquire the lease. It returns the report of an earlier run if that was aborted for the same
@@ -142,7 +146,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
-		s.Cuts = r.cuts
+		s.Cuts, s.Warned = r.cuts, r.Warned
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})

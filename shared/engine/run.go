@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -46,6 +45,7 @@ type run struct {
 	began      string      // the checkpoint that it began at
 	checkpoint string      // to save for the next run
 	cuts       []string    // of its listings of objects, likewise
+	told       []string    // the warnings of the last run
 	unfinished bool        // something was left for lack of time
 	announced  bool        // the job's own first line was logged
 	released   bool        // it held its lease to the end, and gave it back
@@ -85,6 +85,11 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
 		r.cuts = p.Cuts
+		before := r.state.Warned
+		if r.Report.DryRun { // whoever previews sees all
+			before = nil
+		}
+		r.TellWarnings(ctx, before)
 		if err == nil {
 			err = p.Check(ctx)
 		}
@@ -100,9 +105,6 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 const maxLate = 24 * time.Hour
 
 func (r *run) logBegin(ctx context.Context) {
-	r.Logger.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.Report.DryRun), slog.Bool("force", r.Report.Force),
-		slog.Time("now", r.Report.Now), slog.String("database", r.Report.Database), slog.String("bucket", r.Report.Bucket),
-		slog.String("revision", r.Report.Revision), slog.String("version", r.Report.Version))
 	if late := r.begun.Sub(r.Report.Now); late > maxLate {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))
@@ -113,7 +115,7 @@ func (r *run) logBegin(ctx context.Context) {
 func (r *run) ask() plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: r.checkpoint, Cuts: r.cuts, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
+		From: r.checkpoint, Cuts: r.cuts, Told: r.told, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 

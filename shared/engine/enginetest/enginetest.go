@@ -99,6 +99,12 @@ func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *
 	return f.post(ctx, t, "", body)
 }
 
+// PostQuery is [Function.PostContext] with a query, such as "?dryRun=true".
+func (f *Function) PostQuery(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.post(ctx, t, query, body)
+}
+
 func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+query, strings.NewReader(body))
@@ -144,7 +150,7 @@ func (f *Function) Summaries(t testing.TB) []map[string]any {
 type unpaced struct{}
 
 // Wait implements documents.Pace.
-func (unpaced) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+func (unpaced) WaitN(ctx context.Context, _ int) error { return ctx.Err() }
 
 // lines collects log lines of concurrent requests.
 type lines struct {

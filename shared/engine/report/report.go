@@ -110,6 +110,14 @@ type Counts struct {
 	Begun   int `json:"begun,omitempty" firestore:"begun,omitempty"` // out of time when some of it was done: the next run does the rest
 }
 
+// Progress is how far a run or a plan is.
+type Progress struct {
+	Looked int // items that were looked at
+	About  int // as many as the last run looked at; 0: nobody knows
+	Due    int
+	Done   int
+}
+
 // Failure is one thing that went wrong.
 type Failure struct {
 	Target string `json:"target" firestore:"target"`

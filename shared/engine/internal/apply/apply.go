@@ -15,8 +15,10 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -87,6 +89,7 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		}
 		batches.Go(func() {
 			defer underWay.Release(weight)
+			ctx := tell.Doing(ctx, recordsOf(batch))
 			a.do(ctx, batch)
 			for _, item := range batch {
 				a.count(ctx, item)
@@ -187,6 +190,15 @@ next:
 	})
 }
 
+// recordsOf returns what the log says of items.
+func recordsOf(items []*decide.Item) []undo.Record {
+	records := make([]undo.Record, len(items))
+	for i, item := range items {
+		records[i] = item.Record()
+	}
+	return records
+}
+
 // fail gives items the same error.
 func fail(items []*decide.Item, err error) {
 	for _, item := range items {
@@ -209,34 +221,39 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
-	level, how := slog.LevelInfo, "done"
+	level, how, keeps := slog.LevelInfo, "", ""
 	switch {
 	case err == nil:
-		a.Counted(item.Kind, func(c *report.Counts) { c.Done++ })
+		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !tell.Told(ctx, item.Target) {
+			how = "done"
+		}
 	case errors.As(err, &invalid):
-		how = "kept, " + invalid.Reason
+		keeps = invalid.Reason
 		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
-		how = "left alone, it changed since it was judged"
+		keeps = "it changed since it was judged"
 		a.Counted(item.Kind, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
-		how = "kept, " + held.Reason
+		keeps = held.Reason
 		a.Keep(held.Reason, 1)
 	case errors.As(err, &kept):
-		how = "kept, " + kept.Error()
+		keeps = kept.Error()
 		a.Keep(kept.Reason, 1)
 	case errors.Is(err, errLater):
 		how = "not done yet, a later run continues it"
 	default:
-		how = ""
 		a.Counted(item.Kind, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, item.Target, item.Kind, err)
 	}
 	if errors.Is(err, errHalfDone) {
-		level, how = slog.LevelWarn, a.halfDone(err)
+		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
 	}
-	if how != "" {
-		a.Logger.Log(ctx, level, report.Phrase(item.Kind, item.Target)+": "+how,
+	message := report.Phrase(item.Kind, item.Target) + ": " + how
+	if keeps != "" {
+		message = tell.Kept(item.Target, keeps)
+	}
+	if how+keeps != "" {
+		a.Logger.Log(ctx, level, message,
 			slog.String("target", item.Target), slog.String("action", item.Kind), slog.String("reason", item.Reason))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
@@ -172,7 +173,7 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 		item.Version = "" // what it is from now on is this run's doing
 	}
 	if o.Invalid != "" && !item.Begun {
-		a.Notice(ctx, item.Target, cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", item.Target, o.Invalid)})
+		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, o.Invalid)})
 	}
 	switch {
 	case item.Err != nil: // what follows failed

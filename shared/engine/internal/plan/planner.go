@@ -38,6 +38,7 @@ type Ask struct {
 	Time     Time
 	From     string   // the checkpoint to begin at
 	Cuts     []string // of listings of objects
+	Told     []string // by the last run's warnings
 	ListAll  bool     // a preview lists its plan whole
 	Versions bool     // its actions know what tells whether something has changed
 	Bytes    int      // that the plan may hold; 0: as many as the process's memory limit allows
@@ -65,10 +66,9 @@ type Planner struct {
 	held        int        // bytes of what is proposed
 	sections    []*section // the first is what precedes the job's own
 	section     *section   // the last of them, which is being planned
-	invalid     map[string]int
-	previewed   int // actions of which a preview has worked out what goes with them
-	left        int // actions that interrupted runs have left to do
-	proposed    int // items of rules among the actions
+	previewed   int        // actions of which a preview has worked out what goes with them
+	left        int        // actions that interrupted runs have left to do
+	proposed    int        // items of rules among the actions
 	remembered  proposed
 	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
@@ -81,11 +81,11 @@ func (a Ask) planner() *Planner {
 	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
 		Teller: d.Teller, Time: a.Time, ask: a, begin: a.From,
-		sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
+		sections: []*section{whole}, section: whole, pending: map[documents.Ref]bool{},
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
-		Checkpoint: a.From, Cuts: a.Cuts, Plan: p,
+		Checkpoint: a.From, Cuts: a.Cuts, Told: a.Told, Plan: p,
 	}
 	return p
 }
@@ -159,21 +159,6 @@ func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.N
 // Planned implements [cleanup.Plan].
 func (p *Planner) Planned() int { return p.Size - p.left }
 
-// KeepInvalid implements [cleanup.Plan].
-func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
-	p.Keep(reason, n)
-	if p.invalid[reason]++; p.invalid[reason] <= tell.MaxNamed {
-		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: look at them", target, n, reason),
-			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
-	}
-}
-
-// name names in the log a document that was counted as one that cannot be judged.
-func (p *Planner) name(ctx context.Context, target, reason string) {
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: look at it", target, reason),
-		slog.String("target", target), slog.String("reason", reason))
-}
-
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
 	return p.propose(ctx, &decide.Item{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Object: &object,
@@ -225,7 +210,7 @@ func (p *Planner) windowIsFull() bool {
 func (p *Planner) leave(ctx context.Context, i *decide.Item) {
 	p.Counted(i.Kind, func(c *report.Counts) { c.Changed++ })
 	i.Preview = decide.Preview{Kept: decide.KeptChanged}
-	p.Log.InfoContext(ctx, report.Phrase(i.Kind, i.Target)+": left alone, "+decide.KeptChanged,
+	p.Log.InfoContext(ctx, tell.Kept(i.Target, decide.KeptChanged),
 		slog.String("target", i.Target), slog.String("action", i.Kind), slog.String("reason", i.Reason))
 }
 

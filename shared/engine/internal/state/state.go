@@ -34,6 +34,7 @@ type State struct {
 	Begun      *report.Report `json:"begun" firestore:"begun"`           // what the holder's report began with; nil of an undo
 	Checkpoint string         `json:"checkpoint" firestore:"checkpoint"` // where the next run begins; empty: at the beginning
 	Cuts       []string       `json:"cuts" firestore:"cuts"`             // where the next run's listings of objects may be cut
+	Warned     []string       `json:"warned" firestore:"warned"`         // digests of what the last run warned of
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
 	Held       *Hold          `json:"held" firestore:"held"`             // by an undo or an operator; nil: nobody holds the job
 	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the job keeps, whatever its rules say

@@ -161,6 +161,7 @@ func (s *State) fields() []field {
 		{"keep", &s.Keep, true, func() bool { return s.wrongKeep() }},
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
+		{"warned", &s.Warned, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
