@@ -52,7 +52,7 @@ func TestPlanForPeople(t *testing.T) {
 	want(t, "the plan", `cleanupReports: 3 due
   project `+o.ID+` on emulators,
     database (default)
-  now 2026-01-10 15:00 UTC, 5 scanned, 12 reads, 0 ms
+  now 2026-01-10 15:00 UTC, 5 scanned, 11 reads, 0 ms
 
   delete report: 3
     reports/older
@@ -90,15 +90,17 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.Set(t, "reports/\x1b[2Jhidden\u202e", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	o.Set(t, "reports/\x1b[2Jhidden\u202e\u009b\x7f\u200b", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	o.screen.colour = true
 	out := o.well(t, "plan", "cleanupReports")
-	wantParts(t, out, `reports/\x1b[2Jhidden\u202e`, "\x1b[1mcleanupReports\x1b[0m")
+	wantParts(t, out, `reports/\x1b[2Jhidden\u202e\u009b\x7f\u200b`, "\x1b[1mcleanupReports\x1b[0m")
 	for _, colour := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"} {
 		out = strings.ReplaceAll(out, colour, "")
 	}
-	if strings.ContainsAny(out, "\x1b\u202e") {
-		t.Errorf("a control character was printed: %q", out)
+	for _, out := range []string{out, o.well(t, "plan", "--json", "cleanupReports")} {
+		if strings.ContainsAny(out, "\x1b\u202e\u009b\x7f\u200b") || !strings.Contains(out, "hidden") {
+			t.Errorf("a control character was printed: %q", out)
+		}
 	}
 }
 

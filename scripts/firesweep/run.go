@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -115,7 +116,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if agreed {
 		runs, err = a.runAll(ctx, f, plans)
 	}
-	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) ||
+	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() || p.Held != nil }) ||
 		slices.ContainsFunc(runs, func(r ran) bool { return !r.well() })
 	return cmp.Or(err, a.show(map[string]any{"plans": plans, "runs": runs}, shown, bad))
 }
@@ -231,12 +232,12 @@ func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map
 	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
 		return nil
 	}
-	log, err := a.logOf(context.WithoutCancel(ctx), job, r.RunID, (*logged).names)
-	if err != nil || log == nil { // it is only for a summary, and show says why
+	things, kept, err := a.thingsOf(context.WithoutCancel(ctx), job, r.RunID, undo.Sum{Bucket: r.Bucket, Names: true})
+	if err != nil || !kept { // it is only for a summary, and show says why
 		return nil
 	}
-	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}}
-	for _, t := range thingsOf(log, r.Bucket) {
+	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}, "": {}}
+	for _, t := range things {
 		all[t.What].add(t.Target)
 	}
 	return all

@@ -26,7 +26,7 @@ type Status string
 const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time, or told to stop; the next run continues
-	Skipped   Status = "skipped"   // another run holds the lease
+	Skipped   Status = "skipped"   // another run holds the lease, or somebody holds the job
 	Aborted   Status = "aborted"   // a safety limit tripped; nothing was done of the plan, or of the passes that tripped it
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
 	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
