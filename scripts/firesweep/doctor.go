@@ -57,15 +57,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
-		Long: `Check databases, their security rules and indexes, buckets, and the jobs' own
-records for what would make a job fail or a mistake final, and say what to do
-about it. Nothing is written.
+		Long: `Look for what would make a job fail, or a mistake final, and say what to do about
+it; nothing is written.
 
-It needs roles/datastore.viewer, roles/firebaserules.viewer, and
-roles/storage.legacyBucketReader on the bucket. Exit code 1 means that there is
-a problem, or that something could not be checked.`,
-		Example: `  firesweep doctor --project my-project
-  firesweep doctor cleanupReports
+Your credentials need roles/datastore.viewer, roles/firebaserules.viewer, and
+roles/storage.legacyBucketReader on the bucket.`,
+		Example: `  firesweep doctor
+  firesweep doctor --project my-project cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
 		RunE: func(c *cobra.Command, names []string) error {
 			p, err := a.patient(names)

@@ -62,24 +62,15 @@ func (a *app) holdCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hold [JOB...]",
 		Short: "Make jobs do nothing, or keep something; list what is held",
-		Long: `Hold jobs, or with --all every job that ever ran and those of firesweep.json:
-none of their runs does anything until 'firesweep resume', wherever it runs.
-Workers of held jobs refuse their tasks, and Cloud Tasks keeps these.
-With --stop, what is under way ends in order, too.
+		Long: `Make jobs do nothing until 'firesweep resume', wherever they run, or with --keep
+make them keep something; without names and flags, list what is held and kept.
 
-With --keep, jobs go on, but keep a document with all below it, a file, a folder
-or a collection (with a slash at its end), or an account. A rule that you add
-later does not know of that: an exemption for good belongs into your data
-(unless).
-
-Without names and flags, list what is held and kept, by whom and why.
-
-It needs roles/datastore.user, for the list roles/datastore.viewer.`,
-		Example: `  firesweep hold
-  firesweep hold --all --because "restoring the database"
+PATH is a document, with all below it, a file, a folder or a collection with a
+slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
+Your credentials need roles/datastore.user, for the list roles/datastore.viewer.`,
+		Example: `  firesweep hold --all --because "restoring the database"
   firesweep hold cleanupReports --stop
-  firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"
-  firesweep hold --keep gs://my-bucket/posts/abc/ --because "an appeal"`,
+  firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"`,
 	}
 	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
 	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
@@ -156,19 +147,14 @@ func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [JOB...]",
 		Short: "Let jobs that are held run again, or judge again what they keep",
-		Long: `Let the runs of held jobs begin again, or with --all those of all jobs, in every
-database: also after an undo, which holds the jobs that could delete again what
-came back. From their next run on they delete what is due then: correct the rule
-or the data before.
+		Long: `Let held jobs run again, in every database, or with --keep let jobs judge again
+what they keep; correct the rule or the data first.
 
-With --keep, jobs judge again what they keep: a PATH as 'firesweep hold' lists
-it, or a run's whole id for all that undoing a part of it has them keep.
-
-It needs the role roles/datastore.user.`,
-		Example: `  firesweep resume --project my-project cleanupReports
+PATH is as 'firesweep hold' lists it, or a run's whole id for all that undoing a
+part of it has jobs keep. Your credentials need roles/datastore.user.`,
+		Example: `  firesweep resume cleanupReports
   firesweep resume --all
-  firesweep resume --keep users/abc --keep 'account abc'
-  firesweep resume --keep cleanupReports-20260110T150000Z-5f3a9c01`,
+  firesweep resume --keep users/abc --keep 'account abc'`,
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "all jobs that are held, by whomever")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")

@@ -61,19 +61,15 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would delete now, and why; writes nothing",
-		Long: `Show what jobs would do now, and why: your rules in firesweep.json and those of
-the nine jobs that its "enabled" names, or the jobs that you name. It works
-before anything is deployed.
+		Long: `Show what your rules, or the jobs that you name, would delete now, and why;
+nothing is written, because the connections refuse it.
 
-The jobs plan in this process with your own credentials: roles/datastore.viewer,
-roles/storage.objectViewer for files and roles/firebaseauth.viewer for rules
-about accounts. Nothing can be written: the connections refuse it. Reads are
-billed as in a run.`,
+Your credentials need roles/datastore.viewer, for files
+roles/storage.objectViewer, and for accounts roles/firebaseauth.viewer. Reads
+are billed as in a run.`,
 		Example: `  firesweep plan
   firesweep plan --project my-project cleanupReports
-  STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
-  firesweep plan --out plan.json cleanupReports    # for run --plan
-  firesweep plan --json | jq '.plans[].report.plan[].target'`,
+  firesweep plan --out plan.json cleanupReports    # for run --plan`,
 	}
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first items of each kind")

@@ -33,25 +33,15 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [JOB...]",
 		Short: "Show what jobs would delete now, ask, and do it",
-		Long: `Plan the jobs that you name, or those of firesweep.json, show the plan, ask, and
-run them until nothing is left. Scripts say --yes, and --confirm PROJECT as long
-as a job never ran there. It needs nothing deployed: for a cron, a CI or a
-Kubernetes CronJob. Lease, limits, log and undo are those of deployed jobs, so a
-project may have both.
+		Long: `Plan your rules, or the jobs that you name, show the plan, ask, and do it, until
+nothing is left.
 
-You need roles/datastore.user, for files roles/storage.objectUser on the bucket,
-and for accounts firebaseauth.users.get, firebaseauth.users.delete and
-firebaseauth.configs.get.
-
-With --plan a run does at most what the file says, which 'firesweep plan --out'
-wrote: each item only if it is still due, and still what it was. Without names,
-it runs the jobs that are in the file.
-
-A deployed job is started by Google:
-  gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
+Your credentials need roles/datastore.user, for files roles/storage.objectUser
+on the bucket, and for accounts firebaseauth.users.get,
+firebaseauth.users.delete and firebaseauth.configs.get. Google starts a deployed
+job: gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
 		Example: `  firesweep run
-  firesweep run --yes --confirm my-project cleanupDrafts
-  firesweep run --force cleanupReports
+  firesweep run --yes --confirm my-project cleanupDrafts    # in a script
   firesweep run --yes --plan plan.json`,
 	}
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
