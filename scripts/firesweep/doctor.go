@@ -57,8 +57,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
-		Long: `Look for what would make a job fail, or a mistake final, and say what to do about
-it; nothing is written.
+		Long: `Look for what would make a job fail, or a mistake final, and say what to do
+about it; nothing is written.
 
 Your credentials need roles/datastore.viewer, roles/firebaserules.viewer, and
 roles/storage.legacyBucketReader on the bucket.`,
@@ -266,7 +266,8 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 // client is what the security rules are told of a client that has signed in, as anybody can.
 var client = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 
-// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own collections.
+// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own
+// collections.
 func (d database) examineRules(ctx context.Context, service *firebaserules.ProjectsService) {
 	const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
 	release := "cloud.firestore"

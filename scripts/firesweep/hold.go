@@ -210,8 +210,8 @@ func (a *app) resume(c *cobra.Command, f resumeFlags, names []string) error {
 	})
 }
 
-// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared, and of
-// those that the application uses, or of jobs with these names.
+// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared,
+// and of those that the application uses, or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
 	defer a.progress(ctx, doing("reading the jobs' records"))()
@@ -256,7 +256,8 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 	return h, nil
 }
 
-// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it is.
+// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it
+// is.
 func (a *app) means(name, job string) bool {
 	return name == job || name == strings.ToLower(job) || slices.ContainsFunc(a.All, func(e manifest.Entry) bool {
 		return e.Worker == job && (name == e.Name || name == strings.ToLower(e.Name))
@@ -296,8 +297,8 @@ func (a *app) listHeld(ctx context.Context) error {
 	}, h.failed())
 }
 
-// change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails keeps no
-// other job from it.
+// change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails
+// keeps no other job from it.
 func (a *app) change(
 	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
 ) error {
@@ -440,7 +441,8 @@ func (p *printer) changed(verb string, h holding) {
 	}
 }
 
-// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have written.
+// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
+// written.
 func since(h jobstate.Hold) string {
 	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + prefixed(": ", h.RunID)
 }

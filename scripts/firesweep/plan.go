@@ -116,8 +116,8 @@ func doIt(c *cobra.Command, names []string) string {
 	return strings.Join(append([]string{command}, names...), " ")
 }
 
-// toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
-// begin. All settings are checked before any job plans: a wrong one is wrong use.
+// toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says
+// how to begin. All settings are checked before any job plans: a wrong one is wrong use.
 func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",

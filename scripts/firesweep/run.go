@@ -59,6 +59,7 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
+	limit  int            // how many items the rule lets a run do; 0: all
 }
 
 func (r ran) well() bool {
@@ -111,8 +112,8 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	return cmp.Or(err, a.show(map[string]any{"plans": plans, "runs": runs}, shown, bad))
 }
 
-// agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The error says
-// that nobody did. first says which jobs never ran here, to which --yes does not agree.
+// agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The
+// error says that nobody did. first says which jobs never ran here, to which --yes does not agree.
 func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
 	due, id := 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
@@ -133,8 +134,8 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
 }
 
-// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that agrees. The
-// error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
+// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that
+// agrees. The error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
 func (a *app) agree(yes bool, command, question string, answers ...string) (bool, error) {
 	switch {
 	case yes:
@@ -193,6 +194,9 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
+	if job.Rule != nil {
+		r.limit = job.Rule.Limit
+	}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
@@ -263,6 +267,9 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	if rep.Approved > 0 {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
+	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left
+		p.Say("", 2, 2, "A run does at most %d (limit). If more is due, the next run does it.", r.limit)
+	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
 	} else {
@@ -277,8 +284,9 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	}
 }
 
-// firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the project's
-// id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last run.
+// firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the
+// project's id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last
+// run.
 func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string) (string, error) {
 	project, err := a.project()
 	if err != nil {

@@ -29,10 +29,10 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Show what a run deleted or changed, ask, and bring back what nobody has changed
 since.
 
-RUN is a run's id, the last part of that, or a job's name for its last run. Every
-job that could delete the same again is held: correct the rule or the data, then
-'firesweep resume'. With --only or --where the jobs go on, but keep what came
-back.
+RUN is a run's id, the last part of that, or a job's name for its last run.
+Every job that could delete the same again is held: correct the rule or the
+data, then 'firesweep resume'. With --only or --where the jobs run on, but keep
+what came back.
 
 Your credentials need roles/datastore.user; for files storage.buckets.get and
 storage.objects.restore, create, get and list; for accounts

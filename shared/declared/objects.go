@@ -15,8 +15,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
-// objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not exist, if
-// they must have one.
+// objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not
+// exist, if they must have one.
 func objectsOf(r rule.Rule) orphans.Objects {
 	binds := pattern.Binds(r.Objects)
 	owners := func(name string, fields criteria.Lookup) (all []documents.Ref, ok bool) {

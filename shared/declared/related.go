@@ -234,8 +234,8 @@ func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found clea
 	return k.report(ctx, p)
 }
 
-// report reports each empty collection in which something was looked for, and each field by which it was and that nobody writes, to
-// the safety limits. That costs one read for each collection and field by which nothing was found.
+// report reports each empty collection in which something was looked for, and each field by which it was and that nobody
+// writes, to the safety limits. That costs one read for each collection and field by which nothing was found.
 func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -271,8 +271,8 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	return nil
 }
 
-// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there is
-// none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
+// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there
+// is none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
 func (in look) unwritten(ctx context.Context, r documents.Reader, collections []string) (string, error) {
 	for _, field := range []string{in.field, in.within} {
 		if field == "" {

@@ -64,7 +64,8 @@ func PagesOf[T any](
 // pager reads the next page of a range.
 type pager func() (page []Object, more bool, err error)
 
-// pager returns what reads a range page after page. The Firebase Emulator Suite heeds no offsets, so the names are looked at, too.
+// pager returns what reads a range page after page. The Firebase Emulator Suite heeds no offsets, so the names are looked at,
+// too.
 func (r Reader) pager(ctx context.Context, prefix string, names Names) pager {
 	// An offset is inclusive. The first name behind another cannot be sent as an offset: it would end in a zero byte, and be
 	// too long behind one of the longest names.

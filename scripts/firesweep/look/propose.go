@@ -240,8 +240,8 @@ func ageOf(f *field, days int) string {
 	return fmt.Sprintf(`"age": { "field": %q%s, "days": %d }`, f.name, as, days)
 }
 
-// in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has none, or
-// if something else needs them.
+// in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has
+// none, or if something else needs them.
 func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 	if c.referred || c.people != nil || kept.MatchString(c.path) || k.of != nil && !k.of.MatchString(c.name()) {
 		return nil, nil
@@ -287,8 +287,8 @@ func (k kind) condition(f *field) (text string, ok bool) {
 	return "", true
 }
 
-// is returns the condition that a field has one of the values that chosen chooses; ok is false if there is none, or one that is no
-// plain word.
+// is returns the condition that a field has one of the values that chosen chooses; ok is false if there is none, or one that is
+// no plain word.
 func (f *field) is(chosen func(value string) bool) (text string, ok bool) {
 	values := slices.Sorted(maps.Keys(f.states))
 	values = slices.DeleteFunc(values, func(value string) bool { return !chosen(value) })
