@@ -192,9 +192,10 @@ func (a *app) resume(c *cobra.Command, f resumeFlags, names []string) error {
 		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool {
 			return !slices.ContainsFunc(j.state.Keep, func(k jobstate.Kept) bool { return slices.Contains(paths, k.Path) })
 		})
-		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again", func(p restore.Project, j *heldJob) error {
-			return p.Unkeep(c.Context(), j.Job, paths...)
-		})
+		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again",
+			func(p restore.Project, j *heldJob) error {
+				return p.Unkeep(c.Context(), j.Job, paths...)
+			})
 	}
 	h.Jobs, h.Keep = h.held(), []keptItem{}
 	for _, name := range names {
@@ -311,7 +312,8 @@ func (a *app) change(
 		p.holding(shown)
 	}
 	command := "firesweep " + c.Name() + " --yes" + asGiven(c, "project", "rules", "all", "stop", "keep", "because")
-	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ", "y", "yes")
+	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ",
+		"y", "yes")
 	if !agreed {
 		return err
 	}
@@ -444,7 +446,8 @@ func (p *printer) changed(verb string, h holding) {
 // since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
 // written.
 func since(h jobstate.Hold) string {
-	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + prefixed(": ", h.RunID)
+	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) +
+		prefixed(": ", h.RunID)
 }
 
 // heldWords says of a job that is held since when, by whom and why, and the way out.

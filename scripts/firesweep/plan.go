@@ -154,7 +154,8 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 }
 
 // planAll plans jobs one after the other, and prints each plan as soon as it is made, unless p is nil.
-func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool, options func(manifest.Entry) engine.PlanOptions) (
+func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool,
+	options func(manifest.Entry) engine.PlanOptions) (
 	[]planned, error,
 ) {
 	plans := make([]planned, 0, len(jobs))
@@ -248,7 +249,8 @@ func (w *warnings) Write(line []byte) (int, error) {
 		Targets           []string        // which these are
 		Report            json.RawMessage // of the summary
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) && one.Report == nil {
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) &&
+		one.Report == nil {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil

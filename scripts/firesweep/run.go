@@ -260,7 +260,10 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool {
+			return slices.Contains(planned.Warnings,
+				w)
+		})
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}

@@ -112,7 +112,8 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		}
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims", "without-report")+
+			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims",
+				"without-report")+
 				" "+runID, "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
 		}
 	}

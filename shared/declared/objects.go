@@ -44,7 +44,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
 			return v
 		}
-		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o), Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
+		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o),
+			Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
 		v.Decision = judgeOwn(r, i, now)
 		if v.Kind != "" {
 			v.Reason = ""
@@ -69,7 +70,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, ByAge: len(r.Gone) == 0 && !r.ByReference()}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason,
+		ByAge: len(r.Gone) == 0 && !r.ByReference()}
 	switch {
 	case r.ByReference():
 		pass.Named = references{r, mostNames()}.names

@@ -90,7 +90,8 @@ var kinds = []kind{
 		days: 30},
 	{which: "Open", why: "nobody accepted these invitations for so long", of: named(`\w*invit\w*`), known: true,
 		age: named(created), days: 90},
-	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` + when + `?`),
+	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` +
+		when + `?`),
 		values: named("true|set"), age: named(created), days: 90},
 	{which: "Closed", why: "the case is closed", of: named(`\w*(support|ticket)\w*`), state: status,
 		values: named("closed|resolved|solved"), age: named(`(closed|resolved|solved)` + when + `|` + changed), days: 180},
