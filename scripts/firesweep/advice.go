@@ -65,8 +65,7 @@ func limited(e cleanup.LimitError, database string) string {
 			e.Collection, e.Field)
 	case e.Limit == report.EmptyCollection:
 		return fmt.Sprintf("%s holds no document, and ids refer to documents in it. Is its name right, and is database %s the "+
-			"right one? "+
-			"If it is rightly empty, put a document into it.", e.Collection, database)
+			"right one? If it is rightly empty, put a document into it.", e.Collection, database)
 	}
 	return ""
 }

@@ -263,8 +263,8 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
 			p.Count(cleanup.Count{Collection: in.Collection, Missing: 1})
 			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: "+
-				"correct "+
-				"the name in the rule or, if it is right, put any document into that collection", slog.String("target", in.Collection))
+				"correct the name in the rule or, if it is right, put any document into that collection",
+				slog.String("target", in.Collection))
 		case unwritten != "":
 			p.Count(cleanup.Count{Collection: in.Collection, Field: unwritten})
 		}

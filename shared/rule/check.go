@@ -274,8 +274,7 @@ func (c *checker) gone() {
 					continue
 				}
 				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole "+
-					"that "+
-					"the pattern binds, such as {uid}", g.Document)
+					"that the pattern binds, such as {uid}", g.Document)
 			}
 			byMetadata := func(g Relation) bool { return strings.Contains(g.Document, "{metadata.") }
 			c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",

@@ -77,8 +77,8 @@ var (
 	takenValue = named(taken)
 	status     = named(`status|state`)
 	// kept matches what the law, a contract or somebody's work keeps.
-	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|reservation|contract|` +
-		`subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
+	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|` +
+		`reservation|contract|subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
 )
 
 // kinds are all of them, the surest first. Of a collection, the first counts.
