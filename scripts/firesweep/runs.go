@@ -175,7 +175,7 @@ func (a *app) underWay(job string, record record) string {
 	case record.byUndo():
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
-	case record.Told():
+	case record.IsStopping():
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",

@@ -96,7 +96,7 @@ func (a *Applier) deleteFound(ctx context.Context, all []found) []error {
 // deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
 // absent.
 func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
-	objects, err := a.Objects.Ahead(ctx, len(deletions))
+	objects, err := a.Objects.Reserve(ctx, len(deletions))
 	named := func(string) bool { return false }
 	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
 		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) {
