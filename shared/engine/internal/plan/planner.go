@@ -70,7 +70,6 @@ type Planner struct {
 	left        int // actions that interrupted runs have left to do
 	proposed    int // items of rules among the actions
 	remembered  proposed
-	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
 }
@@ -163,19 +162,29 @@ func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.N
 // Planned implements [cleanup.Plan].
 func (p *Planner) Planned() int { return p.Size - p.left }
 
-// KeepInvalid implements [cleanup.Plan].
-func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
-	p.Keep(reason, n)
+// Keep implements [cleanup.Plan].
+func (p *Planner) Keep(ctx context.Context, target string, d cleanup.Decision, n int) {
+	if d.Notice != nil {
+		p.Notice(ctx, target, *d.Notice)
+	}
+	switch {
+	case d.Reason == "" || n <= 0:
+	case p.Task != nil && !d.Invalid:
+		p.KeepNamed(ctx, target, d.Reason)
+	default:
+		p.Teller.Keep(d.Reason, n)
+		if d.Invalid {
+			p.name(ctx, target, d.Reason, n)
+		}
+	}
+}
+
+// name names in the log what cannot be judged.
+func (p *Planner) name(ctx context.Context, target, reason string, n int) {
 	if p.invalid[reason]++; p.invalid[reason] <= tell.MaxNamed {
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: look at them", target, n, reason),
 			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
 	}
-}
-
-// name names in the log a document that was counted as one that cannot be judged.
-func (p *Planner) name(ctx context.Context, target, reason string) {
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: look at it", target, reason),
-		slog.String("target", target), slog.String("reason", reason))
 }
 
 // ProposeObject implements [cleanup.Plan].
@@ -188,7 +197,7 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 	named, same := p.ask.Decider.Approves(a)
 	if !named {
-		p.Keep(decide.KeptUnapproved, 1)
+		p.Teller.Keep(decide.KeptUnapproved, 1)
 		return nil
 	}
 	if p.stays(ctx, a) {
