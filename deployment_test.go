@@ -86,7 +86,7 @@ func TestNothingIsPublic(t *testing.T) {
 	}
 }
 
-// TestTheModulesPageNamesWhatItTakes: terraform-docs writes inputs and outputs; roles, APIs and examples are written by hand.
+// TestTheModulesPageNamesWhatItTakes: roles, APIs and examples are written by hand.
 func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("terraform/README.md")

@@ -165,21 +165,10 @@ func (e *edit) isConflict(outcomes []restore.Outcome) bool {
 	})
 }
 
-// TestUndoRaces takes each job's run back while users write to what is to come back.
-func TestUndoRaces(t *testing.T) {
-	tryAll(t, "undo races", func(t *testing.T, i int, s subject, try tries) {
-		if !isTurn(i, 2) {
-			return
-		}
-		eachCall(i, undisturbedUndo(t, s), func(at int) {
-			try("users write", at, func(t *testing.T) ([]string, bool) { return tryUndoRace(t, s, at) })
-		})
-	})
-}
-
-// tryUndoRace is one point.
-func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
+// tryUndoRace takes a run back while users write to what is to come back.
+func tryUndoRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
 	t.Helper()
+	at := p.at
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())

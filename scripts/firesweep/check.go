@@ -207,18 +207,18 @@ func noteOn(r rule.Rule) string {
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of, config.EnoughForShare))
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
 	}
 	switch {
 	case r.ByReference():
 		limits = append(limits, "one of these fields refers to no object of the folder in any document, or holds what refers to no "+
 			"object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
-		limits = append(limits, r.Gone[0].Place().Collection+" has no document, and the rule looks there")
+		limits = append(limits, r.Gone[0].Place().Collection+" is empty, and the rule looks there")
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection
-		limit := in + " has no document, and the rule looks there"
+		limit := in + " is empty, and the rule looks there"
 		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
@@ -276,7 +276,7 @@ func (c checked) facts() [][2]string {
 		{"runs", c.When + prefixed(", next ", times(c))},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
-		{"clients", prefixed("decide what is deleted, if your security rules let them write ", judgedWords(c.Judged))},
+		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
 		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
 		{"note", c.Note},
@@ -318,7 +318,7 @@ func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[m
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
 	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it goes or is in use again"
+		warned := "each document that was warned about, twice, until it is deleted or in use again"
 		r.Warn = nil
 		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
 	}

@@ -20,15 +20,17 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
 		return nil
 	}
+	if planned == nil {
+		planned = &report.Report{}
+	}
 	var due []string
-	if planned != nil && job.OfDocuments() && job.Deletes() {
-		for _, one := range planned.Plan {
-			if one.Action == job.Kind() {
-				due = append(due, one.Target)
-			}
+	for _, one := range planned.Plan {
+		if job.OfDocuments() && job.Deletes() && one.Action == job.Kind() {
+			due = append(due, one.Target)
 		}
 	}
-	return a.doubtsWithin(ctx, newBound(mostDoubtReads), job, due)
+	all := a.doubtsWithin(ctx, newBound(mostDoubtReads), job, due)
+	return slices.DeleteFunc(all, func(text string) bool { return slices.Contains(planned.Warnings, text) }) // which the plan shows
 }
 
 // doubtsWithin reads what is doubtful about a rule, within a bound. due are the documents that its plan deletes.

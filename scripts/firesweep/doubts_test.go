@@ -40,6 +40,7 @@ func TestDoubtsAreBounded(t *testing.T) {
 	for i := range 9 {
 		unless = append(unless, fmt.Sprintf(`{"document":"keepers/k%d-{id}"},{"collection":"notes%d","field":"of"}`, i, i))
 		with = append(with, fmt.Sprintf(`{"document":"teams%d/{team}"}`, i))
+		o.Set(t, fmt.Sprintf("teams%d/other", i), map[string]any{"x": 1})
 		o.SetMany(t, 25, func(n int) (string, map[string]any) {
 			return fmt.Sprintf("notes%d/n%02d", i, n), map[string]any{"of": "x"}
 		})

@@ -281,7 +281,7 @@ func TestWrongUse(t *testing.T) {
 		want string
 	}{
 		{"plann", `unknown command "plann": is it plan`},
-		{"backtest", `unknown command "backtest"; see`},
+		{"backtest", `unknown command "backtest": firesweep --help lists all`},
 		{"help undoo", `unknown command "undoo": is it undo`},
 		{"help plan run", "accepts at most 1 arg"},
 		{"--forced", "unknown flag: --forced"},
@@ -301,7 +301,7 @@ func TestWrongUse(t *testing.T) {
 		{"plan cleanupREPORTS", "no job is called"},
 		{"runs cleanupReport", "no job is called"},
 		{"runs --limit 0", "--limit is 0"},
-		{"runs --limit many", "invalid argument"},
+		{"runs --limit many", "--limit is \"many\": it must be a whole number"},
 		{"pause --location asia-northeast1", "name the jobs, or give --all"},
 		{"pause --location asia-northeast1 --all cleanupReports", "name the jobs, or give --all"},
 		{"pause --all", "say where it is deployed: --location REGION"},

@@ -170,7 +170,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage) || !a.begun:
-		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", text)
+		if !errors.As(err, &usage) { // cobra says of arguments what is wrong, and not what to write instead
+			text += "; see --help"
+		}
+		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
@@ -265,11 +268,19 @@ func isCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return wrongUse("unknown command %q%s", args[0], prefixed(": is it ", strings.Join(root.SuggestionsFor(args[0]), " or ")))
+	meant := ""
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		meant = "is it " + strings.Join(names, " or ") + "? "
+	}
+	return wrongUse("unknown command %q: %sfiresweep --help lists all", args[0], meant)
 }
 
 // flagError is what is said of wrong flags. It names the one that may be meant.
 func flagError(c *cobra.Command, err error) error {
+	if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
+		must := map[string]string{"int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		return wrongUse("--%s is %q: it must be %s", wrong.GetFlag().Name, wrong.GetValue(), must)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError{err}
@@ -280,7 +291,11 @@ func flagError(c *cobra.Command, err error) error {
 			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	return wrongUse("%w%s", err, prefixed(": is it --", strings.Join(flags.SuggestionsFor(unknown.GetSpecifiedName()), " or --")))
+	meant := ""
+	if names := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(names) > 0 {
+		meant = "is it --" + strings.Join(names, " or --") + "? "
+	}
+	return wrongUse("%w: %s%s --help lists all", err, meant, c.CommandPath())
 }
 
 // prepare finds the rules and the project that a command is about.

@@ -78,7 +78,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: aborted", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
+	wantParts(t, oneLine(out), "cleanupReports: 2 due, but a safety limit stops it", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
 		"If that is as it must be, run it once without the limit: firesweep run cleanupReports --force")
 	wantNone(t, out, "Do it:")
 	out = o.well(t, "plan", "--force", "cleanupReports")
@@ -164,7 +164,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	wantNone(t, out, "Do it:")
 	delete(o.env, "MAX_ACTIONS")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
-	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts;", "plan", "cleanupDraft")
+	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts\n", "plan", "cleanupDraft")
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})

@@ -25,14 +25,14 @@ import (
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
 	for words, r := range map[string]report.Report{
-		"completed":                     {Status: report.Completed, PartialRuns: 1},
-		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"nothing is due":                {Status: report.Completed, DryRun: true},
-		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
-		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
-		"failed, undone":                {Status: report.Failed, Undone: &report.Undone{}},
-		"killed, partly undone":         {Status: report.Killed, Undone: &report.Undone{Partial: true}},
-		"completed, forced":             {Status: report.Completed, Force: true},
+		"completed":                          {Status: report.Completed, PartialRuns: 1},
+		"partial (2 in a row), stopped":      {Status: report.Partial, PartialRuns: 2, Stopped: true},
+		"nothing is due":                     {Status: report.Completed, DryRun: true},
+		"3 due":                              {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
+		"0 due, but a safety limit stops it": {Status: report.Aborted, DryRun: true},
+		"failed, undone":                     {Status: report.Failed, Undone: &report.Undone{}},
+		"killed, partly undone":              {Status: report.Killed, Undone: &report.Undone{Partial: true}},
+		"completed, forced":                  {Status: report.Completed, Force: true},
 	} {
 		want(t, "status", words, statusWords(&r))
 	}

@@ -21,6 +21,9 @@ type Planner struct {
 
 	Checkpoint string // where an earlier run ran out of time, as given to [Plan.SaveCheckpoint]; empty: start from the beginning
 
+	// Told are the warnings in the report of the job's last run: what it told about the rule.
+	Told []string
+
 	// Cuts is where the job's last listings of objects may be cut ([objects.Cutter]), and in the end those of this plan.
 	Cuts []string
 
@@ -90,11 +93,17 @@ type Count struct {
 	Looked  int // items that were looked at or counted
 	Due     int // of these
 	Percent int // which may be due, where a rule says so; 0: MAX_DUE_PERCENT
+	// Folder is one in which objects are due, such as that of whoever uploaded them, and InFolder how many so far.
+	Folder   string
+	InFolder int
 
 	// Missing and Exists are how many of the ids that were looked up in the collection are nobody's and somebody's.
 	Missing, Exists int
 	// Field, where set, is one by which something was looked for there and that no document has.
 	Field string
+
+	// Why, where set, says why nothing of the pass may be done, in words of the job; see [LimitError].
+	Why string
 
 	Unknown error // why the pass cannot be judged: nothing of it is done, and the run fails
 }

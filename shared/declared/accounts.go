@@ -26,7 +26,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			return err
 		}
 	}
-	token, keepers := p.Checkpoint, keepers{}
+	token, keepers, told := p.Checkpoint, keepers{}, false
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -37,6 +37,9 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		found, err := p.ConsiderAccounts(ctx, page.Accounts)
 		if err == nil {
 			err = keepers.considered(ctx, p, found)
+		}
+		if err == nil && !told && (found.Due > 0 || len(p.Told) > 0) {
+			told, err = true, unfound(ctx, p, c.Rule)
 		}
 		if err != nil {
 			return err

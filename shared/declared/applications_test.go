@@ -85,6 +85,7 @@ func TestApplications(t *testing.T) {
 		"users/young": {"email": nil, "phoneNumber": nil, "lastLogin": recent}, "users/odd": {"phoneNumber": nil, "lastLogin": far},
 		"deletionQueue/guest": {"x": int64(1)}, "deletionQueue/hana": {"x": int64(1)},
 		"teams/shared": {"owners": fields{"guest": far, "hana": far}}, "teams/other": {"owners": fields{"hana": far, "guestx": far}},
+		"duplicateTeams/others": {"x": int64(1)}, "templates/others": {"owners": fields{"others": far}},
 	}
 	for name, tt := range map[string]world{
 		"1 guests, with what they share": {rule: `"collection":"users","where":[{"field":"email","==":null},{"field":"phoneNumber","==":null}],
@@ -364,6 +365,7 @@ func TestIDsThatRepeat(t *testing.T) {
 			f.Set(t, tt.ref, fields{"at": old, "note": "a"})
 			f.Set(t, "likes/id", fields{"of": ref.ID})
 			f.Set(t, "likes/ref", fields{"of": ref})
+			f.Set(t, "likes/id/parts/p", fields{"x": true})
 			f.Set(t, "lists/l", fields{"of": array{ref.ID, ref, "x"}})
 			f.Put(t, "files/undefined/a.png", nil, nil)
 			if tt.other != "" {

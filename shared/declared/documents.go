@@ -34,6 +34,7 @@ type planning struct {
 	seen  int  // documents that were judged
 	mine  int  // of these, those that are not of another collection of the same name
 	later bool // Limit leaves some to a later run
+	told  bool // what its with does not lead to
 
 	cleared int // of the actions that have been proposed, those that remove the mark of a warning
 }
@@ -88,6 +89,9 @@ func (g *planning) sweep(ctx context.Context) error {
 		goes, err := g.consider(ctx, of)
 		if err == nil {
 			err = g.keepers.report(ctx, g.Planner)
+		}
+		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.Planner.Told) > 0) {
+			g.told, err = true, unfound(ctx, g.Planner, g.documentsOf.Rule)
 		}
 		if err != nil {
 			return err

@@ -35,7 +35,8 @@ func TestDoubts(t *testing.T) {
 			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: the mark must be a field of its own"}},
-		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, nil},
+		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
+			"with[0].with[0]: no document of comments has of, so nothing is deleted along by it: is that its name?"}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has stat: is that its name?", "no document of drafts has att: is that its name?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
@@ -63,8 +64,8 @@ func TestDoubts(t *testing.T) {
 					"drafts/d01 has the same team as drafts/d00"}},
 		"misspelt in with": {fields{"age": "any", "with": array{fields{"collection": "coments", "field": "of"}, fields{"collection": "users", "field": "off"},
 			fields{"subcollection": "**"}}}, 5, nil, []string{
-			"with[0]: the collection coments has no document, so nothing of it is deleted along: is that its name?",
-			"with[1].field: off is missing, or of another type, in all of 5: is that its name?"}},
+			"with[0]: the collection coments has no document, so nothing is deleted along by it: is that its name?",
+			"with[1]: no document of users has off, so nothing is deleted along by it: is that its name?"}},
 		"what all that refer to it lose": {fields{"age": "any", "with": array{fields{"document": "teams/{team}"}, fields{"subcollection": "comments"}}}, 30,
 			[]string{"drafts/d00", "drafts/d01"}, nil},
 		"a file that others refer to": {fields{"age": "any", "with": array{fields{"objects": "covers/**", "field": "cover"}, fields{"subcollection": "comments"}}}, 30,

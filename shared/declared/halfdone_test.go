@@ -58,6 +58,7 @@ func TestAPreviewHoldsLittle(t *testing.T) {
 	f := start(t, drafts(fields{"with": array{fields{"collection": "messages", "field": "draft",
 		"with": array{fields{"document": "owners/{owner}"}}}}}))
 	f.Set(t, "drafts/d", fields{"updatedAt": old})
+	f.Set(t, "owners/other", fields{"x": true})
 	for first := 0; first < 150; first += 30 { // in a commit
 		f.SetMany(t, 30, func(i int) (string, fields) {
 			return fmt.Sprintf("messages/m%03d", first+i), fields{"draft": "d", "owner": "o", "text": strings.Repeat("x", 100_000)}

@@ -61,10 +61,13 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, and what it knows of the listings of earlier ones.
+// beginAt sets where the run begins, and what it knows of earlier ones.
 func (r *run) beginAt(s state.State) {
 	r.began, r.cuts = s.Begins(), s.Cuts
 	r.checkpoint = r.began
+	if s.Last != nil {
+		r.told = s.Last.Warnings
+	}
 }
 
 // turnedAway ends a run that could not acquire the lease. It returns the report of an earlier run if that was aborted for the same

@@ -46,6 +46,7 @@ type run struct {
 	began      string      // the checkpoint that it began at
 	checkpoint string      // to save for the next run
 	cuts       []string    // of its listings of objects, likewise
+	told       []string    // the warnings of the last run
 	unfinished bool        // something was left for lack of time
 	announced  bool        // the job's own first line was logged
 	released   bool        // it held its lease to the end, and gave it back
@@ -113,7 +114,7 @@ func (r *run) logBegin(ctx context.Context) {
 func (r *run) ask() plan.Ask {
 	return plan.Ask{
 		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: r.checkpoint, Cuts: r.cuts, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
+		From: r.checkpoint, Cuts: r.cuts, Told: r.told, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 

@@ -27,12 +27,17 @@ var (
 // not, with a slash or several. To compare by it keeps an object too many, never one too few.
 func Spelling(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) { // such as a zero-width space
-			return -1
-		}
-		return unicode.ToLower(r)
+		return unicode.ToLower(visible(r))
 	}, norm.NFC.String(name))
 	return slashes.ReplaceAllString(name, "/")
+}
+
+// visible drops what nobody sees, such as a zero-width space.
+func visible(r rune) rune {
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }
 
 // Mentioned returns the spellings of all names below a folder that a text may mean: a name with something before or behind it,

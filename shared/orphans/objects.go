@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -88,6 +89,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
 	ask := func(ctx context.Context, page page) (owners, error) { return f.lookUp(ctx, p.Documents, page) }
 	var listed objects.Cutter
+	var due inFolder
 	err := flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
 		defer room.Release(page.bytes)
 		p.Scanned(len(page.judged))
@@ -104,7 +106,8 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, collection := range found.nowhere {
 			p.Count(cleanup.Count{Collection: collection, Missing: 1})
 		}
-		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
+		judgedDue := func(o object) bool { return o.Kind != "" }
+		if f.Named != nil && named == nil && slices.ContainsFunc(page.judged, judgedDue) {
 			var err error
 			if named, err = f.Named(ctx, p.Documents, p.Run); err != nil {
 				return err
@@ -113,7 +116,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, o := range page.judged {
 			listed.See(o.Name)
 			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
-			if err := f.propose(ctx, p, o, exists); err != nil {
+			if err := f.propose(ctx, p, o, exists, &due); err != nil {
 				return err
 			}
 		}
@@ -219,8 +222,22 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 	return missing, nil
 }
 
+// inFolder counts the objects of one folder that are due, which follow each other.
+type inFolder struct {
+	folder string
+	due    int
+}
+
+func (i *inFolder) see(folder string) (string, int) {
+	if folder != i.folder {
+		*i = inFolder{folder: folder}
+	}
+	i.due++
+	return i.folder, i.due
+}
+
 // propose counts an object for the safety limits, and proposes it if it is due.
-func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool) error {
+func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool, last *inFolder) error {
 	what := "objects under " + f.Folder
 	kept, count := o.Decision, cleanup.Count{Collection: what, Looked: 1, Percent: f.Percent}
 	switch {
@@ -240,6 +257,9 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		return nil
 	}
 	count.Due = 1
+	if below, _, deeper := strings.Cut(o.Name[len(f.Folder):], "/"); deeper {
+		count.Folder, count.InFolder = last.see(f.Folder + below + "/")
+	}
 	p.Count(count)
 	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
 	if f.Named != nil {

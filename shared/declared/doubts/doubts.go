@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -48,16 +49,16 @@ type looking struct {
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []string {
 	l := &looking{Rule: of, Reader: r, due: due}
 	l.empty(ctx)
+	all, err := declared.Unfound(ctx, r, nil, of)
+	l.doubts, l.failed = append(l.doubts, all...), cmp.Or(l.failed, err)
 	if of.OfDocuments() && l.look(ctx) {
 		l.fields(ctx)
 		l.values(ctx)
 		l.forms()
 		l.mark()
 		l.exceptions(ctx)
-		for _, related := range append(of.Related(), of.With...) {
-			if related.Objects == "" && related.Subcollection != rule.Everything {
-				l.relation(ctx, related)
-			}
+		for _, related := range of.Related() {
+			l.relation(ctx, related)
 		}
 		if of.Deletes() {
 			l.deletes(ctx)
@@ -95,17 +96,13 @@ func (l *looking) getAll(ctx context.Context, paths []string) (found []documents
 // empty names the collections in which the rule looks for what is related and that have no document.
 func (l *looking) empty(ctx context.Context) {
 	asked := map[rule.Place]bool{{}: true}
-	for _, related := range slices.Concat(l.Related(), rule.Flat(l.With)) {
-		in, along := related.Place(), strings.HasPrefix(related.Key, "with")
-		if asked[in] || in.Collection == rule.Everything || strings.HasPrefix(in.Collection, "{parent}") {
+	for _, related := range l.Related() {
+		in := related.Place()
+		if asked[in] || strings.HasPrefix(in.Collection, "{parent}") {
 			continue
 		}
 		asked[in] = true
-		switch found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); {
-		case !ok || len(found) > 0:
-		case along:
-			l.say("%s: the collection %s has no document, so nothing of it is deleted along: is that its name?", related.Key, in.Collection)
-		default:
+		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
 			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
 				related.Key, in.Collection)
 		}
@@ -153,7 +150,9 @@ func (l *looking) has(ctx context.Context, it func(documents.Document) bool, fil
 
 // fields names the fields by which documents are judged and that no document has.
 func (l *looking) fields(ctx context.Context) {
-	for _, field := range l.Judged()[l.Source()] {
+	judged := l.Rule
+	judged.With = nil
+	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
 		set := func(d documents.Document) bool { return d.Value(field) != nil }
 		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {

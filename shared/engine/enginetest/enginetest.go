@@ -95,6 +95,12 @@ func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *
 	return f.post(ctx, t, "", body)
 }
 
+// PostQuery is [Function.PostContext] with a query, such as "?dryRun=true".
+func (f *Function) PostQuery(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.post(ctx, t, query, body)
+}
+
 func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+query, strings.NewReader(body))

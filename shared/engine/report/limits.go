@@ -13,6 +13,7 @@ const (
 	MaxDuePercent   = "MAX_DUE_PERCENT"
 	RulesPercent    = "maxDuePercent" // the same, where a rule sets it
 	EmptyCollection = "empty collection"
+	NeverFound      = "never found" // what a rule deletes together with its items
 )
 
 // CheckLimits is the action of a failure that names a safety limit.
@@ -31,6 +32,14 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 // Forced reports whether a request's field force lifts a limit.
 func Forced(limit string) bool {
 	return limit == MaxActions || limit == MaxDuePercent || limit == RulesPercent
+}
+
+// MostIn says in which folder most of what is due lies, if in one.
+func MostIn(e cleanup.LimitError) string {
+	if e.Folder == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them in %s", e.InFolder, harmless.Text(e.Folder))
 }
 
 // limited says which limit stopped what, by which figures, and what to do.
@@ -53,8 +62,8 @@ func (r *Report) limited(e cleanup.LimitError) string {
 		if e.Limit == RulesPercent {
 			raise = "raise it in the rule"
 		}
-		return fmt.Sprintf("%s%d of %d %s are due (%.1f %%), but at most %d %% may be: %s%s%s", text, e.Due, e.Looked, of,
-			100*float64(e.Due)/float64(max(1, e.Looked)), e.Most, look, raise, orForce)
+		return fmt.Sprintf("%s%d of %d %s are due (%.1f %%%s), but at most %d %% may be: %s%s%s", text, e.Due, e.Looked, of,
+			100*float64(e.Due)/float64(max(1, e.Looked)), MostIn(e), e.Most, look, raise, orForce)
 	case e.Field != "":
 		return fmt.Sprintf("%sno document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
 			"the application calls the field something else", text, of, harmless.Text(e.Field))

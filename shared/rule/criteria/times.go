@@ -261,5 +261,9 @@ func (a Age) Reason(at time.Time) string {
 	if n, _ := a.length(); n == 0 {
 		older = ", which is past"
 	}
-	return cmp.Or(a.Field, a.clock().reason) + " " + retention.Stamp(at) + older
+	is := " "
+	if a.As == "text" { // the document may say less, such as a day without a time
+		is = " counts as "
+	}
+	return cmp.Or(a.Field, a.clock().reason) + is + retention.Stamp(at) + older
 }

@@ -29,7 +29,7 @@ func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.
 				continue
 			case !step.Account:
 				step.Objects, step.Folder, todo.Bucket = []string{f.Object.Name}, f.Object.Folder, a.Run.Config.Bucket
-				step.OwnerKey, step.Marked = f.Object.OwnerKey, f.Object.Marked
+				step.OwnerKey, step.Home = f.Object.OwnerKey, f.Object.Home
 			}
 			todo.Steps, last = append(todo.Steps, step), f
 		}

@@ -64,7 +64,7 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 	return slices.ContainsFunc(r.Objects, func(f cleanup.Files) bool {
 		folder := strings.ReplaceAll(f.Folder, idHole, id)
 		switch {
-		case f.Owner != o.OwnerKey:
+		case f.Owner != o.OwnerKey, f.Homes != (o.Home != ""), f.Homes && !isHome(f.Folder, o.Home):
 			return false
 		case o.Folder:
 			return f.Whole && strings.Contains(f.Folder, idHole) && o.Name == folder
@@ -73,6 +73,12 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 		}
 		return objects.Folders{folder}.Hold(o.Name)
 	})
+}
+
+// isHome reports whether a folder is one of those right in another, or that of nobody.
+func isHome(in, folder string) bool {
+	name, inside := strings.CutPrefix(folder, in)
+	return folder == cleanup.NoHome || inside && len(name) > 1 && strings.IndexByte(name, '/') == len(name)-1
 }
 
 // follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.

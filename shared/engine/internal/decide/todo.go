@@ -61,7 +61,7 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	if s.Account {
 		return []cleanup.FollowUp{{Account: s.Absent.ID, Absent: s.Absent}}
 	}
-	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Marked: s.Marked}
+	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Home: s.Home}
 	if s.OwnerKey != "" {
 		o.Owner = s.Absent.ID
 	}
@@ -122,7 +122,7 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 	switch {
 	case o.OwnerKey != "" && named && owner != o.Owner:
 		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
-	case o.Marked && !named:
+	case o.Home != "" && !named && !strings.HasPrefix(object.Name, o.Home):
 		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
 	case object.Created.After(at):
 		return keptUploadedAnew

@@ -35,6 +35,7 @@ var limits = []limit{
 		}
 		return empty, 0, err
 	}},
+	{report.NeverFound, false, func(_ context.Context, _ *Planner, c cleanup.Count) (bool, int, error) { return c.Why != "", 0, nil }},
 	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
 		most := p.ask.Limits.MaxDuePercent
 		if c.Percent != 0 {
@@ -63,9 +64,12 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []*cleanup.Lim
 			if !trips {
 				continue
 			}
-			e := &cleanup.LimitError{Pass: c.Pass, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field}
+			e := &cleanup.LimitError{Pass: c.Pass, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field, Why: c.Why}
 			if l.force {
 				e.Due, e.Looked = c.Due, c.Looked
+				if 2*c.InFolder > c.Due {
+					e.Folder, e.InFolder = c.Folder, c.InFolder
+				}
 			}
 			if l.force && c.Percent != 0 {
 				e.Limit = report.RulesPercent

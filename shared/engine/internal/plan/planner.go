@@ -38,6 +38,7 @@ type Ask struct {
 	Time     Time
 	From     string   // the checkpoint to begin at
 	Cuts     []string // of listings of objects
+	Told     []string // by the last run's warnings
 	ListAll  bool     // a preview lists its plan whole
 	Versions bool     // its actions know what tells whether something has changed
 	Bytes    int      // that the plan may hold; 0: as many as the process's memory limit allows
@@ -84,7 +85,7 @@ func (a Ask) planner() *Planner {
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
-		Checkpoint: a.From, Cuts: a.Cuts, Plan: p,
+		Checkpoint: a.From, Cuts: a.Cuts, Told: a.Told, Plan: p,
 	}
 	return p
 }

@@ -38,11 +38,14 @@ func (p *Planner) Count(c cleanup.Count) {
 		if s.of == nil {
 			s.of = map[[2]string]*cleanup.Count{}
 		}
-		of = &cleanup.Count{Pass: s.Name, Collection: c.Collection, Field: c.Field}
+		of = &cleanup.Count{Pass: s.Name, Collection: c.Collection, Field: c.Field, Why: c.Why}
 		s.of[key], s.counts = of, append(s.counts, of)
 	}
 	of.Looked, of.Due, of.Percent = of.Looked+c.Looked, of.Due+c.Due, max(of.Percent, c.Percent)
 	of.Missing, of.Exists = of.Missing+c.Missing, of.Exists+c.Exists
+	if c.InFolder > of.InFolder {
+		of.Folder, of.InFolder = c.Folder, c.InFolder
+	}
 	of.Unknown = errors.Join(of.Unknown, c.Unknown)
 }
 

@@ -1,0 +1,107 @@
+package declared_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// TestWithThatLeadsToNothing: a collection, a field, a document or a folder of with that is misspelt would leave behind what belongs to
+// the items. Plan and run name it, and the first run that deletes does nothing.
+func TestWithThatLeadsToNothing(t *testing.T) {
+	t.Parallel()
+	const empty, hasNot = "the collection %s has no document", "no document of %s has %s"
+	said := func(key, format string, args ...any) string {
+		return key + ": " + fmt.Sprintf(format, args...) + ", so nothing is deleted along by it: is that its name?"
+	}
+	below := func(with fields) fields { return fields{"subcollection": "parts", "with": array{with}} }
+	for name, tt := range map[string]struct {
+		with fields
+		told string // empty: nothing is doubtful
+	}{
+		"collection":              {fields{"collection": "commnts", "field": "of"}, said("with[0]", empty, "commnts")},
+		"field":                   {fields{"collection": "comments", "field": "off"}, said("with[0]", hasNot, "comments", "off")},
+		"field that is null":      {fields{"collection": "comments", "field": "null"}, said("with[0]", hasNot, "comments", "null")},
+		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", empty, "part")},
+		"document":                {fields{"document": "user/{by}"}, said("with[0]", empty, "user")},
+		"document's field":        {fields{"document": "users/{bye}"}, said("with[0]", hasNot, "drafts", "bye")},
+		"a list of documents":     {fields{"document": "users/{bye[]}"}, said("with[0]", hasNot, "drafts", "bye")},
+		"entry":                   {fields{"collection": "teams", "field": "member[]", "remove": true}, said("with[0]", hasNot, "teams", "member")},
+		"key":                     {fields{"collection": "teams", "field": "owner.{id}", "remove": true}, said("with[0]", hasNot, "teams", "owner")},
+		"folder":                  {fields{"objects": "cover/{id}/**"}, said("with[0]", "no file is below %s", "cover/")},
+		"folder of a field":       {fields{"objects": "cover/**", "field": "cover"}, said("with[0]", "no file is below %s", "cover/")},
+		"field of a folder":       {fields{"objects": "covers/**", "field": "covr"}, said("with[0]", hasNot, "drafts", "covr")},
+		"list of maps":            {fields{"objects": "covers/**", "field": "photos[].ur"}, ""}, // an index knows of no element
+		"list":                    {fields{"objects": "covers/**", "field": "photo[].url"}, said("with[0]", hasNot, "drafts", "photo")},
+		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", empty, "not")},
+		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", hasNot, "parts", "bye")},
+		"nested field":            {below(fields{"collection": "comments", "field": "off"}), said("with[0].with[0]", hasNot, "comments", "off")},
+		"all is there":            {below(fields{"document": "users/{by}"}), ""},
+		"of others":               {fields{"collection": "comments", "field": "of"}, ""},
+		"everything":              {fields{"subcollection": "**"}, ""},
+		"files":                   {fields{"objects": "covers/**", "field": "cover"}, ""},
+		"an account":              {fields{"account": "{id}"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{tt.with}}))
+			f.Set(t, "comments/c", fields{"of": "other", "null": nil})
+			f.Set(t, "teams/t", fields{"members": array{"other"}, "owners": fields{"other": true}})
+			f.Set(t, "users/ken", fields{"x": true})
+			f.Set(t, "drafts/young", fields{"updatedAt": now, "by": "ken", "cover": "covers/x.png", "photos": array{fields{"url": "covers/x.png"}}})
+			f.Set(t, "drafts/young/parts/p", fields{"by": "ken"})
+			f.Set(t, "drafts/young/parts/p/notes/n", fields{"x": true})
+			f.Put(t, "covers/x.png", nil, nil)
+			f.Set(t, "drafts/due", fields{"updatedAt": old})
+			if tt.told == "" {
+				rep := f.Run(t, "")
+				enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+				enginetest.Want(t, "warnings", 0, len(rep.Warnings))
+				return
+			}
+			for _, preview := range []string{`{"dryRun":true}`, `{"dryRun":true,"force":true}`, `{"force":true}`} {
+				rep := f.Run(t, preview)
+				enginetest.WantAborted(t, rep, "never found: "+tt.told+" Nothing is deleted this time")
+				enginetest.Want(t, "warnings of "+preview, []string{tt.told}, rep.Warnings)
+			}
+			enginetest.Want(t, "drafts", []string{"due", "young"}, f.IDs(t, "drafts"))
+			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.told) {
+				t.Error("the log does not say it")
+			}
+			f.Now = now.Add(time.Hour)
+			rep := f.Run(t, "")
+			enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+			enginetest.Want(t, "warnings of the second run", []string{tt.told}, rep.Warnings)
+			f.Now = f.Now.Add(time.Hour)
+			enginetest.Want(t, "warnings where nothing is due", []string{tt.told}, f.Run(t, "").Warnings)
+			f.Set(t, "drafts/due", fields{"updatedAt": old})
+			f.Now = f.Now.Add(time.Hour)
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+		})
+	}
+}
+
+// TestWithOfAccountsThatLeadsToNothing: the same of what is deleted together with accounts.
+func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
+	f := start(t, guests(fields{"with": array{fields{"document": "user/{uid}"}, fields{"document": "profiles/{uid}", "with": array{fields{"subcollection": "order"}}}}}))
+	f.Import(t, signedIn("one", old))
+	rep := f.Run(t, "")
+	enginetest.WantAborted(t, rep, "never found: with[0]: the collection user has no document, so nothing is deleted along by it: is that its name?; "+
+		"with[1]: the collection profiles has no document, so nothing is deleted along by it: is that its name? Nothing is deleted")
+	f.Set(t, "user/other", fields{"x": true})
+	f.Set(t, "profiles/one/orders/o", fields{"x": true})
+	f.Set(t, "profiles/other", fields{"x": true})
+	f.Now = f.Now.Add(time.Hour)
+	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection order has no document")
+	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
+}
+
+// TestWithOfNothingThatIsDue: where nothing is due, nothing would be left behind.
+func TestWithOfNothingThatIsDue(t *testing.T) {
+	f := start(t, drafts(fields{"with": array{fields{"subcollection": "part"}}}))
+	f.Set(t, "drafts/young", fields{"updatedAt": now})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+}

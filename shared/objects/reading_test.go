@@ -1,0 +1,65 @@
+package objects_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// TestReadings: of the objects that there are, a text leads to those that it means, however it was written, and to no other.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	const download = "https://firebasestorage.googleapis.com/v0/b/my.app/o/"
+	texts := objects.Texts{Bucket: "my.app", EmulatorHost: "127.0.0.1:9199", Folder: "p/"}
+	there := []string{"p/a.png", "p/b.png", "p/B.png", "p/c d.png", "p/e%20f.png", "p/e f.png", "p/Café.png", "p/q/g.png", "q/p/b.png", "q/h.png", "p/i", "p/i j", "p/k+l.png"}
+	for text, want := range map[string]string{
+		"p/b.png": "p/b.png", " p/b.png": "p/b.png", "p/b.png\n": "p/b.png", "/p/b.png": "p/b.png", "./p/b.png": "p/b.png", "p//b.png": "p/b.png",
+		"p/./b.png": "p/b.png", `p\b.png`: "p/b.png", "p/B.png": "p/B.png", "\ufeffp/b.png": "p/b.png", "p/\u200bb.png": "p/b.png",
+		"p%2Fb.png": "p/b.png", "p%252Fb.png": "p/b.png", "p/b%2Epng": "p/b.png", "p/b.png?alt=media&token=1f": "p/b.png", "p/b.png#t=1": "p/b.png",
+		"p/b.png?a#b": "p/b.png", "p/b.png,p/a.png": "p/a.png p/b.png", "p/a.png; p/b.png": "p/a.png p/b.png", "p/a.png|p/q/g.png": "p/a.png p/q/g.png",
+		`["p/a.png","p/b.png"]`: "p/a.png p/b.png", `<img src="p/b.png">`: "p/b.png", "![](p/b.png)": "p/b.png", "url('p/b.png')": "p/b.png",
+		"p\\u002Fb.png": "p/b.png", "p&#47;b.png": "p/b.png", "p/b.png.": "p/b.png", "(p/b.png)": "p/b.png",
+		download + "p%2Fb.png?alt=media&token=1": "p/b.png", download + "p%2Fa.png?alt=media," + download + "p%2Fb.png?alt=media": "p/a.png p/b.png",
+		" " + download + "p%2Fb.png ": "p/b.png", strings.ReplaceAll(download, "/", `\/`) + "p%2Fb.png": "p/b.png", "gs://my.app/p/b.png": "p/b.png",
+		"https://storage.googleapis.com/my.app/p/c%20d.png": "p/c d.png", "https://my.app.storage.googleapis.com/p/b.png?x=1": "p/b.png",
+		"http://127.0.0.1:9199/v0/b/my.app/o/p%2Fb.png?alt=media": "p/b.png", "p/c d.png": "p/c d.png", "p/c%20d.png": "p/c d.png", "p/c+d.png": "p/c d.png",
+		"p/Cafe\u0301.png": "p/Café.png", "p/i j": "p/i j", "p/i k": "p/i", "p/k+l.png": "p/k+l.png", "gs://my.app/p/c%20d.png": "p/c d.png",
+
+		"p/e%20f.png": "?", "gs://my.app/p/e%20f.png": "?", // there are both
+		"": "", "b.png": "", "p/": "", "p/none.png": "", "q/p/b.png": "", "q/h.png": "", "x/p/b.png": "", "p/../q/h.png": "", "gs://y/p/b.png": "", "P/b.png": "",
+		"https://example.com/p/b.png": "", "https://example.com/?x=p/b.png p/a.png": "", "gs://y/p/b.png,p/a.png": "",
+		"https://firebasestorage.googleapis.com/v0/b/y/o/p%2Fb.png": "", "https://firebasestorage.googleapis.com/v0/b/y/o/x%2Fx%2Fp%2Fb.png": "",
+	} {
+		all := texts.Readings(text)
+		names, ok := objects.Chosen(all, func(name string) bool { return slices.Contains(there, name) })
+		if got := strings.Join(names, " "); ok == (want == "?") || ok && got != want {
+			t.Errorf("%q leads to %q (%t), want %q; it reads %q", text, got, ok, want, all)
+		}
+		if lookups := objects.Lookups(all); len(lookups) > 12 || slices.ContainsFunc(lookups, func(name string) bool { return !strings.HasPrefix(name, "p/") }) {
+			t.Errorf("%q is looked up by %q", text, lookups)
+		}
+	}
+	if n := len(objects.Lookups(texts.Readings(strings.Repeat("p/x,", 10) + strings.Repeat("p/y y/", 10_000)))); n > 50 {
+		t.Errorf("%d names are looked up", n)
+	}
+}
+
+// TestReferences: whatever the console and the SDKs make of an object is among the ways in which documents refer to it.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	texts := objects.Texts{Bucket: "my.app", Folder: "p/"}
+	exact, beginnings := texts.References(objects.Object{Name: "p/a (1)+ü.png", Metadata: map[string]string{"firebaseStorageDownloadTokens": "t1,t2"}})
+	const escaped = "https://firebasestorage.googleapis.com/v0/b/my.app/o/p%2Fa%20(1)%2B%C3%BC.png"
+	for _, text := range []string{"p/a (1)+ü.png", "/p/a (1)+ü.png", "gs://my.app/p/a (1)+ü.png", "https://storage.googleapis.com/my.app/p/a%20(1)%2B%C3%BC.png",
+		escaped, escaped + "?alt=media", escaped + "?alt=media&token=t1", escaped + "?alt=media&token=t2",
+		strings.Replace(escaped, "com/", "com:443/", 1) + "?alt=media&token=t1"} {
+		if !slices.Contains(exact, text) {
+			t.Errorf("%s is not among %q", text, exact)
+		}
+	}
+	if !slices.Contains(beginnings, escaped) || len(exact) > 25 {
+		t.Errorf("%q, %d", beginnings, len(exact))
+	}
+}
