@@ -64,8 +64,9 @@ func (a *Applier) follow(ctx context.Context, group []*work, c committed) {
 // ongoing is a follow-up that is being done.
 type ongoing struct {
 	cleanup.FollowUp
-	of  *work // whose failure its failure is
-	err error
+	of   *work // whose failure its failure is
+	left *int  // objects that may still be deleted, for several follow-ups; nil: any number
+	err  error
 }
 
 // item returns the record of the item whose follow-up it is.

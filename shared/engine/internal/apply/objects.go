@@ -247,6 +247,17 @@ func (a *Applier) fail(all []*ongoing, err error) {
 	}
 }
 
+// mayDelete reports whether one more object may be deleted.
+func (a *Applier) mayDelete(by *ongoing) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if by.left == nil {
+		return true
+	}
+	*by.left--
+	return *by.left >= 0
+}
+
 // maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
 // again.
 const maxLooks = 3
@@ -257,14 +268,18 @@ func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error 
 	for range maxLooks {
 		var due []led
 		var those []found
+		spent := false
 		for _, o := range all {
 			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
 				a.Skip(ctx, "object "+o.Name, reason)
 				continue
 			}
+			if spent = !a.mayDelete(o.by); spent {
+				break
+			}
 			due, those = append(due, o), append(those, o.found())
 		}
-		if len(due) == 0 {
+		if len(due) == 0 && !spent {
 			return nil
 		}
 		if err := a.Time.CheckTime(); err != nil {
@@ -287,6 +302,9 @@ func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error 
 				}
 			}
 			a.fail([]*ongoing{o.by}, err)
+		}
+		if spent {
+			return cleanup.ErrOutOfTime
 		}
 	}
 	for _, o := range all {

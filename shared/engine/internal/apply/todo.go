@@ -63,11 +63,14 @@ func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
 	if err != nil {
 		return err
 	}
-	all := make([]*ongoing, len(then))
+	all, left := make([]*ongoing, len(then)), planned.Most
 	for i, f := range then {
 		of := workOf(cleanup.Item{Ref: f.Absent})
 		of.Kind, of.reason = decide.FinishKind, f.Absent.Path()+" is deleted"
 		all[i] = &ongoing{FollowUp: f, of: of}
+		if planned.Most > 0 {
+			all[i].left = &left
+		}
 	}
 	a.do(ctx, todo.At, all)
 	for _, f := range all {

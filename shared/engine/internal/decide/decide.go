@@ -74,6 +74,7 @@ type Ruled struct {
 type FinishTodo struct {
 	Ref     documents.Ref
 	Updated time.Time
+	Most    int // objects that it may delete; 0: any number
 }
 
 // FinishKind is what the report calls it to do what an interrupted run has left to do.
