@@ -118,7 +118,7 @@ type badLink struct {
 }
 
 // Wait implements documents.Pace. It takes no time.
-func (l *badLink) Wait(_ context.Context, n int) error {
+func (l *badLink) WaitN(_ context.Context, n int) error {
 	l.allowed.Add(int64(n))
 	return nil
 }

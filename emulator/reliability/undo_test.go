@@ -112,9 +112,7 @@ func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 		t.Fatal(err)
 	}
 	for _, path := range notes {
-		if !strings.Contains(path, "/pinned/") {
-			lines = append(lines, path+" is still noted")
-		}
+		lines = append(lines, path+" is still noted")
 	}
 	return lines
 }
@@ -130,8 +128,8 @@ func conflicts(outcomes []restore.Outcome) (lines []string) {
 }
 
 // takenBack takes back all that was done to what was there before, perhaps by a run that was killed, and returns what is not as
-// it must be: all is as before, but for what was sent; the next run keeps what came back; and once it is released, all ends as
-// the sample must.
+// it must be: all is as before, but for what was sent; the job is held; and once it is resumed, all ends as the sample
+// must.
 func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps, twice bool) (lines []string) {
 	t.Helper()
 	after := w.state(t)
@@ -166,7 +164,7 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps, twi
 	if slices.ContainsFunc(runs, func(id string) bool { return strings.HasPrefix(id, w.job.Name+"-") }) {
 		lines = append(lines, w.notKept(t, before, outcomes)...)
 	}
-	if w.release(t); w.body != "" {
+	if w.resume(t); w.body != "" {
 		return lines // a worker alone does not do all that the sample says
 	}
 	return append(lines, w.outcome(t, w.sample)...)
@@ -181,8 +179,7 @@ func stepsOf(outcomes []restore.Outcome) map[undo.Step]int {
 	return all
 }
 
-// notKept runs the job and returns what came back and did not stay so. Tasks were sent: what they name is not kept from the
-// worker, so none is delivered to it.
+// notKept runs the job, which is held, and returns what came back and did not stay so.
 func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.Outcome) (lines []string) {
 	t.Helper()
 	w.runJob(t, Undisturbed())
@@ -197,9 +194,9 @@ func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.
 	return lines
 }
 
-// release lifts the hold on all that came back. What was sent is delivered, and so long ago that Cloud Tasks has forgotten it:
+// resume lets the jobs go on. What was sent is delivered, and so long ago that Cloud Tasks has forgotten it:
 // until then it takes no task of the same name again.
-func (w *world) release(t *testing.T) {
+func (w *world) resume(t *testing.T) {
 	t.Helper()
 	p := w.restorer(t, restore.Hooks{})
 	names := []string{w.job.Name}
@@ -207,7 +204,7 @@ func (w *world) release(t *testing.T) {
 		names = append(names, w.worker.Name)
 	}
 	for _, name := range names {
-		if _, err := p.Release(t.Context(), name); err != nil {
+		if err := p.Resume(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -26,9 +26,11 @@ const (
 	inviteUnset   = "created_at is not set yet"
 	inviteUndated = "created_at is not a timestamp"
 
-	keptNotDue  = "not due"
-	keptNoAge   = "no usable age"
-	inviteYoung = "not older than 90 days"
+	keptNotDue = "not due"
+	keptNoAge  = "no usable age"
+
+	keptNoCreated = "no usable created_at: "
+	inviteYoung   = "not older than 90 days"
 )
 
 var (
@@ -114,9 +116,9 @@ func TestDatesOfAnotherType(t *testing.T) {
 	}{
 		"a dump's texts": {10, map[string]fields{"text": text}, 300, map[string]int{keptNotDue: 11, keptNoAge: 300}, nil},
 		"too early, and none": {0, map[string]fields{"zero": invite("t", time.Unix(0, 0)), "none": without(text, "created_at")}, 1,
-			map[string]int{inviteUndated: 1, keptNotDue: 1, keptNoAge: 1}, []string{"members/zero0"}},
+			map[string]int{inviteUndated: 1, keptNotDue: 1, keptNoAge: 1}, []string{inviteUndated + ": members/zero0"}},
 		"few among many": {2500, map[string]fields{"text": text}, 3, map[string]int{keptNotDue: 2501, keptNoAge: 3},
-			[]string{"members/text0", "members/text1", "members/text2"}},
+			[]string{keptNoCreated + "members/text0", keptNoCreated + "members/text1", keptNoCreated + "members/text2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newInvites(t)
@@ -128,11 +130,11 @@ func TestDatesOfAnotherType(t *testing.T) {
 			enginetest.Want(t, "kept", tt.kept, f.Run(t, "").Kept)
 			var named []string
 			for _, line := range f.LogLines(t) {
-				if target, _ := line["target"].(string); line["severity"] == "WARNING" && line["reason"] == inviteUndated {
-					named = append(named, target)
+				targets, _ := line["targets"].([]any)
+				for _, target := range targets {
+					named = append(named, fmt.Sprint(line["reason"], ": ", target))
 				}
 			}
-			slices.Sort(named)
 			if tt.named == nil {
 				enginetest.Want(t, "names", 20, len(slices.Compact(named)))
 			} else {

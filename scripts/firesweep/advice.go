@@ -117,7 +117,7 @@ func (p *printer) next(r *report.Report) {
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
-		says = "Another run was under way: " + p.cmd("runs", r.Job)
+		says = "It did nothing: another run was under way, or the job is held: " + p.cmd("runs", r.Job)
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:

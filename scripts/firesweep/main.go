@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -189,6 +190,7 @@ const (
 	begin    = "begin"
 	act      = "act"
 	lookBack = "look back"
+	off      = "off"
 )
 
 func (a *app) root() *cobra.Command {
@@ -215,7 +217,7 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
-		&cobra.Group{ID: lookBack, Title: "Look back:"})
+		&cobra.Group{ID: lookBack, Title: "Look back:"}, &cobra.Group{ID: off, Title: "Off and on:"})
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -244,10 +246,9 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON},
 		{begin, a.doctorCommand, project | asJSON},
 		{act, a.planCommand, project | asJSON}, {act, a.runCommand, project | asJSON},
-		{act, a.stopCommand, project | asJSON}, {act, a.pauseCommand, project | asJSON},
-		{act, a.resumeCommand, project | asJSON}, {act, a.pinCommand, project}, {act, a.releaseCommand, project},
 		{lookBack, a.runsCommand, project | asJSON}, {lookBack, a.showCommand, project | asJSON},
-		{lookBack, a.undoCommand, project | asJSON}, {lookBack, a.pinnedCommand, project | asJSON},
+		{lookBack, a.undoCommand, project | asJSON},
+		{off, a.holdCommand, project | asJSON}, {off, a.resumeCommand, project | asJSON},
 	} {
 		c := command.make()
 		c.GroupID = command.group
@@ -261,6 +262,30 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 		root.AddCommand(c)
 	}
 	return root
+}
+
+// asGiven returns those of some flags that were given, as they were, for a command that repeats them. --force=false says nothing.
+func asGiven(c *cobra.Command, names ...string) (text string) {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		if f == nil || !f.Changed || f.Value.Type() == "bool" && f.Value.String() == "false" {
+			continue
+		}
+		for _, value := range valuesOf(f) {
+			if text += " --" + name; f.Value.Type() != "bool" {
+				text += " " + quoted(value)
+			}
+		}
+	}
+	return text
+}
+
+// valuesOf returns the values of a flag that was given.
+func valuesOf(f *pflag.Flag) []string {
+	if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
+		return several.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // isCommand refuses what is no command, and names the one that may be meant.
@@ -302,7 +327,7 @@ func flagError(c *cobra.Command, err error) error {
 func (a *app) prepare(c *cobra.Command, _ []string) error {
 	var empty error // as of a variable that is not set: it would restrict nothing
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" {
+		if slices.Contains(valuesOf(f), "") {
 			empty = wrongUse("--%s is empty: give its value, or leave it out", f.Name)
 		}
 	})

@@ -213,7 +213,7 @@ func (g *planning) share(ctx context.Context, all, found int, ok bool) {
 		if g.later {
 			g.Keep(ctx, g.Source(), cleanup.Keep(fmt.Sprintf("left to a later run: each run does %d", g.Limit)), left)
 		}
-		if g.Finds() { // all but what is pinned
+		if g.Finds() { // all but what the job keeps
 			due += left
 		} else { // the share is taken to be the same among the documents that were not read
 			due = due * found / max(1, g.seen)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
@@ -42,9 +41,8 @@ type Client struct {
 	batch *apiv1.Client
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
-	clock func() time.Time    // times requests
 
-	lookups *pace.Lookups // of [Reader.Missing]
+	lookups *semaphore.Weighted // of [Reader.Missing]
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
@@ -77,8 +75,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		firestore: reads,
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
-		clock:     time.Now,
-		lookups:   pace.NewLookups(time.Now),
+		lookups:   semaphore.NewWeighted(pace.Lookups),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

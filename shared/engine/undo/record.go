@@ -15,12 +15,15 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
+// HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
+const HolderPrefix = "undo-"
+
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
 // Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
 type Record struct {
-	Item           string // as the job's plan names its target; if what was done to it is taken back, it is pinned
+	Item           string // as the job's plan names its target
 	Action, Reason string // of the item: what the run did to it, and why
 	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, and of what belongs to none.
 	Of      int

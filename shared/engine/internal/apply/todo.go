@@ -98,9 +98,9 @@ func worse(a, b error) error {
 	return a
 }
 
-// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
+// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.
 func mustStay(err error) bool {
 	var held *objects.HeldError
-	var pinned *decide.KeptError
-	return errors.As(err, &held) || errors.As(err, &pinned)
+	var kept *decide.KeptError
+	return errors.As(err, &held) || errors.As(err, &kept)
 }

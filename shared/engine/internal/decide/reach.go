@@ -186,6 +186,28 @@ func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 	}
 }
 
+// Covers returns what reports whether a job could delete or change what a record is of, or judges it.
+func Covers(j cleanup.Job) func(undo.Record) bool {
+	reaches, held := reaches(j), []func(undo.Object) bool(nil)
+	for _, r := range reaches {
+		for _, f := range r.Objects {
+			held = append(held, heldOnce(f))
+		}
+	}
+	return func(record undo.Record) bool {
+		if record.Object != nil {
+			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+		}
+		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
+			if record.Write == nil {
+				return record.Account != nil && r.Account
+			}
+			ref, err := documents.RefOf(record.Write.Path)
+			return err == nil && (Has(r, ref) || inAny(r.Deletes, ref) || inAny(r.Writes, ref))
+		})
+	}
+}
+
 // isOf reports whether what is recorded of an account is of the account that the record names.
 func isOf(deleted undo.Account) bool {
 	a, err := accounts.Parse(deleted.Data)

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -86,7 +87,7 @@ func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
 // Skip counts and names something that is kept although its document went.
 func (d *Decider) Skip(ctx context.Context, what, reason string) {
 	d.Keep(reason, 1)
-	d.Logger.InfoContext(ctx, "kept "+what+": "+reason)
+	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
 }
 
 // StillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts

@@ -172,15 +172,20 @@ const (
 // nameAll names those that cannot be judged, up to a bound. What holds something of another type lies at the two ends of the index,
 // before all usable values and behind them. No index knows what lacks the field, so that is looked for among all.
 func (p *Planner) nameAll(ctx context.Context, w without, n int) {
-	named, most := 0, min(n, tell.MaxNamed)
+	named, most, reason := 0, min(n, tell.MaxNamed), "no usable "+w.age
 	name := func(found []documents.Document, is func(v any, there bool) bool) {
 		for _, d := range found {
-			if judged := w.Judge(d); named < most && judged.Invalid && is(d.Lookup(w.age)) {
-				p.name(ctx, d.Path, judged.Reason, 1)
+			if named < most && w.Judge(d).Invalid && is(d.Lookup(w.age)) {
+				p.Name(d.Path, reason, 0)
 				named++
 			}
 		}
 	}
+	defer func() {
+		if named > 0 || !w.Unset {
+			p.Name(w.Due.Collection, reason, n)
+		}
+	}()
 	q, limit := w.eligible(), most
 	q.Select = w.Due.Select
 	if len(w.Due.OrderBy) > 1 { // no index has those that meet the other conditions in the order of their ages

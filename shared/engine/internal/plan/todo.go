@@ -86,13 +86,13 @@ func (p *Planner) leaveTodos(ctx context.Context) error {
 	return cleanup.ErrOutOfTime
 }
 
-// countTodo returns as how many actions more than one a todo counts, without what is pinned. It looks into folders, no further than
+// countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than
 // a safety limit allows.
 func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
 	n := len(todo.Next)
 	for _, f := range todo.Then {
-		switch pinned := p.ask.Decider.FollowsPinned(f); {
-		case pinned != nil:
+		switch kept := p.ask.Decider.FollowsKept(f); {
+		case kept != nil:
 			continue
 		case !f.Object.Folder:
 			n++

@@ -14,7 +14,7 @@ type Where struct{ Field, Value string }
 
 // match notes what [Where] means in a record.
 func (u *undoing) match(r undo.Record) {
-	if u.Where == nil || r.Write == nil || !undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
+	if r.Write == nil || !undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
 		return
 	}
 	u.matched[r.Write.Path] = true

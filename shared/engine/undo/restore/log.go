@@ -42,19 +42,29 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 }
 
 // survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
-// so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned. While
+// so they are counted first, and nothing may come back before the jobs are held. It returns what may come back. While
 // a run is under way, its log grows: this is called when none is any more.
-func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
+func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
+	t = u.newTouched()
 	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
-		return pins, err
+		return t, err
 	}
 	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
 	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
-	pins.seen, pins.named, pins.of = map[string]bool{}, map[string]bool{}, map[string][]string{}
+	if u.Where != nil { // what it means may stand before the document that says so
+		err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
+			for _, r := range records {
+				u.match(r)
+			}
+			return nil
+		})
+		if err != nil {
+			return t, err
+		}
+	}
 	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
-		u.pinsOf(&pins, records)
+		u.touch(t, records)
 		for _, r := range records {
-			u.match(r)
 			if r.Write != nil {
 				u.writes[r.Write.Path]++
 				if r.Write.CopyOf != "" {
@@ -65,11 +75,11 @@ func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 		return nil
 	})
 	for _, target := range u.Only {
-		if err == nil && !pins.named[target] && !u.refused[target] {
+		if err == nil && !t.named[target] && !u.refused[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}
-	return pins, err
+	return t, err
 }
 
 // maxTurns is how often an undo goes through the log: an archive that was moved is a copy of what is a copy now.
