@@ -183,7 +183,7 @@ func TestUnsetDates(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{"no usable age": 3}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
 	for uid := range dates {
-		f.wantWarnings(t, uid, 1, 0, keptUndated)
+		f.wantWarnings(t, uid, 1, 0, "no usable "+dueField)
 	}
 }
 

@@ -96,7 +96,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			ctx := tell.Doing(ctx, itemsOf(batch))
+			a.Doing(itemsOf(batch))
 			for k, err := range a.applyGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
@@ -230,9 +230,10 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
 	level, how, keeps := slog.LevelInfo, "", ""
+	told := a.Teller.Done(done.Target)
 	switch {
 	case err == nil:
-		if a.Counted(done.Kind, func(c *report.Counts) { c.Done++ }); !tell.Told(ctx, done.Target) {
+		if a.Counted(done.Kind, func(c *report.Counts) { c.Done++ }); !told {
 			how = "done"
 		}
 	case errors.As(err, &invalid):
