@@ -45,7 +45,7 @@ func (u *undoing) touch(t *touched, records []undo.Record) {
 			t.by[job] = t.by[job] || covers(r)
 		}
 		t.shared = t.shared || r.Write == nil
-		if !u.partial() {
+		if !u.partial() || len(t.with) > state.MaxKept {
 			continue
 		}
 		if r.Deletes() {
@@ -102,9 +102,6 @@ func (p Project) jobs(ctx context.Context, some map[string]bool, known map[strin
 // hold holds the jobs, or has them keep what comes back.
 func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []string) error {
 	const why = "it came back by undoing a run"
-	if len(t.with) > state.MaxKept {
-		return ErrMany
-	}
 	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
 	var kept []state.Kept
 	for _, path := range slices.Sorted(maps.Keys(t.with)) {
@@ -118,7 +115,7 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
 			if !u.partial() {
 				after := s.Hold(hold)
-				if before := s.Held; *after.Held == hold {
+				if before := s.Held; *after.Held == hold && (before == nil || *before != hold) { // or else an answer was lost
 					u.held[at] = before
 				}
 				return after.Rewind(), nil // what comes back may lie before its checkpoint

@@ -85,9 +85,11 @@ func TestTooManyToKeep(t *testing.T) {
 		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"}
 	})
 	rep := w.run(t)
-	o := restore.Options{Apply: true, Where: &restore.Where{Field: "name", Value: "x"}}
-	if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
-		t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
+	for _, apply := range []bool{false, true} {
+		o := restore.Options{Apply: apply, Where: &restore.Where{Field: "name", Value: "x"}}
+		if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
+			t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
+		}
 	}
 	w.keeps(t)
 }

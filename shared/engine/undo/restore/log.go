@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
@@ -82,6 +83,9 @@ func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
 		}
 		return nil
 	})
+	if err == nil && len(t.with) > state.MaxKept {
+		err = ErrMany
+	}
 	for _, target := range u.Only {
 		if err == nil && !u.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
