@@ -26,7 +26,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -428,34 +427,6 @@ func (w world) lease(t *testing.T, holder string, length time.Duration) {
 		record = enginetest.Leased(holder, w.Clock().Add(length))
 	}
 	w.Set(t, "cleanupJobs/testJob", record)
-}
-
-// TestRefusedWrite: what Firestore refuses ends the undo, and is not passed over in silence.
-func TestRefusedWrite(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	refuse := func(_ context.Context, _ string, request any) error {
-		if commit, ok := request.(*firestorepb.CommitRequest); ok && strings.Contains(commit.String(), "/drafts/") {
-			return status.Error(codes.PermissionDenied, "no")
-		}
-		return nil
-	}
-	c, err := documents.Open(t.Context(), documents.Database{
-		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.Before(refuse)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	p := w.restorer
-	p.DB = c.Writer(pace.NewRate())
-	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if status.Code(err) != codes.PermissionDenied {
-		t.Errorf("%v, want that permission was denied", err)
-	}
 }
 
 // TestTooLargeToComeBack: what Firestore refuses is told, and what belongs to it, and the rest comes back, whether it refuses a
