@@ -85,7 +85,7 @@ func TestAnnouncedLines(t *testing.T) {
 			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 			t.Cleanup(cancel)
 			return ctx, ""
-		}, done},
+		}, nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, announcingJob())
