@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -59,6 +60,7 @@ type Applier struct {
 
 	gathered gathered
 	named    namedByDocuments
+	apart    atomic.Int64 // tasks so far that are due one after the other
 
 	mu     sync.Mutex            // guards what follows, and the errors of what leads to objects
 	sizes  map[string]*groupSize // by rule
@@ -158,7 +160,7 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 		case first.Account != nil, first.Then != nil && first.Then.Account != "":
 			a.deleteAccounts(ctx, batch)
 		case first.Then != nil && first.Then.Task != nil:
-			first.Err = a.enqueue(ctx, *first.Then.Task)
+			first.Err = a.enqueue(ctx, *first.Then)
 		case first.Then != nil:
 			a.deleteFollowing(ctx, batch)
 		default:

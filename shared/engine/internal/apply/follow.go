@@ -10,7 +10,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // maxNotices is how many warnings about one item a commit logs.
@@ -122,9 +121,13 @@ func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 const NowHeader = "Firesweep-Now"
 
 // enqueue hands over a task, if there is time. The worker's now is this run's.
-func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
+func (a *Applier) enqueue(ctx context.Context, f cleanup.FollowUp) error {
 	if err := a.Time.CheckTime(); err != nil {
 		return err
+	}
+	t := *f.Task
+	if f.Apart > 0 {
+		t.NotBefore = a.Run.Started.Add(time.Duration(a.apart.Add(1)-1) * f.Apart)
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
 	return a.Tasks.Enqueue(ctx, t)

@@ -87,7 +87,7 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	for i, w := range group {
 		doc, ok := found[w.Ref]
 		doc.Path, w.Gone = w.Ref.Path(), !ok
-		subjects[i] = cleanup.Subject{Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Nth: w.Nth}
+		subjects[i] = cleanup.Subject{Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft()}
 	}
 	if items, err = group[0].Rule.LoadAll(ctx, src, subjects); err != nil {
 		return nil, nil, asGroup(err)

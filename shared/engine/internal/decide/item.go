@@ -32,7 +32,6 @@ type Item struct {
 	Version string // tells whether the target is still what it was; empty: it may have changed
 	Preview        // where a preview has worked that out
 	Also    int    // how many actions more it counts as, for MAX_ACTIONS
-	Nth     int    // see [cleanup.Subject]
 
 	State
 }
