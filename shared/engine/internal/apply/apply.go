@@ -91,7 +91,7 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		}
 		batches.Go(func() {
 			defer underWay.Release(weight)
-			ctx := tell.Doing(ctx, recordsOf(batch))
+			a.Doing(recordsOf(batch))
 			a.do(ctx, batch)
 			for _, item := range batch {
 				a.count(ctx, item)
@@ -210,7 +210,7 @@ func fail(items []*decide.Item, err error) {
 
 // count counts and logs what became of an item of the plan. One that is left for lack of time the next run judges again.
 func (a *Applier) count(ctx context.Context, item *decide.Item) {
-	err := item.Err
+	told, err := a.Done(item.Target), item.Err
 	if err != nil && item.Rule != nil && !item.Gone {
 		a.leaveUndone(item.Ref)
 	}
@@ -226,7 +226,7 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	level, how, keeps := slog.LevelInfo, "", ""
 	switch {
 	case err == nil:
-		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !tell.Told(ctx, item.Target) {
+		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !told {
 			how = "done"
 		}
 	case errors.As(err, &invalid):
