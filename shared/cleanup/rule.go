@@ -98,8 +98,8 @@ type Change struct {
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
-	// Again says that more of the item is left: it is judged again after this. If a change asks for nothing else, the item has the next
-	// commit to itself. A run may be killed before that: what this commit writes must lead a later run's plan to the item.
+	// Again says that more of the item is left: it is judged again after this. If a change asks for nothing else, the item has the
+	// next commit to itself. A run may be killed before that: what this commit writes must lead a later run's plan to the item.
 	Again bool
 	From  string // is handed to the next judgment
 	// Invalid says why the item is kept, because it turns out that it cannot be done. It is counted and named, and nothing else is

@@ -1,5 +1,5 @@
-// Package apply does what a plan says: it does items many at a time, each on the condition of what was judged, saves for undo what
-// goes, and does what follows.
+// Package apply does what a plan says: it does items many at a time, each on the condition of what was judged, saves for undo
+// what goes, and does what follows.
 package apply
 
 import (
@@ -79,8 +79,8 @@ func (a *Applier) Undone() []documents.Ref { return a.undone }
 // maxUndone is how many of these a run remembers.
 const maxUndone = 1000
 
-// Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first one
-// that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
+// Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first
+// one that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
 func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int) {
 	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
 	begun := 0

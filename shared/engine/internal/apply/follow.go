@@ -15,8 +15,8 @@ import (
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where nothing but
-// the commit's Todo remembers it, that stays for the next run.
+// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where
+// nothing but the commit's Todo remembers it, that stays for the next run.
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 	var all []*decide.Item
 	for i, o := range c.outcomes {
@@ -67,8 +67,8 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) {
 	a.doAll(ctx, maxFollowUps, due)
 }
 
-// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why what
-// only a Todo remembers is left to do.
+// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why
+// what only a Todo remembers is left to do.
 func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 	a.doThen(ctx, all)
 	var then commit

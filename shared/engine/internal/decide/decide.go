@@ -95,14 +95,15 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	return items, found, nil
 }
 
-// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document, the
-// zero one if there is none.
+// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document,
+// the zero one if there is none.
 func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
 	switch {
 	case err != nil:
 		o.Err = err
-	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version, w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
+	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
+		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())
