@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -64,16 +63,6 @@ func TestAuthenticationDown(t *testing.T) {
 	f.beforeCall = nil
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 3))
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
-}
-
-// unseen returns no accounts, so none is deleted.
-func unseen(base accounts.API) accounts.API {
-	return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-		if method == "GetUsers" {
-			return errors.New("quota exceeded")
-		}
-		return send()
-	})
 }
 
 func TestNotedUserIsThereAgain(t *testing.T) {
