@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -47,7 +48,7 @@ func (a *Applier) recordsOf(
 		return nil, 0, err
 	}
 	for _, d := range before {
-		bytes += documents.Size(d.Path, d.Data)
+		bytes += docsize.Of(d.Path, d.Data)
 	}
 	for _, of := range items {
 		place := 0
