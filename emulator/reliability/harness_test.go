@@ -93,11 +93,11 @@ func TestFindsACarelessUndo(t *testing.T) {
 			func(at int) ([]string, bool) { return tryUndone(t, lateLog, point{Faults[0], at}) },
 		},
 		"the hold is late": {
-			undisturbedUndo(t, lateHold), func(c Call) bool { return strings.Contains(c.String(), "/pinned/") },
+			undisturbedUndo(t, lateHold), func(c Call) bool { return c.Method == "Commit" && restores(c.String()) },
 			func(at int) ([]string, bool) { return tryUndoFault(t, lateHold, point{Faults[0], at}) },
 		},
 		"it overwrites": {
-			undisturbedUndo(t, blind), func(c Call) bool { return c.Method == "BatchWrite" },
+			undisturbedUndo(t, blind), func(c Call) bool { return c.Method == "Commit" && restores(c.String()) },
 			func(at int) ([]string, bool) { return tryUndoRace(t, blind, point{at: at}) },
 		},
 	} {
@@ -146,14 +146,14 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 		mu.Lock()
 		defer mu.Unlock()
 		commit, isCommit := req.(*firestorepb.CommitRequest)
-		if isCommit && strings.Contains(strings.Join(targetsOf(req), " "), "/pinned/") {
+		if isCommit && strings.Contains(commit.String(), "by undoing a run") {
 			waiting = append(waiting, commit)
 			proto.Merge(reply.(proto.Message), &firestorepb.CommitResponse{
 				WriteResults: []*firestorepb.WriteResult{{UpdateTime: timestamppb.Now()}}, CommitTime: timestamppb.Now()})
 			return nil
 		}
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if _, isRestored := req.(*firestorepb.BatchWriteRequest); !isRestored || err != nil {
+		if !isCommit || !restores(strings.Join(targetsOf(req), " ")) || err != nil {
 			return err
 		}
 		for _, held := range waiting {
@@ -164,11 +164,14 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 	}
 }
 
+// restores reports whether a commit of an undo is of the application's documents.
+func restores(targets string) bool { return !strings.Contains(targets, "cleanup") }
+
 // overwriting takes the conditions from the writes that restore documents.
 func overwriting(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
-	if batch, isBatch := req.(*firestorepb.BatchWriteRequest); isBatch {
-		for _, w := range batch.GetWrites() {
+	if commit, is := req.(*firestorepb.CommitRequest); is && restores(strings.Join(targetsOf(req), " ")) {
+		for _, w := range commit.GetWrites() {
 			w.CurrentDocument = nil
 		}
 	}

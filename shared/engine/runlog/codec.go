@@ -111,7 +111,6 @@ func UnpackFields(parts [][]byte) ([]undo.Fields, error) {
 // The names of what a record holds.
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
-	copyOfKey                                                          = "copyOf"
 	objectKey, generationKey                                           = "object", "generation"
 	accountKey, dataKey                                                = "account", "data"
 	itemKey, actionKey, reasonKey, ofKey                               = "item", "action", "reason", "of"
@@ -123,7 +122,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 		w := r.Write
 		return encoded(map[string]any{
 			opKey: string(w.Op), pathKey: w.Path, foundKey: w.Found, sentKey: w.Sent, beforeKey: w.Before, afterKey: w.After,
-			removedKey: w.Removed, copyOfKey: w.CopyOf, ofKey: r.Of,
+			removedKey: w.Removed, ofKey: r.Of,
 		})
 	case r.Object != nil:
 		return encoded(map[string]any{objectKey: r.Object.Name, generationKey: r.Object.Generation, ofKey: r.Of})
@@ -141,15 +140,11 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		w := undo.Write{
 			Op: documents.Op(f[opKey].GetStringValue()), Path: f[pathKey].GetStringValue(), Found: f[foundKey].GetBooleanValue(),
 			Sent: f[sentKey].GetBooleanValue(), Before: f[beforeKey].GetMapValue().GetFields(), After: f[afterKey].GetMapValue().GetFields(),
-			CopyOf: f[copyOfKey].GetStringValue(),
 		}
 		for _, v := range f[removedKey].GetArrayValue().GetValues() {
 			w.Removed = append(w.Removed, v.GetStringValue())
 		}
 		_, err := documents.RefOf(w.Path)
-		if w.CopyOf != "" && err == nil {
-			_, err = documents.RefOf(w.CopyOf)
-		}
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
 		return undo.Record{Write: &w, Of: of}, err == nil && known
 	case f[objectKey] != nil:

@@ -57,8 +57,7 @@ type Write struct {
 	After   Fields   // of a create or set, the whole document; of an update, the fields that it wrote
 	Removed []string // fields that an update removed
 	// Sent says that the write told somebody something, as a notification or an e-mail does. It is not taken back.
-	Sent   bool
-	CopyOf string // the path of the document that it copied; empty: none
+	Sent bool
 }
 
 // Object is an object that was deleted.
@@ -75,7 +74,7 @@ type Account struct {
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.
 func Of(w documents.Write, before documents.Document, found bool) (Record, error) {
-	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent, CopyOf: w.CopyOf.Path()}
+	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent}
 	var err error
 	if found {
 		if r.Before, err = encode.Fields(before.Data); err != nil {

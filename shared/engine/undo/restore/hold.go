@@ -25,7 +25,6 @@ var ErrMany = errors.New("it is too much to keep by name: take back all of the r
 
 // touched is what an undo may bring back.
 type touched struct {
-	named  map[string]bool     // of Only, by something in the log
 	by     map[string]bool     // the jobs that can delete or change some of it
 	shared bool                // some of it is an object or an account, which the jobs of each database are about
 	items  []toKeep            // of an undo of a part
@@ -39,17 +38,14 @@ type toKeep struct {
 }
 
 func (u *undoing) newTouched() *touched {
-	return &touched{named: map[string]bool{}, by: map[string]bool{u.job: true}, with: map[string][]string{}}
+	return &touched{by: map[string]bool{u.job: true}, with: map[string][]string{}}
 }
 
-// touch notes the records of an entry.
+// touch notes the records of an entry that are to be taken back.
 func (u *undoing) touch(t *touched, records []undo.Record) {
 	for i, r := range records {
-		for _, target := range u.Only {
-			t.named[target] = t.named[target] || u.names(r, target)
-		}
 		target := u.targetOf(r)
-		if target == "" || r.Write != nil && r.Write.Sent {
+		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent {
 			continue
 		}
 		jobs := []string{u.job}
@@ -65,10 +61,10 @@ func (u *undoing) touch(t *touched, records []undo.Record) {
 		if !u.partial() {
 			continue
 		}
-		if r.Deletes() && u.chosen(target) {
+		if r.Deletes() {
 			t.keep(target, target, jobs)
 		}
-		if item := undo.ItemOf(records, i); item != "" && u.chosen(item) {
+		if item := undo.ItemOf(records, i); item != "" && u.isChosen(item, item) {
 			t.keep(item, target, jobs)
 		}
 	}

@@ -18,8 +18,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -91,8 +89,9 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
-		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, held: map[place]*state.Hold{}, kept: map[place][]string{},
+		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8],
+		writes: map[string]int{}, several: map[string]bool{}, stays: map[string]string{}, named: map[string]bool{}, matched: map[string]bool{},
+		claimed: map[identifier]string{}, refused: map[string]bool{}, held: map[place]*state.Hold{}, kept: map[place][]string{},
 		came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]), covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
@@ -136,10 +135,10 @@ type undoing struct {
 	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
 	writes     map[string]int                    // how many the log has of each document
-	copyOf     map[string]string                 // of which document each copy is that the run left
-	whole      map[string]bool                   // whether documents are back, with what is below them
-	matched    map[string]bool                   // documents that Where means
-	ids        map[string]bool                   // of these documents, and Where's value
+	several    map[string]bool                   // items whose documents several commits changed
+	stays      map[string]string                 // items that do not come back, because of a document that cannot
+	named      map[string]bool                   // of Only, by something in the log
+	matched    map[string]bool                   // documents and items that Where means
 	claimed    map[identifier]string             // which account comes back, by what identifies it
 	back       int                               // things that came back
 	came       map[string]bool                   // these
@@ -149,7 +148,6 @@ type undoing struct {
 	held       map[place]*state.Hold             // the jobs that this call holds, and who held them before; nil: nobody
 	kept       map[place][]string                // what it has them keep, and nobody before
 	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
-	restoring  *semaphore.Weighted               // how many objects may be, besides
 	filesBack  sync.Once                         // says how files come back
 	refused    map[string]bool                   // targets that no run of the job can have had
 	canHave    func(r undo.Record, item string) bool
@@ -169,35 +167,22 @@ func (u *undoing) warn(text string) {
 	}
 }
 
-// tell hands an outcome to the caller.
-func (u *undoing) tell(o Outcome) error {
+// tell hands outcomes to the caller.
+func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
-	if o.Step.Back() {
-		u.back++
-		u.came[o.Target] = true
-	} else if o.Step == undo.Nothing {
-		u.same++
-	}
-	return u.each(o)
-}
-
-// settle notes whether a document is back as it was, if that decides about a copy. What is above one that is not back is not wholly
-// back either.
-func (u *undoing) settle(path string, back bool) {
-	if len(u.copyOf) == 0 {
-		return
-	}
-	u.telling.Lock()
-	defer u.telling.Unlock()
-	if _, known := u.whole[path]; back && !known {
-		u.whole[path] = true
-	}
-	for i := range len(path) + 1 {
-		if !back && (i == len(path) || path[i] == '/') {
-			u.whole[path[:i]] = false
+	for _, o := range outcomes {
+		if o.Step.Back() {
+			u.back++
+			u.came[o.Target] = true
+		} else if o.Step == undo.Nothing {
+			u.same++
+		}
+		if err := u.each(o); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // jobOf returns the job that a run was of. Its report must say so, unless it needs none.

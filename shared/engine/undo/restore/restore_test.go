@@ -30,6 +30,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -179,7 +180,8 @@ func (w world) keeps(t *testing.T, want ...string) {
 	enginetest.Want(t, "kept", want, kept["testJob"])
 }
 
-// TestConflicts: what somebody has done since stays as it is and is said; the rest comes back.
+// TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the rest comes
+// back.
 func TestConflicts(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -213,7 +215,7 @@ func TestConflicts(t *testing.T) {
 	}, steps)
 	for target, part := range map[string]string{
 		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
-		"gs://bucket/users/u0/a.png": "uploaded it again", "account u0": "signed up",
+		"gs://bucket/users/u0/a.png": "only together with users/u0", "account u0": "only together with users/u0",
 	} {
 		if !strings.Contains(why[target], part) {
 			t.Errorf("%s: %q should say %q", target, why[target], part)
@@ -315,16 +317,23 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	enginetest.Want(t, "noted anew", first, noted())
 }
 
-// TestOnly takes back what is named, and keeps nothing else.
+// TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "gs://" + w.Bucket + "/users/u1/a.png"}})
-	enginetest.Want(t, "steps", map[undo.Step][]string{undo.Recreate: {"gs://bucket/users/u1/a.png", "users/u1"}}, steps)
-	enginetest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("%v", next.Actions)
-	}
+	u2 := "gs://" + w.Bucket + "/users/u2/a.png"
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", u2}})
+	enginetest.Want(t, "steps", map[undo.Step][]string{
+		undo.Recreate: {"account u1", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png", "users/u1"}, undo.Remove: {"gone/u1"},
+		undo.Revert: {"friends/u1"}, undo.Stays: {"notifications/u1"},
+	}, steps)
+	w.keeps(t, "account u1", "gs://"+w.Bucket+"/users/u1/a.png", u2, "users/u1")
+	w.Set(t, "drafts/new", map[string]any{"name": "new"})
+	next := w.run(t)
+	enginetest.Want(t, "next", enginetest.Done("delete drafts", 1), next.Actions)
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, next.Kept)
+	enginetest.Want(t, "users", []string{"u1"}, w.IDs(t, "users"))
+	enginetest.Want(t, "objects", []string{"users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
 // TestOnlyAFolder: a folder of objects that is named comes back whole, and so does one in it; they stay.
@@ -423,14 +432,14 @@ func (w world) lease(t *testing.T, holder string, length time.Duration) {
 func TestRefusedWrite(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	refuse := func(_ string, reply any, err error) error {
-		if written, ok := reply.(*firestorepb.BatchWriteResponse); ok {
-			written.GetStatus()[0].Code = int32(codes.PermissionDenied)
+	refuse := func(_ context.Context, _ string, request any) error {
+		if commit, ok := request.(*firestorepb.CommitRequest); ok && strings.Contains(commit.String(), "/drafts/") {
+			return status.Error(codes.PermissionDenied, "no")
 		}
-		return err
+		return nil
 	}
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.After(refuse)...)
+		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.Before(refuse)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +456,8 @@ func TestRefusedWrite(t *testing.T) {
 	}
 }
 
-// TestTooLargeToComeBack: what Firestore refuses is told, and the rest comes back, whether it refuses a write or the request.
+// TestTooLargeToComeBack: what Firestore refuses is told, and what belongs to it, and the rest comes back, whether it refuses a write or
+// the request.
 func TestTooLargeToComeBack(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		w := newWorld(t)
@@ -458,14 +468,15 @@ func TestTooLargeToComeBack(t *testing.T) {
 		}
 		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
 			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
-			if r, is := request.(*firestorepb.BatchWriteRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
+			if r, is := request.(*firestorepb.CommitRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
 				return status.Error(codes.InvalidArgument, "the request is invalid")
 			}
 			return nil
 		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
 		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-		enginetest.Want(t, "conflicts", []string{"friends/u1"}, steps[undo.Conflict])
+		enginetest.Want(t, "conflicts", []string{"account u1", "friends/u1", "gone/u1", "gs://bucket/users/u1/a.png", "users/u1"},
+			steps[undo.Conflict])
 		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
 			t.Errorf("%q", why["friends/u1"])
 		}
