@@ -69,8 +69,16 @@ func (f *Function) Warnings(t testing.TB) map[string][]map[string]any {
 	t.Helper()
 	byTarget := map[string][]map[string]any{}
 	for _, line := range f.LogLines(t) {
-		if target, _ := line["target"].(string); line["severity"] == "WARNING" {
-			byTarget[target] = append(byTarget[target], line)
+		if line["severity"] != "WARNING" {
+			continue
+		}
+		targets, several := line["targets"].([]any)
+		if !several {
+			targets = []any{line["target"]}
+		}
+		for _, target := range targets {
+			name, _ := target.(string)
+			byTarget[name] = append(byTarget[name], line)
 		}
 	}
 	return byTarget
