@@ -194,19 +194,15 @@ func noteOn(r rule.Rule) string {
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
+	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
+	}
 	switch {
 	case r.ByReference():
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
-			config.EnoughForShare),
-			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
+		limits = append(limits, "one of these fields refers to no object of the folder in any document, or holds what refers to no "+
+			"object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
-		owners := r.Gone[0].Place().Collection
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
-			config.EnoughForShare), owners+" is empty, and the rule looks there")
-	case r.Objects == "" && r.DuePercent() < 100:
-		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of,
-			config.EnoughForShare))
+		limits = append(limits, r.Gone[0].Place().Collection+" is empty, and the rule looks there")
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection

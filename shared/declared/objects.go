@@ -70,8 +70,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason,
-		ByAge: len(r.Gone) == 0 && !r.ByReference()}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, Percent: r.DuePercent()}
 	switch {
 	case r.ByReference():
 		pass.Named = references{r, mostNames()}.names

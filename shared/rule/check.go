@@ -283,7 +283,6 @@ func (c *checker) gone() {
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "for objects, unless has conditions only, such as "+
 			`{"field": "name", "endsWith": ".keep"}; relations belong into gone`)
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
-		c.Expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
 	}
 }
 

@@ -263,6 +263,17 @@ func (a *Applier) failed(all []*decide.Item, err error) {
 	}
 }
 
+// mayDelete reports whether one more object may be deleted that an item leads to.
+func (a *Applier) mayDelete(by *decide.Item) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if by.Most == nil {
+		return true
+	}
+	*by.Most--
+	return *by.Most >= 0
+}
+
 // maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
 // again.
 const maxLooks = 3
@@ -271,7 +282,16 @@ const maxLooks = 3
 // of the item that leads there. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
 func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 	for range maxLooks {
-		if len(all) == 0 {
+		spent := false
+		for i, o := range all {
+			if spent = !a.mayDelete(o.Of); spent {
+				all = all[:i]
+				break
+			}
+		}
+		if len(all) == 0 && spent {
+			return cleanup.ErrOutOfTime
+		} else if len(all) == 0 {
 			return nil
 		}
 		if err := a.Time.CheckTime(); err != nil {
@@ -296,6 +316,9 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 				}
 			}
 			a.failed([]*decide.Item{by}, err)
+		}
+		if spent {
+			return cleanup.ErrOutOfTime
 		}
 		all = changed
 	}

@@ -61,6 +61,9 @@ func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
 	if then, err = a.StillAbsent(ctx, then); err != nil {
 		return err
 	}
+	for _, f := range then {
+		f.Most = item.Most
+	}
 	a.doThen(ctx, then)
 	for _, f := range then {
 		err = worse(err, f.Err)

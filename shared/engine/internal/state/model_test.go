@@ -11,9 +11,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// The model tries random histories: scheduled runs, retries of the same schedule time, runs that are killed, answers that are lost,
-// clocks that differ, undos, orders to stop, rewinds and holds. What is due are the numbers 0 to 11; a checkpoint is a number. At each step
-// it checks what no history may break, and at the end, when nothing fails any more, that all that is due gets done.
+// The model tries random histories: scheduled runs, retries of the same schedule time, runs that are killed, answers that are
+// lost, clocks that differ, undos, orders to stop, rewinds and holds. What is due are the numbers 0 to 11; a checkpoint is a
+// number. At each step it checks what no history may break, and at the end, when nothing fails any more, that all that is due
+// gets done.
 
 const (
 	timeout = 5 * time.Minute
