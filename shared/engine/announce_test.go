@@ -48,26 +48,10 @@ func TestAnnouncedLines(t *testing.T) {
 	}{
 		"completed": {nil, done},
 		"dry run":   {func(*enginetest.Function) (context.Context, string) { return t.Context(), `{"dryRun":true}` }, []string{}},
-		"failed": {func(f *enginetest.Function) (context.Context, string) {
-			f.Hooks.Dial = append(f.Hooks.Dial, denyAll(deletions))
-			return t.Context(), ""
-		}, done},
-		"aborted": {func(f *enginetest.Function) (context.Context, string) {
-			f.Env["MAX_ACTIONS"] = "1"
-			return t.Context(), ""
-		}, done},
 		"skipped": {func(f *enginetest.Function) (context.Context, string) {
 			f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", start.Add(time.Hour)))
 			return t.Context(), ""
 		}, []string{}},
-		"no lease": {func(f *enginetest.Function) (context.Context, string) {
-			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
-			return t.Context(), ""
-		}, []string{}},
-		"unusable checkpoint": {func(f *enginetest.Function) (context.Context, string) {
-			f.Set(t, "cleanupJobs/testJob", enginetest.From("nonsense"))
-			return t.Context(), ""
-		}, done},
 		"out of time": {func(f *enginetest.Function) (context.Context, string) {
 			clock := start
 			f.Clock = func() time.Time { return clock }
@@ -84,11 +68,6 @@ func TestAnnouncedLines(t *testing.T) {
 			f.Hooks.BeforeApply = cancel
 			return ctx, ""
 		}, []string{"begun", "ended after 0s, canceled: true"}},
-		"caller's deadline": {func(*enginetest.Function) (context.Context, string) {
-			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
-			t.Cleanup(cancel)
-			return ctx, ""
-		}, done},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, announcingJob(10, tell))

@@ -120,21 +120,6 @@ func TestWhatGoesFirst(t *testing.T) {
 	enginetest.Want(t, "objects left", []string{"crates/used/label"}, f.Objects(t))
 }
 
-// TestOutOfTimeBehindWhatGoesFirst: an item is begun although no commit has changed itself.
-func TestOutOfTimeBehindWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	setCrate(t, f, "c1", 2)
-	f.Set(t, "crates/c1", map[string]any{"state": "claimed"})
-	late := lateClock(f)
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		late.Store(late.Load() || strings.Contains(fmt.Sprint(r.GetWrites()), "/boxes/"))
-		return send()
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"finish crate": {Planned: 1, Begun: 1}})
-	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	enginetest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
-}
-
 func TestWhatGoesFirstSharesCommits(t *testing.T) {
 	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	for i := range 5 {
