@@ -67,8 +67,7 @@ func TestPlanForPeople(t *testing.T) {
 
   kept 1: createdAt is not a timestamp
   kept 1: not older than 1 month
-  reports/undated: kept, createdAt is not a timestamp:
-    look at it
+  reports/undated: kept, createdAt is not a timestamp
 
 Nothing was changed. Do it:
     firesweep run cleanupReports
