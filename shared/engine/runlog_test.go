@@ -419,7 +419,7 @@ func TestPlanFitsItsMemory(t *testing.T) {
 		"documents": item(things),
 		"items":     item(fates),
 		"objects": func(ctx context.Context, p *cleanup.Planner, i int) error {
-			d := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
+			d := cleanup.DeleteObject{Absent: []documents.Ref{{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
 			return p.ProposeObject(ctx, "delete", reason(i), d)
 		},
