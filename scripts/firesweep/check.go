@@ -47,9 +47,8 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Check your rules, and say what they do and need",
-		Long: `Say of each rule what it does, when it runs, when it does nothing, what it
-reads, and which roles and indexes it needs. All problems are reported at once,
-and so is a stale lock file: exit code 2. No project is asked.`,
+		Long: `Say of each rule what it does, when it runs, what it reads and needs, and name
+all problems of the file at once; no project is asked.`,
 		Example: `  firesweep check
   firesweep check --write                 # the lock file for Terraform
   firesweep check --indexes > firestore.indexes.json`,

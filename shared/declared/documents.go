@@ -227,7 +227,9 @@ func (g *planning) share(ctx context.Context, all, found int, ok bool) {
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
 // which may be a secret. Then the checkpoint is the path of the last document that stays: what goes is not read again anyway.
-func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (string, error) {
+func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (
+	string, error,
+) {
 	if len(found) == 0 {
 		return last, nil
 	}
@@ -245,7 +247,9 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, g
 
 // cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
 // beginning.
-func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
+func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (
+	documents.Cursor, error,
+) {
 	if checkpoint == "" || len(c.Asked().Ranged) == 0 {
 		return documents.Cursor(checkpoint), nil
 	}

@@ -108,7 +108,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	wall := f.Clock()
-	req, cfg, now, refused := f.ask(w, r, wall)
+	req, cfg, now, refused := f.receive(w, r, wall)
 	if refused != nil {
 		f.refuse(r.Context(), w, log, refused)
 		return
@@ -138,8 +138,8 @@ func (r refusal) answer(w http.ResponseWriter) {
 	respond(w, r.status, map[string]any{"error": map[string]string{"code": r.code, "message": r.err.Error()}})
 }
 
-// ask reads what a request asks for, by which configuration, and the run's now.
-func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
+// receive reads what a request asks for, by which configuration, and the run's now.
+func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Time) (
 	req request, cfg config.Config, now time.Time, refused *refusal,
 ) {
 	var err error
@@ -207,7 +207,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
 			Approved: req.plan.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
-		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
+		}, Wrote: map[string]int{}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
 		},

@@ -62,12 +62,12 @@ var crates = cleanup.Rule[crate]{
 	Change: func(c crate, d cleanup.Decision, _ cleanup.Run) (change cleanup.Change) {
 		if d.Kind == "delete crate" {
 			change.Writes = []documents.Write{{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{"state": "claimed"}}}
-			change.Again = "finish crate"
+			change.Again = true
 			return change
 		}
 		for _, b := range c.boxes {
 			change.Next = append(change.Next, cleanup.Item{Rule: boxes, Ref: b.Ref()})
-			change.Again = d.Kind
+			change.Again = true
 		}
 		if len(change.Next) == 0 {
 			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
@@ -326,7 +326,7 @@ var handed = cleanup.Rule[cleanup.Subject]{
 		if s.From == "" {
 			task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}
 			then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
-			return cleanup.Change{Then: then, Again: d.Kind, From: "handed over"}
+			return cleanup.Change{Then: then, Again: true, From: "handed over"}
 		}
 		return cleanup.Update(s.Ref(), map[string]any{"n": 1})
 	},

@@ -52,18 +52,18 @@ func gatherThings(ctx context.Context, src cleanup.Source, due []*box) error {
 	return err
 }
 
-func changeBox(b box, d cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
+func changeBox(b box, _ cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 	if b.Data["panic"] == true {
 		panic("this box")
 	}
 	if !b.things.Whole && !b.Alone {
-		return cleanup.Change{Again: d.Kind}
+		return cleanup.Change{Again: true}
 	}
 	for _, thing := range b.things.Documents {
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})
 	}
 	if !b.things.Whole {
-		c.Again = d.Kind
+		c.Again = true
 		return c
 	}
 	c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: b.Ref()},

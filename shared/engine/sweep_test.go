@@ -362,7 +362,7 @@ var filed = cleanup.Rule[cleanup.Subject]{
 		}
 		return cleanup.Do("file", "something is left")
 	},
-	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
+	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		left, _ := s.Data["left"].(int64)
 		c := cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
@@ -370,7 +370,7 @@ var filed = cleanup.Rule[cleanup.Subject]{
 		}
 		if left > 1 {
 			c.Writes[0] = documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}
-			c.Again = d.Kind
+			c.Again = true
 		}
 		return c
 	},

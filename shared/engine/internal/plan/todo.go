@@ -34,7 +34,7 @@ func (p *Planner) planTodos(ctx context.Context) error {
 		}
 	}
 	if p.left > 0 { // which is a pass by itself, so that it does not keep the job's own from beginning, nor they it
-		p.section = &section{first: len(p.Actions)}
+		p.section = &section{first: len(p.Items)}
 		p.sections = append(p.sections, p.section)
 	}
 	return nil
@@ -44,34 +44,35 @@ func (p *Planner) planTodos(ctx context.Context) error {
 // action. Items that it continues are not proposed again. What is more than a run may do ends the plan: the next runs do the rest, for
 // nobody could make it less.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
-	todo, err := p.ask.Decider.ReadTodo(d)
-	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
+	then, next, err := p.ask.Decider.ReadTodo(d)
+	i := &decide.Item{
+		Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
+		Ref: d.Ref(), Version: decide.VersionAt(d.UpdateTime),
+	}
 	if err == nil {
-		for _, item := range todo.Next {
+		for _, item := range next {
 			p.pending[item.Ref] = true
-			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
+			p.held += 2*bytesOfEntry + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
-		if a.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
-			a.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)
+		if i.Also, err = p.countTodo(ctx, then, next); err == nil && p.Report.DryRun {
+			i.Preview, err = p.ask.Decider.PreviewTodo(ctx, then, next)
 		}
 		if err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
 		}
 	} else { // which the run fails with
-		a.Kept = err.Error()
+		i.Kept = err.Error()
 	}
 	most := p.ask.Limits.MaxActions - p.Size
-	tooMany := 1+a.Also > most && !p.ask.Limits.Lifted
+	tooMany := 1+i.Also > most && !p.ask.Limits.Lifted
 	if tooMany && p.Size > 0 {
 		return p.leaveTodos(ctx)
 	}
-	finish := decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime}
 	if tooMany {
-		a.Also, finish.Most = most-1, most
+		i.Also, i.Most = most-1, &most
 	}
-	a.Effect, a.Version = finish, decide.VersionAt(d.UpdateTime)
 	before := p.Size
-	err = p.propose(ctx, a)
+	err = p.propose(ctx, i)
 	p.left += p.Size - before
 	if err == nil && tooMany {
 		return p.leaveTodos(ctx)
@@ -81,17 +82,18 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.
 func (p *Planner) leaveTodos(ctx context.Context) error {
-	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next runs the rest, "+
-		"before anything else", p.ask.Limits.MaxActions))
+	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next runs "+
+		"the rest, before anything else", p.ask.Limits.MaxActions))
 	return cleanup.ErrOutOfTime
 }
 
 // countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than
 // a safety limit allows.
-func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
-	n := len(todo.Next)
-	for _, f := range todo.Then {
-		switch kept := p.ask.Decider.FollowsKept(f); {
+func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (also int, err error) {
+	n := len(next)
+	for _, i := range then {
+		f := i.Then
+		switch kept := p.ask.Decider.FollowsKept(*f); {
 		case kept != nil:
 			continue
 		case !f.Object.Folder:
@@ -103,7 +105,7 @@ func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, er
 				return 0, err
 			}
 			for _, object := range page {
-				if decide.KeepsObject(f.Object, object, todo.At) == "" {
+				if decide.KeepsObject(f.Object, object, i.At) == "" {
 					n++
 				}
 			}

@@ -99,7 +99,7 @@ func (w *world) check() {
 			w.t.Fatalf("%s holds the lease, and the state says %q", a.id, w.s.Holder)
 		}
 	}
-	if w.s.Told() && !w.told[w.s.Holder] {
+	if w.s.IsStopping() && !w.told[w.s.Holder] {
 		w.t.Fatalf("%s is told to stop, and nobody told it", w.s.Holder)
 	}
 	if w.s.Holder == "" && w.s.Begun != nil {
@@ -126,7 +126,7 @@ func (w *world) step(a *actor, lost bool) bool {
 			a.next = "release"
 			return true
 		}
-		if w.s.Told() {
+		if w.s.IsStopping() {
 			a.at, a.plan, a.status, a.stopped = a.plan[0], nil, report.Partial, true
 			return true
 		}

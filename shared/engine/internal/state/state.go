@@ -70,8 +70,8 @@ func (s State) Begins() string {
 	return s.Checkpoint
 }
 
-// Told reports whether the run that holds the lease is told to stop.
-func (s State) Told() bool { return s.Holder != "" && s.Stop == s.Holder }
+// IsStopping reports whether the run that holds the lease is told to stop.
+func (s State) IsStopping() bool { return s.Holder != "" && s.Stop == s.Holder }
 
 // Killed returns the report of a run that was killed, as whoever takes its lease over saves it; nil if none was. What the run did
 // is not known from it, but from the run's undo log.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,11 +40,17 @@ type written struct {
 // WroteDocuments logs which documents were written, but for the bundle's own records.
 func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := t.Writes(ctx)
+	t.mu.Lock()
 	for _, d := range writes {
-		if !collections.IsOwn(d.Path) {
-			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		if collections.IsOwn(d.Path) {
+			continue
+		}
+		w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		if t.Wrote != nil && !d.Unsure {
+			t.Wrote[d.Op+" "+path.Base(path.Dir(d.Path))]++
 		}
 	}
+	t.mu.Unlock()
 	w.Log()
 }
 
