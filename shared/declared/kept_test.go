@@ -23,14 +23,14 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 	}
 	f := enginetest.New(t, newFunction(t, entries[0]))
 	f.Now = now
-	for _, user := range []string{"free", "held", "open", "pinned"} {
+	for _, user := range []string{"free", "held", "open", "listed"} {
 		f.Set(t, "users/"+user, fields{"at": old})
 		f.Set(t, "users/"+user+"/notes/n", fields{"at": old})
 		f.Set(t, "invoices/of-"+user, fields{"userId": user, "open": user == "open"})
 	}
 	f.Set(t, "legalHolds/of-held", fields{"x": true})
-	f.Set(t, "pins/pinned", fields{"x": true})
+	f.Set(t, "pins/listed", fields{"x": true})
 	enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "users", []string{"held", "open", "pinned"}, f.IDs(t, "users"))
-	enginetest.Want(t, "invoices", []string{"of-held", "of-open", "of-pinned"}, f.IDs(t, "invoices"))
+	enginetest.Want(t, "users", []string{"held", "listed", "open"}, f.IDs(t, "users"))
+	enginetest.Want(t, "invoices", []string{"of-held", "of-listed", "of-open"}, f.IDs(t, "invoices"))
 }

@@ -16,14 +16,15 @@ type Texts struct {
 	Bucket, EmulatorHost, Folder string
 }
 
-// Reading is what a text may refer to, by one way to decode it: one object, by the first of some names that there is, or else several.
+// Reading is what a text may refer to, by one way to decode it: one object, by the first of some names that there is, or else
+// several.
 type Reading struct {
 	One     []string
 	Several [][]string
 }
 
-// Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside of
-// the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
+// Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside
+// of the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
 func (t Texts) Readings(text string) (all []Reading) {
 	if Elsewhere(text, t.Bucket) {
 		return nil
@@ -84,8 +85,8 @@ func Lookups(all []Reading) (names []string) {
 	return names[:min(len(names), maxReadings)]
 }
 
-// Chosen returns the objects that a text refers to, of those that there are. ok is false if its ways to be decoded lead to different
-// ones.
+// Chosen returns the objects that a text refers to, of those that there are. ok is false if its ways to be decoded lead to
+// different ones.
 func Chosen(all []Reading, there func(string) bool) (names []string, ok bool) {
 	for _, r := range all {
 		chosen := found([][]string{r.One}, there)
@@ -114,7 +115,8 @@ func found(all [][]string, there func(string) bool) (names []string) {
 	return names
 }
 
-// References returns how documents refer to an object: texts, and beginnings of texts, which take in all others of a download URL.
+// References returns how documents refer to an object: texts, and beginnings of texts, which take in all others of a download
+// URL.
 func (t Texts) References(o Object) (exact, beginnings []string) {
 	escaped := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%7E", "~").Replace(
 		url.QueryEscape(o.Name))
