@@ -14,8 +14,9 @@ import (
 var Job = cleanup.Job{
 	Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan,
 	Lines: &cleanup.Lines{ // in the words that people look for who know the job from Ghost
-		Begun: "Starting cleanup of expired comp subscriptions",
-		Ended: "Removed %d expired subscriptions, updated %d members in %dms", Counted: [2]string{"delete " + subscriptions, "update " + members},
+		Begun:    "Starting cleanup of expired comp subscriptions",
+		Ended:    "Removed %d expired subscriptions, updated %d members in %dms",
+		Counted:  [2]string{"delete " + subscriptions, "update " + members},
 		Canceled: "Expired complimentary subscriptions cleanup cancelled before completion",
 	},
 }

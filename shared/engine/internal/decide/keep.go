@@ -46,8 +46,8 @@ func (d *Decider) KeptBy(target string) *KeptError {
 	return nil
 }
 
-// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if none
-// of these.
+// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if
+// none of these.
 func (d *Decider) Keeps(i *Item) *KeptError {
 	if kept := d.KeptBy(i.Target); kept != nil || i.Account == nil || i.Account.Next == nil {
 		return kept

@@ -152,11 +152,11 @@ func Proposes(j cleanup.Job, i *Item) error {
 // many records as there are. Folders that a setting names are not known here, so any object counts as one of those.
 func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 	reaches := reaches(j)
-	object := objectOf(reaches)
+	held := heldBy(reaches)
 	return func(record undo.Record, item string) bool {
 		switch {
 		case record.Object != nil:
-			return object(*record.Object)
+			return held(record.Object.Name)
 		case record.Account != nil && !isOf(*record.Account):
 			return false
 		case record.Account != nil && item == AccountTarget(record.Account.UID):
@@ -179,10 +179,10 @@ func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 // Covers returns what reports whether a job could delete or change what a record is of, or judges it.
 func Covers(j cleanup.Job) func(undo.Record) bool {
 	reaches := reaches(j)
-	object := objectOf(reaches)
+	held := heldBy(reaches)
 	return func(record undo.Record) bool {
 		if record.Object != nil {
-			return object(*record.Object)
+			return held(record.Object.Name)
 		}
 		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
 			if record.Write == nil {
@@ -200,18 +200,19 @@ func isOf(deleted undo.Account) bool {
 	return err == nil && a.UID == deleted.UID
 }
 
-// objectOf returns what reports whether an object can have been one of any item.
-func objectOf(reaches []cleanup.Reach) func(undo.Object) bool {
-	var folders []*regexp.Regexp
-	whatever := false
+// heldBy returns what reports whether an object can have been one of those within reach, of any item.
+func heldBy(reaches []cleanup.Reach) func(name string) bool {
+	var below []*regexp.Regexp
 	for _, r := range reaches {
 		for _, f := range r.Objects {
-			whatever = whatever || f.Setting != nil
+			if f.Setting != nil {
+				return func(string) bool { return true }
+			}
 			pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
-			folders = append(folders, regexp.MustCompile("^"+pattern+"(?s:.)"))
+			below = append(below, regexp.MustCompile("^"+pattern+"(?s:.)"))
 		}
 	}
-	return func(o undo.Object) bool {
-		return whatever || slices.ContainsFunc(folders, func(below *regexp.Regexp) bool { return below.MatchString(o.Name) })
+	return func(name string) bool {
+		return slices.ContainsFunc(below, func(r *regexp.Regexp) bool { return r.MatchString(name) })
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
 // Limits of what one commit reads, besides [cleanup.MaxRoom].
@@ -111,8 +112,8 @@ func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cu
 	return s.first(ctx, q, from, limit)
 }
 
-// Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query for
-// several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
+// Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query
+// for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
 	left := cmp.Or(s.left, new(cleanup.MaxRoom))
 	all := make(map[string]cleanup.Belonging, len(parents))
@@ -165,7 +166,7 @@ func (s *Source) stream(
 		if err != nil {
 			return nil, err
 		}
-		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(all) > 0 {
+		if size += docsize.Of(d.Path, d.Data); size > maxReadBytes && len(all) > 0 {
 			return all, documents.ErrTooMuch
 		}
 		all = append(all, d)

@@ -98,8 +98,7 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
-		items[i].Kind, items[i].Reason, items[i].Version, items[i].Nth = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime), p.proposed
-		p.proposed++
+		items[i].Kind, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
 	if p.Report.DryRun {
 		if err := p.preview(ctx, rule, items); err != nil {

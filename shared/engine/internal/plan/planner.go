@@ -68,7 +68,6 @@ type Planner struct {
 	section     *section   // the last of them, which is being planned
 	previewed   int        // actions of which a preview has worked out what goes with them
 	left        int        // actions that interrupted runs have left to do
-	proposed    int        // items of rules among the actions
 	remembered  proposed
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to

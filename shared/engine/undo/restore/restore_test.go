@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -244,23 +243,6 @@ func TestNumberedIDs(t *testing.T) {
 			t.Errorf("%s is not back: %v", path, steps)
 		}
 	}
-}
-
-// TestLostAnswer: that an object is back already, because the answer of the call that restored it was lost, is no conflict.
-func TestLostAnswer(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
-		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/restore"} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.restorer.Bucket = bucket.Handle()
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if len(steps[undo.Conflict]) > 0 || !slices.Contains(steps[undo.Recreate], "gs://bucket/orphan") || len(steps[undo.Recreate]) != 13 {
-		t.Error(steps, why)
-	}
-	enginetest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
 // losing loses the answer of the first call to restore an object.
