@@ -222,7 +222,7 @@ func (g *planning) share(ctx context.Context, all, found int, ok bool) {
 	if g.mine < g.seen { // likewise, of another collection of the same name
 		all = all * g.mine / g.seen
 	}
-	g.Count(cleanup.Share("documents of "+g.Source(), all, ok, due, g.DuePercent()))
+	g.CountShare("documents of "+g.Source(), all, ok, due, g.DuePercent())
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,

@@ -163,7 +163,7 @@ func (c Documents) share(ctx context.Context, p *cleanup.Planner, from, until st
 		all.Where, all.OrderBy = c.gap(from, until), []string{c.Field}
 	}
 	n, ok := p.CountOf(ctx, all)
-	p.Count(cleanup.Share("documents of "+c.Collection, n, ok, due, 0))
+	p.CountShare("documents of "+c.Collection, n, ok, due, 0)
 }
 
 // allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks
