@@ -205,8 +205,8 @@ type Section struct {
 	Next string // the checkpoint at which what comes after it begins
 }
 
-// NotDue describes what a query for the due ones skips: documents that are not due, which are one figure, and those without a usable
-// age, which are another, because no query finds them.
+// NotDue describes what a query for the due ones skips: documents that are not due, which are one figure, and those without a
+// usable age, which are another, because no query finds them.
 type NotDue struct {
 	All documents.Query // what is counted at all: a collection, or what of it the job is about
 	Due documents.Query // what is due, ordered by its age last

@@ -69,8 +69,8 @@ func IDOf(value any) (id string, ok bool) {
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // String returns the document's path as reports and the log show it, if its id stands in data: who writes the data may write any
-// text there. So no text that is made of a reference itself tells what somebody wrote. An id that is not made of at most 128 letters, digits, "-" and "_" is shown by its length and by the beginning of
-// its SHA-256.
+// text there. So no text that is made of a reference itself tells what somebody wrote. An id that is not made of at most 128
+// letters, digits, "-" and "_" is shown by its length and by the beginning of its SHA-256.
 func (r Ref) String() string {
 	if plainID.MatchString(r.ID) {
 		return r.Path()
