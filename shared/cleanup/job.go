@@ -110,6 +110,3 @@ func (e *LimitError) Error() string {
 
 // ErrOutOfTime says that the run must end before its function's timeout. Its checkpoint is saved.
 var ErrOutOfTime = errors.New("out of time")
-
-// ErrForeign says that a record is not one that this program wrote.
-var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")

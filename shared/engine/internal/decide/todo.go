@@ -17,12 +17,12 @@ import (
 )
 
 // ReadTodo returns what an earlier run left to do: what follows outside of Firestore, and documents. It refuses, with
-// [ErrForeign], whatever no rule of the job asks for, and objects of another bucket, where their names may be other documents';
-// what it returns then is for people to look at.
+// [tell.ErrForeign], whatever no rule of the job asks for, and objects of another bucket, where their names may be other
+// documents'; what it returns then is for people to look at.
 func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err error) {
 	stored, err := runlog.ReadTodo(doc)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
+		return nil, nil, fmt.Errorf("%s: %w (%w)", doc.Path, tell.ErrForeign, err)
 	}
 	bucket := cmp.Or(stored.Bucket, d.Run.Config.Bucket)
 	if bucket != d.Run.Config.Bucket {
@@ -32,7 +32,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {
 		const text = "%s: %s is nothing that a rule of %s asks for: %w"
-		err = cmp.Or(err, fmt.Errorf(text, doc.Path, what, d.Job.Name, cleanup.ErrForeign))
+		err = cmp.Or(err, fmt.Errorf(text, doc.Path, what, d.Job.Name, tell.ErrForeign))
 	}
 	for _, step := range stored.Steps {
 		of := &Item{Kind: FinishKind, Target: step.Absent.Path(), Reason: step.Absent.Path() + " is deleted"}

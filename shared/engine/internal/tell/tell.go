@@ -21,6 +21,9 @@ import (
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
+// ErrForeign says that a record is not one that this program wrote.
+var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
+
 // MaxNamed is how many items a run names in the log for each reason; all are counted.
 const MaxNamed = 20
 
@@ -209,7 +212,7 @@ func (t *Teller) Fail(ctx context.Context, target, action string, err error) {
 func (t *Teller) whoTriesAgain(err error) string {
 	var foreign *state.ForeignError
 	switch {
-	case errors.As(err, &foreign), errors.Is(err, cleanup.ErrForeign):
+	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"
 	case t.Report.DryRun:
 		return ""
