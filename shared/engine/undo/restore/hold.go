@@ -38,8 +38,8 @@ func (u *undoing) newTouched() *touched {
 func (u *undoing) touch(t *touched, records []undo.Record) {
 	for i, r := range records {
 		target := u.targetOf(r)
-		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent {
-			continue
+		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent || r.Object != nil && u.Bucket == nil {
+			continue // nothing of it comes back
 		}
 		for job, covers := range u.covers {
 			t.by[job] = t.by[job] || covers(r)
