@@ -210,7 +210,7 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 		}
 		var open []*decide.Item
 		for i, item := range all {
-			if !ended[i] && !errors.Is(item.Err, cleanup.ErrOutOfTime) {
+			if !ended[i] {
 				open = append(open, item)
 			}
 		}

@@ -111,7 +111,7 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 		if err := u.stillOurs(ctx); err != nil {
 			return err
 		}
-		at, ours := place{in.Config.Database, job}, []string(nil)
+		at, ours := place{in.Config.Database, job}, []state.Kept(nil)
 		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
 			if !u.partial() {
 				after := s.Hold(hold)
@@ -120,19 +120,15 @@ func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []strin
 				}
 				return after.Rewind(), nil // what comes back may lie before its checkpoint
 			}
-			ours = nil
-			for _, one := range kept {
-				if !slices.ContainsFunc(s.Keep, func(k state.Kept) bool { return k.Path == one.Path }) {
-					ours = append(ours, one.Path)
-				}
-			}
-			return s.Keeping(kept...)
+			after, err = s.Keeping(kept...)
+			ours = after.Keep[len(s.Keep):]
+			return after, err
 		})
 		if err != nil {
 			return fmt.Errorf("hold %s: %w", job, err)
 		}
-		if u.partial() {
-			u.kept[at] = append(u.kept[at], ours...)
+		for _, one := range ours {
+			u.kept[at] = append(u.kept[at], one.Path)
 		}
 	}
 	return nil
