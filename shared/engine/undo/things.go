@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Thing is what a run did to a document, an object or an account in all.
@@ -26,7 +27,7 @@ func (r Record) Target(bucket string) string {
 	case r.Object != nil:
 		return "gs://" + bucket + "/" + r.Object.Name
 	case r.Account != nil:
-		return "account " + r.Account.UID
+		return report.AccountPrefix + r.Account.UID
 	}
 	return r.Item
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the
@@ -113,4 +114,4 @@ func (d *Decider) targetOf(f cleanup.FollowUp) string {
 func (d *Decider) ObjectTarget(name string) string { return "gs://" + d.Run.Config.Bucket + "/" + name }
 
 // AccountTarget is what plans, logs and lists call an account.
-func AccountTarget(uid string) string { return "account " + uid }
+func AccountTarget(uid string) string { return report.AccountPrefix + uid }

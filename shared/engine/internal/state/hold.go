@@ -118,10 +118,7 @@ func (s State) wrongKeep() bool {
 	return tooMany(s.Keep) || slices.ContainsFunc(s.Keep, func(k Kept) bool { return CheckKept(k.Path) != nil })
 }
 
-const (
-	objectPrefix  = "gs://"
-	accountPrefix = "account "
-)
+const objectPrefix = "gs://"
 
 // CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a
 // collection, an object, a folder of objects, or an account.
@@ -132,8 +129,8 @@ func CheckKept(item string) error {
 		if !isObject || bucket == "" || name == "" {
 			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
 		}
-	case strings.HasPrefix(item, accountPrefix):
-		if len(item) == len(accountPrefix) {
+	case strings.HasPrefix(item, report.AccountPrefix):
+		if len(item) == len(report.AccountPrefix) {
 			return fmt.Errorf("%s is no account, such as 'account UID'", quoted(item))
 		}
 	default:
@@ -197,7 +194,7 @@ func (k Keeps) In(collection string) (n int) {
 // above returns the documents that an item is below, and the collections or folders that it is in, these with a slash at their
 // end.
 func above(item string) (all []string) {
-	if strings.HasPrefix(item, accountPrefix) {
+	if strings.HasPrefix(item, report.AccountPrefix) {
 		return nil
 	}
 	begin, document := 0, true

@@ -12,8 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -79,7 +79,7 @@ func (u *undoing) everywhere(ctx context.Context, t *touched, f func(ctx context
 }
 
 func isShared(path string) bool {
-	return strings.HasPrefix(path, "gs://") || strings.HasPrefix(path, decide.AccountTarget(""))
+	return strings.HasPrefix(path, "gs://") || strings.HasPrefix(path, report.AccountPrefix)
 }
 
 // jobs returns the given jobs, and those that have a record in the database although nobody here knows them: of another
