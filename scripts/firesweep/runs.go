@@ -139,7 +139,14 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
 	}
-	switch late := last.Add(lateAfter(job, every)); {
+	due := every // of those runs that are skipped or come twice when the clocks change, the next one counts
+	for at := range schedule.Times(job, last) {
+		if !schedule.IsChosenOnce(job) && !last.IsZero() {
+			due = min(due, at.Sub(last))
+		}
+		break
+	}
+	switch late := last.Add(lateAfter(job, due)); {
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):

@@ -128,10 +128,10 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
-	whole    bool            // children are all
-	used     map[string]bool // what its fields refer to by which others do, too
-	shared   []documents.Ref // documents that stay because of that
-	kept     string          // why it stays: another rule keeps what belongs to it
+	whole    bool                       // children are all
+	shared   []documents.Ref            // documents to which others refer, so that they stay
+	files    map[string]map[string]file // what its texts refer to, by the relation's key
+	kept     string                     // why it stays: a rule keeps what belongs to it
 }
 
 // child is a document that goes along.
@@ -139,14 +139,18 @@ type child struct {
 	documents.Document
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
+
+	unless    []rule.Relation // of the relation
+	above     documents.Ref   // what led to it
+	claimed   bool            // by a field: others may refer to it, too
+	referrers referrers
 }
 
 // gather reads the documents that go along.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
-		err := w.gatherUsed(ctx, src, a, due)
+		var err error
 		switch {
-		case err != nil:
 		case a.Objects != "" || a.Account != "":
 		case Deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
@@ -157,7 +161,11 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 			return err
 		}
 	}
-	return w.gatherKept(ctx, src, due)
+	if err := w.gatherKept(ctx, src, due); err != nil {
+		return err
+	}
+	w.leaveShared(due)
+	return w.gatherFiles(ctx, src, due)
 }
 
 // nameless reports whether no field can name a document, because its id is one that names nothing.
@@ -190,7 +198,7 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	for n, i := range due {
 		of := found[parents[n]]
 		for _, d := range of.Documents {
-			i.children = append(i.children, child{Document: d})
+			i.children = append(i.children, child{Document: d, unless: a.Unless})
 		}
 		i.whole = i.whole && of.Whole
 	}
@@ -220,14 +228,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
-		if a.Document != "" {
-			var err error
-			if t.stay, err = w.refersElsewhere(ctx, src, a, i, due); err != nil {
-				return err
-			}
-			i.shared = slices.AppendSeq(i.shared, maps.Keys(t.stay))
-		}
-		whole, err := t.add(ctx, a, filled, i.Ref(), w.At())
+		whole, err := t.add(ctx, a, filled, i.Ref(), w.At(), w.Place())
 		if err != nil {
 			return err
 		}
@@ -241,12 +242,13 @@ type tree struct {
 	With
 	src      cleanup.Source
 	room     int
-	stay     map[documents.Ref]bool // with what belongs to them
 	children []child
 }
 
 // add adds what goes along with a document of a place, and reports whether that is all.
-func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string) (whole bool, err error) {
+func (t *tree) add(
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
 		below, err := t.src.Below(ctx, ref, most)
@@ -265,7 +267,7 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 			if all.Subcollection == rule.Everything {
 				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
 			}
-			if whole, err := t.add(ctx, all, of, parent.Ref(), at); err != nil || !whole {
+			if whole, err := t.add(ctx, all, of, parent.Ref(), at, place); err != nil || !whole {
 				return false, err
 			}
 		}
@@ -277,16 +279,18 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		return false, err
 	}
 	for _, d := range found {
-		if t.stay[d.Ref()] {
-			continue
+		c := child{Document: d, unless: a.Unless, above: ref}
+		if a.Document != "" {
+			if c.referrers, c.claimed, err = t.referrersOf(ctx, t.src, place, a.Document, of, d.Ref()); err != nil {
+				return false, err
+			}
 		}
-		c := child{Document: d}
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at)); err != nil || !all {
+			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at), a.Place()); err != nil || !all {
 				return false, err
 			}
 		}
@@ -426,7 +430,7 @@ func losses(children []child) (writes []documents.Write) {
 
 // follow adds what is deleted after the commit: objects and the account.
 func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanup.Run) {
-	folder := strings.ReplaceAll(strings.TrimSuffix(a.Objects, rule.Everything), "{id}", i.ID())
+	folder := folderOf(a, i)
 	switch {
 	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
@@ -435,7 +439,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, used: i.used, keptUsed: w.keptUsed(),
+			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)

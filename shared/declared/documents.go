@@ -114,7 +114,10 @@ func (g *planning) sweep(ctx context.Context) error {
 		}
 	}
 	if !g.counted() {
-		g.share(ctx)
+		if g.share(ctx); g.later {
+			g.Planner.Warn(ctx, fmt.Sprintf("limit is %d: more may be due, and the next run continues", g.Limit))
+		}
+		g.odd(ctx)
 	} else if g.Limit > 0 {
 		g.count(ctx)
 	}
@@ -179,6 +182,16 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 // an index finds.
 func (c documentsOf) counted() bool {
 	return !c.Scans() && len(c.Age) == 1 && c.Age[0].As == ""
+}
+
+// odd names what the query leaves out because its age cannot be read, of forms that no count tells from the others.
+func (g *planning) odd(ctx context.Context) {
+	if g.Scans() || g.IsGroup() || g.Checkpoint != "" {
+		return
+	}
+	if least, behind, ok := g.Age[0].Odd(); ok {
+		g.Scanned(g.KeepOdd(ctx, g.Place().Query(), g.Age[0].Field, least, behind, g.Age[0].Undated()))
+	}
 }
 
 // share holds what is due against all documents that meet the conditions which the query asks for.

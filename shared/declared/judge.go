@@ -130,7 +130,8 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		case !at.Before(a.Cutoff(now)):
 			return cleanup.Keep(a.Young())
 		}
-		parts = append(parts, a.Reason(at))
+		value, _ := i.Lookup(a.Field)
+		parts = append(parts, a.Reason(at, value))
 	}
 	for _, e := range r.Exceptions() {
 		switch e.Holds(i.Lookup) {

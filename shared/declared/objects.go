@@ -63,7 +63,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return v
 	}
 	reason := func(why string, uploaded time.Time) string {
-		because := r.Age[0].Reason(uploaded)
+		because := r.Age[0].Reason(uploaded, nil)
 		if why != "" {
 			because = why + ", " + because
 		}

@@ -31,6 +31,7 @@ type form struct {
 	read func(value any) (at time.Time, ok bool)
 	// first is the least value that a query asks for, nil if there is none; before is what the times before one are less than.
 	first  any
+	behind any // what is behind all values that mean a time
 	before func(at time.Time) any
 }
 
@@ -48,7 +49,7 @@ var forms = []form{
 	}},
 	numbers("milliseconds", "a number of milliseconds since 1970", 1000),
 	numbers("seconds", "a number of seconds since 1970", 1),
-	{as: "text", words: "a date and time of ISO 8601", read: readText, first: documents.Earliest.Format(time.DateOnly),
+	{as: "text", words: "a date and time of ISO 8601", read: readText, first: documents.Earliest.Format(time.DateOnly), behind: []byte{},
 		// A text names a local time, which is at most 14 hours ahead of UTC.
 		before: func(at time.Time) any { return at.Add(retention.Day).UTC().Format("2006-01-02T15:04:05.999999999") }},
 }
@@ -56,7 +57,7 @@ var forms = []form{
 // numbers is the form of numbers of which so many make a second.
 func numbers(as, words string, perSecond float64) form {
 	return form{
-		as: as, words: words, first: int64(float64(earliestNumber.Unix()) * perSecond),
+		as: as, words: words, first: int64(float64(earliestNumber.Unix()) * perSecond), behind: float64(latest.Unix()+1) * perSecond,
 		before: func(at time.Time) any { return float64(at.Unix())*perSecond + float64(at.Nanosecond())*perSecond/1e9 },
 		read: func(value any) (at time.Time, ok bool) {
 			n, isNumber := number(value)
@@ -194,6 +195,12 @@ func (a Age) Least() any {
 	return documents.Earliest
 }
 
+// Odd returns the least value that can be read, and what is behind all of them; ok is false of timestamps, which counts tell.
+func (a Age) Odd() (least, behind any, ok bool) {
+	f := a.form()
+	return f.first, f.behind, f.first != nil
+}
+
 // Indexed reports whether an index finds what is old enough.
 func (a Age) Indexed() bool {
 	return a.Field != "" && !a.Optional && !strings.ContainsAny(a.Field, "[*")
@@ -255,11 +262,15 @@ func (a Age) Undated() string {
 	return a.Field + " is not " + a.Form()
 }
 
-// Reason returns why an item is due that is of a time.
-func (a Age) Reason(at time.Time) string {
+// Reason returns why an item is due that is of a time. value is what its field holds: of a text, that is what people know.
+func (a Age) Reason(at time.Time, value any) string {
+	shown := retention.Stamp(at)
+	if text, isText := value.(string); isText {
+		shown = text
+	}
 	older := ", older than " + a.Words()
 	if n, _ := a.length(); n == 0 {
 		older = ", which is past"
 	}
-	return cmp.Or(a.Field, a.clock().reason) + " " + retention.Stamp(at) + older
+	return cmp.Or(a.Field, a.clock().reason) + " " + shown + older
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // maxWrites is how many writes one commit holds, unless a single item has more.
@@ -27,6 +28,7 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
+	Objects   objects.Reader   // of no use in a function that does not use Storage
 	People    accounts.Reader  // of no use in a function that does not use Authentication
 	Pins      undo.Pins        // what every job keeps
 	Saves     bool             // what the run deletes is saved for undo
