@@ -86,7 +86,31 @@ func TestNothingIsPublic(t *testing.T) {
 	}
 }
 
-// TestTheModulesPageNamesWhatItTakes: terraform-docs writes inputs and outputs; roles, APIs and examples are written by hand.
+// rolesOfResources are the roles with which somebody applies what the module makes.
+var rolesOfResources = map[string][]string{
+	"google_artifact_registry_repository":             {"roles/artifactregistry.admin"},
+	"google_artifact_registry_repository_iam_binding": {"roles/artifactregistry.admin"},
+	"google_cloud_run_v2_service_iam_binding":         {"roles/run.admin"},
+	"google_cloud_scheduler_job":                      {"roles/cloudscheduler.admin", "roles/iam.serviceAccountUser"},
+	"google_cloud_tasks_queue":                        {"roles/cloudtasks.admin"},
+	"google_cloud_tasks_queue_iam_binding":            {"roles/cloudtasks.admin"},
+	"google_cloudfunctions2_function":                 {"roles/cloudfunctions.admin", "roles/iam.serviceAccountUser"},
+	"google_firestore_field":                          {"roles/datastore.indexAdmin"},
+	"google_firestore_index":                          {"roles/datastore.indexAdmin"},
+	"google_logging_metric":                           {"roles/logging.configWriter"},
+	"google_monitoring_alert_policy":                  {"roles/monitoring.editor"},
+	"google_monitoring_dashboard":                     {"roles/monitoring.editor"},
+	"google_project_iam_custom_role":                  {"roles/iam.roleAdmin"},
+	"google_project_iam_member":                       {"roles/resourcemanager.projectIamAdmin"},
+	"google_project_service":                          {"roles/serviceusage.serviceUsageAdmin"},
+	"google_service_account":                          {"roles/iam.serviceAccountAdmin"},
+	"google_service_account_iam_binding":              {"roles/iam.serviceAccountAdmin"},
+	"google_storage_bucket":                           {"roles/storage.admin"},
+	"google_storage_bucket_iam_member":                {"roles/storage.admin"},
+	"google_storage_bucket_object":                    {"roles/storage.admin"},
+}
+
+// TestTheModulesPageNamesWhatItTakes: the roles, APIs and examples of terraform/README.md are written by hand.
 func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("terraform/README.md")
@@ -94,7 +118,7 @@ func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{}
-	resources := regexp.MustCompile(`(?m)^resource "(google_\w+)"|"([a-z]+\.googleapis\.com)"`)
+	found := regexp.MustCompile(`(?m)^resource "(google_\w+)"|"([a-z]+\.googleapis\.com)"`)
 	for _, pattern := range []string{"terraform/*.tf", "terraform/function/*.tf"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -105,8 +129,17 @@ func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, found := range resources.FindAllStringSubmatch(string(text), -1) {
-				named["`"+found[1]+found[2]+"`"] = true
+			for _, m := range found.FindAllStringSubmatch(string(text), -1) {
+				switch resource, api := m[1], m[2]; {
+				case api != "":
+					named["`"+api+"`"] = true
+				case len(rolesOfResources[resource]) == 0:
+					t.Errorf("%s makes a %s: with which roles? Add it to rolesOfResources", file, resource)
+				default:
+					for _, role := range rolesOfResources[resource] {
+						named["`"+role+"`"] = true
+					}
+				}
 			}
 		}
 	}

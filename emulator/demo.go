@@ -286,10 +286,9 @@ func (d *demo) takeBack(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	held := rep.Kept[undo.KeptPinned]
-	if rep.Status != report.Completed || rep.Done() > 0 || held == 0 {
-		return fmt.Errorf("%s must keep what came back", takenBack)
+	if rep.Status != report.Skipped || rep.Done() > 0 {
+		return fmt.Errorf("%s must be held, and is %s", takenBack, rep.Status)
 	}
-	say(d.out, 2, "run again, %s: %d kept because they came back", rep.Status, held)
+	say(d.out, 2, "run again, %s: the undo holds the job until firesweep resume %s", rep.Status, takenBack)
 	return nil
 }

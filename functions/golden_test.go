@@ -45,3 +45,21 @@ func TestGolden(t *testing.T) {
 		})
 	}
 }
+
+// tasksAt returns a task for each worker, on its job's part of the sample at a time.
+func tasksAt(now time.Time) map[string]string {
+	return map[string]string{
+		"deletePlaceholderUser":      `{"placeholder_user_id":"placeholder-unused"}`,
+		"sendInactiveProjectWarning": `{"project_id":"project-dormant","deletion_date":"` + now.AddDate(0, 3, 0).Format(time.DateOnly) + `"}`,
+	}
+}
+
+// sampleOf returns whose part of the sample is for a job or a worker: a worker's is that of its job.
+func sampleOf(name string) string {
+	for _, e := range functions.All() {
+		if e.Worker == name {
+			return e.Name
+		}
+	}
+	return name
+}

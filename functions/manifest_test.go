@@ -3,6 +3,8 @@ package functions_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -51,6 +54,27 @@ func TestLocks(t *testing.T) {
 				e.Roles["projects"] = []string{"roles/datastore.user"}
 			})
 		},
+		"../terraform/tests/rules/indexes.json": func(l *lock) {
+			index := func(name, collection string, fields ...string) {
+				i := rule.Index{CollectionGroup: collection, QueryScope: "COLLECTION"}
+				for _, field := range fields {
+					i.Fields = append(i.Fields, rule.IndexField{FieldPath: field, Order: "ASCENDING"})
+				}
+				l.Functions[name] = entry(name, func(e *manifest.Entry) { e.Indexes = []rule.Index{i} })
+			}
+			index("itsOwn", "drafts", "state", "saved.at")
+			index("indexElsewhere", "users", "state", "saved.at")
+			index("indexOfOther", "draft", "state", "saved.at")
+			index("indexByOther", "drafts", "state", "secret")
+			for name, field := range map[string][2]string{"noIndex": {"drafts", "state"}, "noneAtAll": {"users", "*"}, "recordsToo": {"cleanupRuns", "expireAt"}} {
+				l.Functions[name] = entry(name, func(e *manifest.Entry) {
+					e.FieldOverrides = []manifest.FieldOverride{
+						{CollectionGroup: "cleanupUndo", FieldPath: "*", Indexes: []manifest.OverrideIndex{}},
+						{CollectionGroup: field[0], FieldPath: field[1], Indexes: []manifest.OverrideIndex{}},
+					}
+				})
+			}
+		},
 		"../terraform/tests/rules/forged.json": func(l *lock) {
 			l.Functions["cleanupBannedUsers"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
 			l.Functions["cleanupReports"] = entry("cleanupReports", func(*manifest.Entry) {})
@@ -84,5 +108,44 @@ func TestLocks(t *testing.T) {
 		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
 			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
 		}
+	}
+}
+
+// TestTerraformTakesWhatRulesNeed: terraform/firestore.tf finds what a rule has an index of in the text of its list.
+func TestTerraformTakesWhatRulesNeed(t *testing.T) {
+	lists, err := filepath.Glob("../docs/examples/*.json")
+	more, _ := filepath.Glob("../docs/examples/*/*.json")
+	lists = append(append(lists, more...), "../terraform/examples/own-rules/rules.json", "../terraform/tests/rules/indexes.json")
+	if err != nil || len(lists) < 10 {
+		t.Fatal(lists, err)
+	}
+	indexes := 0
+	for _, list := range lists {
+		text := read(t, list)
+		all, err := manifest.ParseRules(manifest.File{Name: list, Text: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			for _, i := range e.Indexes {
+				indexes++
+				if !regexp.MustCompile(`"(collection|collectionGroup|subcollection)"\s*:\s*"([^"]*/)?` + i.CollectionGroup + `"`).MatchString(text) {
+					t.Errorf("%s: Terraform would refuse the index of %s: the list does not name it", list, i.CollectionGroup)
+				}
+				for _, field := range i.Fields {
+					if !strings.Contains(text, `"`+field.FieldPath) {
+						t.Errorf("%s: Terraform would refuse the index of %s by %s: the list does not name that", list, i.CollectionGroup, field.FieldPath)
+					}
+				}
+			}
+			for _, o := range e.FieldOverrides {
+				if len(o.Indexes) == 0 && o.CollectionGroup+"."+o.FieldPath != "cleanupUndo.*" {
+					t.Errorf("%s: Terraform would refuse to index %s.%s no more", list, o.CollectionGroup, o.FieldPath)
+				}
+			}
+		}
+	}
+	if indexes < 5 {
+		t.Errorf("%d indexes", indexes)
 	}
 }

@@ -314,14 +314,8 @@ func doneOf(t *testing.T, answer string) (done int) {
 // refuseWrites has every write fail but those of the run's own records.
 func refuseWrites(f *enginetest.Function) {
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, req any) error {
-		var writes []*firestorepb.Write
-		switch req := req.(type) {
-		case *firestorepb.CommitRequest:
-			writes = req.GetWrites()
-		case *firestorepb.BatchWriteRequest:
-			writes = req.GetWrites()
-		}
-		for _, w := range writes {
+		commit, _ := req.(*firestorepb.CommitRequest)
+		for _, w := range commit.GetWrites() {
 			name := w.GetDelete() + w.GetUpdate().GetName()
 			if !strings.Contains(name, "/documents/cleanup") {
 				return status.Errorf(codes.PermissionDenied, "%s refused by the test", path.Base(method))

@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -22,6 +23,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
+
+var full = flag.Bool("full", false, "try each part of the security rules")
 
 const (
 	me       = sampledata.Me

@@ -31,33 +31,6 @@ func upstream(t *testing.T) []manifest.Entry {
 	return list.All
 }
 
-// TestListOfFunctionsAgreesWithManifest compares functions/README.md: each job with its schedule, and a link to its section of
-// docs/jobs.md and to its rules, which are there.
-func TestListOfFunctionsAgreesWithManifest(t *testing.T) {
-	page := read(t, "README.md")
-	var got, want []string
-	for _, m := range regexp.MustCompile("(?m)^\\| \\[`(\\w+)`\\]\\(([^)]+)\\) \\| ([^|]+) \\| \\[([^]]+)\\]\\(([^)]+)\\) \\|$").FindAllStringSubmatch(page, -1) {
-		got = append(got, strings.Join(m[1:], " | "))
-		read(t, m[5])
-	}
-	for _, e := range upstream(t) {
-		if e.Trigger != manifest.Schedule {
-			if !strings.Contains(page, "`"+e.Name+"`") {
-				t.Errorf("functions/README.md does not name %s", e.Name)
-			}
-			continue
-		}
-		rules := "manifest.json"
-		if e.Rule == nil {
-			rules = e.Package + "/rules.go"
-		}
-		want = append(want, strings.Join([]string{e.Name, "../docs/jobs.md#" + strings.ToLower(e.Name), e.When(), rules, rules}, " | "))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("functions/README.md (-manifest.json +page):\n%s", diff)
-	}
-}
-
 // TestJobsPageAgreesWithManifest compares docs/jobs.md: a section a job in the same order, which begins with its schedule
 // and names its worker.
 func TestJobsPageAgreesWithManifest(t *testing.T) {

@@ -34,6 +34,10 @@ resource "google_service_account" "function" {
       error_message = "${each.key} asks for ${join(", ", local.refused[each.key])}. Terraform grants only ${join("; ", [for backend, roles in local.grantable : "${join(" or ", roles)} on ${backend}"])}. If it is a rule, somebody changed the lock file: write it again with firesweep check --write."
     }
     precondition {
+      condition     = length(local.not_needed[each.key]) == 0
+      error_message = "${each.key} asks for ${join(", ", local.not_needed[each.key])}, which does not follow from ${local.rules_file}. Somebody changed the lock file: write it again with firesweep check --write. If the list writes letters of the name as \\u escapes, write them as they are."
+    }
+    precondition {
       condition     = !contains(local.forged, each.key)
       error_message = "The lock file of ${local.rules_file} has an entry ${each.key} that is not of a rule, or not what this version says of this job. Somebody changed it: write the file again with firesweep check --write."
     }

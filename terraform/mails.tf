@@ -32,8 +32,6 @@ locals {
   }
 
   # What is typed at night, whole: at that hour nobody fills in placeholders.
-  command_options     = "--project ${var.project} --location ${local.scheduler_region}"
-  tasks_option        = local.tasks_region == local.scheduler_region ? "" : " --tasks-location ${local.tasks_region}"
   command_environment = local.uses_bucket ? "STORAGE_BUCKET=${var.bucket} " : ""
   uses_bucket         = anytrue([for f in local.jobs : can(f.roles.storage)])
   # Only if not all jobs use the default database, because then no job's name needs to be looked up.
@@ -57,9 +55,9 @@ locals {
         "- hold the tasks of ${name} back: `gcloud tasks queues pause ${queue.name} --project=${var.project} --location=${local.tasks_region}`"
         ] : [
         "- this job's: `firesweep runs --project ${var.project} ${job}`",
-        "- pause it, and stop what runs: `firesweep pause ${local.command_options}${local.tasks_option} ${job}`",
+        "- hold it, and stop what runs: `firesweep hold --project ${var.project} --stop ${job}`",
         "- see its whole plan, writing nothing: `${local.command_environment}firesweep plan --project ${var.project} --force ${job}`",
-        "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options} --force ${job}`",
+        "- only if all of that is right, run it without its limits: `firesweep run --project ${var.project} --force ${job}`",
       ],
       local.database_note == "" ? [] : ["- before `firesweep`, write ${local.database_note}"],
       ["", "`firesweep` is `npx firesweep`."],

@@ -62,8 +62,24 @@ variable "new_regions" {
   }
 }
 
+# Google's service agents must be allowed to use the key. The keys of Cloud Tasks and Cloud Scheduler, of their own region, are set
+# by hand and hold for all new tasks and jobs of the project there:
+#
+#   KEY=projects/KEY-PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY
+#   NUMBER=$(gcloud projects describe PROJECT --format='value(projectNumber)')
+#   for api in artifactregistry cloudfunctions cloudscheduler cloudtasks eventarc run; do
+#     gcloud beta services identity create --service=$api.googleapis.com --project=PROJECT
+#   done
+#   gcloud storage service-agent --project=PROJECT
+#   for agent in gcf-admin-robot gcp-sa-artifactregistry gcp-sa-cloudscheduler gcp-sa-cloudtasks gcp-sa-eventarc \
+#     gs-project-accounts serverless-robot-prod; do
+#     gcloud kms keys add-iam-policy-binding "$KEY" --role=roles/cloudkms.cryptoKeyEncrypterDecrypter \
+#       --member="serviceAccount:service-$NUMBER@$agent.iam.gserviceaccount.com"
+#   done
+#   gcloud tasks cmek-config update --project=PROJECT --location=REGION --kms-key-name="$KEY"
+#   gcloud scheduler cmek-config update --project=PROJECT --location=REGION --kms-key-name="$KEY"
 variable "kms_key" {
-  description = "Key of Cloud KMS, in the same region, for functions, their images and their source, where your organization demands one. terraform/README.md says who must be allowed to use it, and what else it takes."
+  description = "Key of Cloud KMS, in the same region, for functions, their images and their source, where your organization demands one. The comment above says who must be allowed to use it."
   type        = string
   default     = null
 

@@ -199,7 +199,8 @@ func (b *Backends) serveHTTP(service string, on net.Listener, handler http.Handl
 	guarded := Guard(handler, func(w http.ResponseWriter, status int, code, message string) {
 		(&apiError{status, code, message}).write(w)
 	})
-	server := &http.Server{Handler: guarded, ReadHeaderTimeout: time.Minute}
+	// The Admin SDK never closes a client's connections, and a test opens a client for each run.
+	server := &http.Server{Handler: guarded, ReadHeaderTimeout: time.Minute, IdleTimeout: 20 * time.Second}
 	b.serve(service, on, server.Serve, func() { _ = server.Close() }) // all connections are local and no longer needed
 }
 

@@ -118,7 +118,7 @@ type badLink struct {
 }
 
 // Wait implements documents.Pace. It takes no time.
-func (l *badLink) Wait(_ context.Context, n int) error {
+func (l *badLink) WaitN(_ context.Context, n int) error {
 	l.allowed.Add(int64(n))
 	return nil
 }
@@ -154,21 +154,20 @@ func (s sent) Send(m any) error {
 	if s.dropped {
 		return errLink
 	}
-	if batch, ok := m.(*firestorepb.BatchWriteRequest); ok && s.sent.Add(int64(len(batch.GetWrites()))) > s.allowed.Load() {
-		s.early.Store(true)
+	commit, _ := m.(*firestorepb.CommitRequest)
+	for _, w := range commit.GetWrites() {
+		if strings.Contains(w.GetUpdate().GetName(), "/reports/") && s.sent.Add(1) > s.allowed.Load() {
+			s.early.Store(true)
+		}
 	}
 	return nil
 }
 
 // Receive implements wire.Request. Of a lost answer with several messages the end is lost: to break off would break the
 // emulator's connection.
-func (s sent) Receive(m any, err error) error {
-	answer, ofWrites := m.(*firestorepb.BatchWriteResponse)
-	switch {
-	case s.lost && (!s.streamed || err != nil):
+func (s sent) Receive(_ any, err error) error {
+	if s.lost && (!s.streamed || err != nil) {
 		return errLink
-	case ofWrites && err == nil && s.requests.Load()%10 == 0:
-		answer.Status[0].Code = int32(codes.Aborted) // of one write only, which took effect all the same
 	}
 	return err
 }

@@ -232,14 +232,14 @@ func TestAUsersRule(t *testing.T) {
 	w.says("Take back 2 changes?", "Bring back 2")
 	w.look("undo")
 	w.press("Take it back")
-	w.says("Undone: 2 changes are taken back", "What came back is pinned", "release --run cleanupDrafts-")
+	w.says("Undone: 2 changes are taken back", "are held", "firesweep resume --all")
 	w.look("undone")
 	if now := f.read(t); !reflect.DeepEqual(before, now) {
 		t.Errorf("the undo left %v, want %v", now, before)
 	}
 	w.press("← All jobs")
 	w.press("cleanupDrafts")
-	w.says("Last run: completed", "Plan: nothing is due", "pinned")
+	w.says("Last run: completed", "Plan: 1 due", "held since", "firesweep resume cleanupDrafts")
 	w.press("Show it")
 	w.says("Run completed", "It was taken back", "Deleted 2")
 	if value[bool](w, `document.title === "harmed" || document.querySelector("main img") !== null`) {

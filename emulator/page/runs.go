@@ -65,19 +65,18 @@ type did struct {
 
 // did answers with what a run did.
 func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
-	var all []undo.Thing
+	var sum undo.Sum
 	err := o.on(ctx, q.Run, func(p restore.Project) error {
-		var read []undo.Record
-		err := p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
-			read = append(read, records...)
+		sum.Bucket = p.Config.Bucket
+		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
+			sum.Add(records)
 			return nil
 		})
-		all = undo.Things(read, p.Config.Bucket)
-		return err
 	})
 	if err != nil && !errors.Is(err, restore.ErrNoLog) {
 		return did{}, err
 	}
+	all := slices.DeleteFunc(sum.Things(), func(t undo.Thing) bool { return t.What == "" })
 	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
 }
 

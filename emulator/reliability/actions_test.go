@@ -32,6 +32,7 @@ type action struct {
 	made     []string
 	objects  []string // those of them that are still there must stay
 	accounts []string
+	keeper   string                         // the document that keeps an account, if one does
 	then     func(w *world, e *expectation) // what else follows; may be nil
 	late     late
 }
@@ -253,9 +254,9 @@ func comeBack(e manifest.Entry) (all []action) {
 		keeper := refs[0]
 		documents, files := along(s, second)
 		all = append(all, action{
-			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
-			kept: append(documents, keeper.Path()), objects: files, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery",
-				keeper.Collection},
+			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}), keeper: keeper.Path(),
+			kept: append(documents, keeper.Path()), objects: files, accounts: []string{second},
+			late: late{"account " + second, "RunAggregationQuery", keeper.Collection},
 		})
 	}
 	return all

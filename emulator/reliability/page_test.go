@@ -1,7 +1,6 @@
 package reliability
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -9,96 +8,78 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 var (
-	full   = flag.Bool("full", false, "try every point, which takes many minutes")
-	sparse = flag.Int("sparse", 3, "without -full: try one of so many points of a selection; .ci/run tries all of it")
-	write  = flag.Bool("write", false,
-		"with -full: write the figures of the jobs that were tried, with all their points, to docs/contributing/reliability.md")
+	points = flag.Int("points", 2, "how many points of each kind are tried of each job; 0: all, which takes hours")
+	write  = flag.Bool("write", false, "with -points 0: write when the jobs were tried, and with which figures, to docs/contributing/reliability.md")
 )
 
 const page = "../../docs/contributing/reliability.md"
 
-// figures are a column of the page's table: how many points of each job were tried, and how many of them ended with a difference.
+// figures are a row of the page's table: how many points were tried, and how many of them ended with a difference, by column.
 type figures struct {
 	mu               sync.Mutex
 	tried, different map[string]int
 }
 
 // add counts a point.
-func (f *figures) add(job string, different bool) {
+func (f *figures) add(column string, different bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.tried == nil {
 		f.tried, f.different = map[string]int{}, map[string]int{}
 	}
-	if f.tried[job]++; different {
-		f.different[job]++
+	if f.tried[column]++; different {
+		f.different[column]++
 	}
 }
 
-// tables are the columns of the page's table.
-var tables = []string{"faults", "races", "undone", "undo faults", "undo races"}
+var pageInUse sync.Mutex
 
-// print puts the figures into a column of the page's table, which stands between the comments <!-- figures --> and
-// <!-- end figures -->, logs that, and writes it if asked to. What was not tried stays there as it is.
-func (f *figures) print(t *testing.T, name string) {
+// write puts the row of a job into the page's table, between the comments <!-- figures --> and <!-- end figures -->. The rows of jobs
+// that were not tried stay as they are.
+func (f *figures) write(t *testing.T, job string) {
 	t.Helper()
+	if *points != 0 || !*write {
+		return
+	}
+	pageInUse.Lock()
+	defer pageInUse.Unlock()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, _ := strings.Cut(string(text), "<!-- figures -->\n")
 	old, after, found := strings.Cut(rest, "<!-- end figures -->")
-	if !found || !slices.Contains(tables, name) {
-		t.Fatalf("%s has no figures of %s", page, name)
+	if !found {
+		t.Fatalf("%s has no figures", page)
 	}
-	cells := cellsOf(old)
-	for job, n := range f.tried {
-		cells[[2]string{job, name}] = fmt.Sprintf("%d: %d", n, f.different[job])
+	columns := []string{"checks"}
+	for _, k := range kinds {
+		columns = append(columns, k.column)
 	}
-	if !*full {
-		return
-	}
-	table := tableOf(tables, cells)
-	t.Logf("points tried: points with differences\n%s", table)
-	if *write {
-		// The page is one that people read, in a repository.
-		text := before + "<!-- figures -->\n" + table + "<!-- end figures -->" + after
-		if err := os.WriteFile(page, []byte(text), 0o644); err != nil { //nolint:gosec // see above
-			t.Fatal(err)
+	row := "| `" + job + "` | " + time.Now().UTC().Format(time.DateOnly) + " |"
+	for _, column := range columns {
+		cell := "–"
+		if n := f.tried[column]; n > 0 {
+			cell = fmt.Sprintf("%d: %d", n, f.different[column])
 		}
+		row += " " + cell + " |"
 	}
-}
-
-// tableOf returns a table with a row for each job.
-func tableOf(columns []string, cells map[[2]string]string) string {
-	var table strings.Builder
-	fmt.Fprintf(&table, "| job | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	table := "| job | tried on | " + strings.Join(columns, " | ") + " |\n|---|---|" + strings.Repeat("---|", len(columns)) + "\n"
 	for _, s := range subjects() {
-		fmt.Fprintf(&table, "| `%s` |", s.name)
-		for _, column := range columns {
-			fmt.Fprintf(&table, " %s |", cmp.Or(cells[[2]string{s.name, column}], "–"))
-		}
-		table.WriteString("\n")
-	}
-	return table.String()
-}
-
-// cellsOf returns a table's cells by job and column.
-func cellsOf(table string) map[[2]string]string {
-	cells := map[[2]string]string{}
-	var columns []string
-	for line := range strings.Lines(table) {
-		row := strings.Split(strings.Trim(line, "| \n"), " | ")
-		if columns == nil {
-			columns = row
-			continue
-		}
-		for i := 1; i < min(len(row), len(columns)); i++ {
-			cells[[2]string{strings.Trim(row[0], "`"), columns[i]}] = row[i]
+		has := func(line string) bool { return strings.HasPrefix(line, "| `"+s.name+"` |") }
+		lines := strings.Split(old, "\n")
+		if i := slices.IndexFunc(lines, has); s.name == job {
+			table += row + "\n"
+		} else if i >= 0 {
+			table += lines[i] + "\n"
 		}
 	}
-	return cells
+	// The page is one that people read, in a repository.
+	if err := os.WriteFile(page, []byte(before+"<!-- figures -->\n"+table+"<!-- end figures -->"+after), 0o644); err != nil { //nolint:gosec
+		t.Fatal(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -11,40 +12,19 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/functions/orphanedmedia"
 )
-
-// TestRaces lets users do what keeps something right before a call of each job, and compares what is left in the end: what
-// they wrote is there, so is what it keeps, and everything else is as the sample says.
-func TestRaces(t *testing.T) {
-	tryAll(t, "races", func(t *testing.T, i int, s subject, try tries) {
-		if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
-			t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
-		}
-		eachCall(i, callsOf(t, s), func(at int) {
-			try("users write", at, func(t *testing.T) ([]string, bool) { return tryRace(t, s, at) })
-		})
-	})
-}
-
-// eachCall names each call, or, of the short test, some of them.
-func eachCall(job int, calls []Call, name func(at int)) {
-	for i := range calls {
-		if *full || (i == 0 || (i+7*job)%61 == 0) && isKept(job, i) {
-			name(i + 1)
-		}
-	}
-}
 
 // lockWait is how long a user's write is waited for before the call goes out. In the emulator, whose transactions lock what they
 // read, it may not be possible before the job's transaction has ended; then it comes after that.
 const lockWait = 250 * time.Millisecond
 
-// tryRace is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
-func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
+// tryRace lets users do what keeps something right before a call, and compares what is left in the end: what they wrote is there,
+// so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to
+// it, as one may whose calls go on at once.
+func tryRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
 	t.Helper()
+	at := p.at
 	w := newWorld(t, s)
 	want := w.sample
 	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(
@@ -176,6 +156,10 @@ func (w *world) act(ctx context.Context, a action) (expectation, error) {
 		if _, err := w.content.Auth.GetUser(ctx, uid); err == nil {
 			e.accounts = append(e.accounts, uid)
 		}
+	}
+	stay := func(path string) bool { return e.documents[path] != nil && path != a.keeper }
+	if len(a.accounts) > 0 && len(e.accounts) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(e.documents)), stay) {
+		e.objects = nil // who comes when the account and its documents are gone is too late
 	}
 	if a.then != nil {
 		a.then(w, &e)

@@ -124,8 +124,6 @@ func targetsOf(req any) []string {
 	switch req := req.(type) {
 	case *firestorepb.CommitRequest:
 		written(req.GetWrites())
-	case *firestorepb.BatchWriteRequest:
-		written(req.GetWrites())
 	case *firestorepb.BatchGetDocumentsRequest:
 		names = append(names, req.GetDocuments()...)
 	case *firestorepb.RunQueryRequest:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,13 +37,17 @@ type subject struct {
 	name   string // as in docs/contributing/reliability.md
 	job    cleanup.Job
 	worker *cleanup.Job
+	body   string    // of the job's requests: a worker's task, where it is tried alone
+	now    time.Time // every run's
 	data   func(now time.Time, bucket string) sampledata.Sample
+	checks bool // only what is checked once is tried, with no fault or race at each call
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
 	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
-// subjects are all jobs with a part in the sample data, each on its part, and rules of docs/examples.
+// subjects are all jobs with a part in the sample data, each on its part, their workers, each with a task, and the rules of
+// docs/examples.
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
@@ -52,32 +57,41 @@ func subjects() (all []subject) {
 		s := sampled(jobs[e.Name])
 		if e.Worker != "" {
 			worker := jobs[e.Worker]
+			alone := s
+			alone.name, alone.job, alone.body, alone.checks = e.Worker, worker, tasks[e.Worker], true
 			s.worker = &worker
+			all = append(all, alone)
 		}
 		all = append(all, s)
 	}
 	for _, e := range examples() {
-		all = append(all, subject{name: e.Name, job: declared.Job(e.Name, *e.Rule),
-			data: func(now time.Time, _ string) sampledata.Sample { return sampledata.ExampleData(e, now) }})
+		s := subject{name: e.Name, job: declared.Job(e.Name, *e.Rule), now: now, checks: !slices.Contains(tried, e.Name),
+			data: func(now time.Time, _ string) sampledata.Sample { return sampledata.ExampleData(e, now) }}
+		if s.checks {
+			s.now = sampledata.OldEnough()
+		}
+		all = append(all, s)
 	}
 	return all
 }
 
-// tried are rules of docs/examples, one of every kind.
+// tasks are a task for each worker.
+var tasks = map[string]string{
+	"deletePlaceholderUser":      `{"placeholder_user_id":"placeholder-unused"}`,
+	"sendInactiveProjectWarning": `{"project_id":"project-dormant","deletion_date":"` + now.AddDate(0, 3, 0).Format(time.DateOnly) + `"}`,
+}
+
+// tried are the rules of docs/examples with a fault and a race at each call, one of every kind.
 var tried = []string{
 	"cleanupUnconfirmedUsers", "cleanupNotifications", "cleanupClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupOrphanedAvatars", "cleanupUnusedPictures", "cleanupAnonymousAccounts", "cleanupUnverifiedAccounts",
 }
 
-// examples returns their entries.
+// examples returns the entries of docs/examples.
 var examples = sync.OnceValue(func() []manifest.Entry {
 	all, err := sampledata.Examples("../../docs/examples")
 	if err != nil {
 		panic(err)
-	}
-	all = slices.DeleteFunc(all, func(e manifest.Entry) bool { return !slices.Contains(tried, e.Name) })
-	if len(all) != len(tried) {
-		panic(fmt.Sprintf("docs/examples has %d of %v", len(all), tried))
 	}
 	return all
 })
@@ -101,7 +115,7 @@ func newFunction(job cleanup.Job) *engine.Function {
 
 // sampled is a job on its part of the sample data.
 func sampled(job cleanup.Job) subject {
-	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
+	return subject{name: job.Name, job: job, now: now, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
 }
@@ -118,10 +132,13 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve    atomic.Value     // the http.HandlerFunc of the worker's process
-	address  string           // of the worker
-	clock    time.Duration    // how far the clock is ahead of the machine's
-	approved *report.Approval // that runs are restricted to; nil: to none
+	serve    atomic.Value  // the http.HandlerFunc of the worker's process
+	address  string        // of the worker
+	clock    time.Duration // how far the clock is ahead of the machine's
+	query    string        // of the job's requests
+	env      map[string]string
+	running  atomic.Pointer[started] // the job's last process
+	approved *report.Approval        // that runs are restricted to; nil: to none
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -136,7 +153,7 @@ func newWorld(t *testing.T, s subject) *world {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	w := &world{
-		Project: p, subject: s, sample: s.data(now, p.Bucket),
+		Project: p, subject: s, sample: s.data(s.now, p.Bucket),
 		content: sampletest.Open(t, p),
 	}
 	if err := w.content.Load(t.Context(), w.sample); err != nil {
@@ -173,6 +190,9 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	if e, ok := exampleOf(job.Name); ok {
 		s.Indexes = e.AllIndexes()
 	}
+	maps.Copy(s.Env, w.env)
+	s.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered to a job that is tried without its worker
+	s.Now = w.now
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
@@ -210,7 +230,7 @@ func (w *world) run(t *testing.T, steps *Steps) *report.Report {
 func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	t.Helper()
 	f := w.start(t, w.job, steps)
-	f.Now = now
+	w.running.Store(f)
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
 		if w.approved != nil {
@@ -220,7 +240,7 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 			}
 			return
 		}
-		answer := f.PostContext(ctx, t, "")
+		answer := f.PostQuery(ctx, t, w.query, w.body)
 		if err := json.Unmarshal(answer.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}
@@ -239,7 +259,7 @@ func (w *world) deliver(t *testing.T, steps *Steps) {
 		worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
 	}))
 	// What fails is told by what is left.
-	_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
+	_, _ = w.Tasks().Deliver(t.Context(), w.now.Add(w.clock+24*time.Hour))
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
@@ -249,7 +269,13 @@ const maxRuns = 4
 // that leases of dead runs have expired.
 func (w *world) recover(t *testing.T) bool {
 	t.Helper()
-	for range maxRuns {
+	return w.recoverIn(t, maxRuns)
+}
+
+// recoverIn is recover with so many runs.
+func (w *world) recoverIn(t *testing.T, runs int) bool {
+	t.Helper()
+	for range runs {
 		w.expireLease()
 		rep := w.run(t, Undisturbed())
 		planned := 0
@@ -290,20 +316,26 @@ func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := want.Differences(left)
-	notes, err := w.notes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range notes {
-		lines = append(lines, path+" is still noted")
-	}
+	lines := append(want.Differences(left), w.noted(t)...)
 	if n := w.pending(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
 	}
 	// To say what would be taken back reads all of the undo logs.
 	if _, _, err := w.undo(t, Undisturbed(), enginetest.LoggedRuns(t, w.content.Firestore), restore.Options{}); err != nil {
 		lines = append(lines, err.Error())
+	}
+	return lines
+}
+
+// noted returns a line for each document below cleanupJobs/{job}.
+func (w *world) noted(t *testing.T) (lines []string) {
+	t.Helper()
+	notes, err := w.notes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range notes {
+		lines = append(lines, path+" is still noted")
 	}
 	return lines
 }

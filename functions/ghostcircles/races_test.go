@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
@@ -118,21 +118,21 @@ func afterPosts(f *enginetest.Function, do func()) {
 	})
 }
 
-// TestAPinnedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
-func TestAPinnedCommentKeepsTheCircle(t *testing.T) {
+// TestAListedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
+func TestAListedCommentKeepsTheCircle(t *testing.T) {
 	f := newFunction(t)
 	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
-		undo.PinnedIn + "/1": {undo.TargetsField: []any{"comments/x"}}}
+		"cleanupJobs/" + jobName: enginetest.Keeping("comments/x")}
 	before.Write(t, f)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{undo.KeptWithPinned: 1}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
 	enginetest.Want(t, "comments", []string{"x"}, f.IDs(t, "comments"))
 	enginetest.Want(t, "posts", []string{"p"}, f.IDs(t, "posts"))
 	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
 		t.Errorf("the log says %s", said)
 	}
-	f.Delete(t, undo.PinnedIn+"/1")
+	f.Delete(t, "cleanupJobs/"+jobName)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
 	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
 }

@@ -77,7 +77,7 @@ func TestOneSentinelOfObjects(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "objects left", 90, len(f.Objects(t)))
-	wantTripped(t, got, "posts", "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due")
+	wantTripped(t, got, "posts", "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due (66.7 %), but")
 	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete post media", 60))
 }
 
@@ -177,7 +177,7 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 			got := f.Run(t, "")
 			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}
 			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + uploads, 1}, numbers)
-			wantTripped(t, got, pass, map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_DUE_PERCENT: 40 of 43 objects under posts/"}[pass])
+			wantTripped(t, got, pass, map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_DUE_PERCENT: 40 of 43 objects under posts/ are due (93.0 %, 40 of them in posts/attacker/)"}[pass])
 			lines := f.LogLines(t)
 			last := lines[len(lines)-1]
 			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {

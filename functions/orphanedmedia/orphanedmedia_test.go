@@ -120,23 +120,36 @@ func TestForgedEntries(t *testing.T) {
 	}
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
 	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
+	put(t, f, "posts/u1/of no post.png", "")
+	put(t, f, "posts/of no post.png", "")
+	in := func(home string, files ...any) map[string]any {
+		step := enginetest.StepOf("post", "posts/gone", false, "postId", files...)
+		step["home"] = home
+		return step
+	}
 	write := enginetest.AccountOf("post", "posts/gone")
 	write["done"] = []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}
 	for name, stored := range map[string]map[string]any{
 		"object":   enginetest.StepOf("post", "posts/gone", false, "postId", "avatars/victim.png"),
+		"unmarked": enginetest.StepOf("post", "posts/gone", false, "postId", "posts/u1/of no post.png"),
+		"home":     in("posts/", "posts/of no post.png"),
+		"deep":     in("posts/u1/x/", "posts/of no post.png"),
+		"nobody's": in("posts//", "posts/of no post.png"),
 		"folder":   enginetest.StepOf("post", "posts/gone", true, "", "secrets/"),
 		"no owner": enginetest.StepOf("post", "posts/gone", false, "", "posts/u1/theirs.png"),
 		"write":    write,
 		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
 		"account":  enginetest.AccountOf("post", "posts/victim-admin"),
-		// It reaches what the job can delete, and there the file is another post's.
-		"theirs": enginetest.StepOf("post", "posts/gone", false, "postId", "posts/u1/theirs.png", "posts/u1/own.png"),
+		// These reach what the job can delete, and there the file is another post's, or outside of its author's folder.
+		"theirs":  in("posts/u1/", "posts/u1/theirs.png", "posts/u1/own.png"),
+		"of none": in("/", "posts/u1/of no post.png", "posts/of no post.png"),
+		"outside": in("posts/u2/", "posts/u1/of no post.png", "posts/of no post.png"),
 	} {
 		f.SetTodo(t, name, stored)
 	}
 	before := f.Objects(t)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 13, Done: 3, Failed: 10}})
 	enginetest.Want(t, "objects", before, f.Objects(t))
 	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
 	enginetest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))

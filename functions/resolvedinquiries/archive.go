@@ -120,11 +120,11 @@ func change(s state, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 	}
 	own := map[string]any{messagesField: contents(s.messages), archivedAt: run.Now}
 	writes := []documents.Write{
-		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own), CopyOf: s.Ref()},
+		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own)},
 		{Op: documents.Delete, Ref: s.Ref()},
 	}
 	if s.old != nil {
-		writes = append(writes, documents.Write{Op: documents.Create, Ref: s.earlier, Data: s.old.Data, CopyOf: s.archiveRef()})
+		writes = append(writes, documents.Write{Op: documents.Create, Ref: s.earlier, Data: s.old.Data})
 	}
 	return s.withImages(cleanup.Change{Writes: append(writes, cleanup.Delete(s.messages...).Writes...)}, run)
 }

@@ -58,8 +58,8 @@ func limited(e cleanup.LimitError, database string) string {
 		return fmt.Sprintf("more than %d items are due, and it may do no more (MAX_ACTIONS).", e.Most)
 	case report.Forced(e.Limit):
 		share := 100 * float64(e.Due) / float64(max(1, e.Looked))
-		return fmt.Sprintf("%d of %d %s are due (%.1f %%), and at most %d %% may be (%s).",
-			e.Due, e.Looked, e.Collection, share, e.Most, e.Limit)
+		return fmt.Sprintf("%d of %d %s are due (%.1f %%%s), and at most %d %% may be (%s).",
+			e.Due, e.Looked, e.Collection, share, report.MostIn(e), e.Most, e.Limit)
 	case e.Field != "":
 		return fmt.Sprintf("no document of %s has %s, which decides what is kept. Does the application call it something else?",
 			e.Collection, e.Field)
@@ -117,7 +117,7 @@ func (p *printer) next(r *report.Report) {
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
-		says = "Another run was under way: " + p.cmd("runs", r.Job)
+		says = "It did nothing: another run was under way, or the job is held: " + p.cmd("runs", r.Job)
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:

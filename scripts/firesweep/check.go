@@ -208,21 +208,21 @@ func noteOn(r rule.Rule) string {
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.ByReference():
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
 			config.EnoughForShare),
 			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
 		owners := r.Gone[0].Place().Collection
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due (of %d or more)", config.DefaultMaxDuePercent,
-			config.EnoughForShare), owners+" has no document, and the rule looks there")
+		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
+			config.EnoughForShare), owners+" is empty, and the rule looks there")
 	case r.Objects == "" && r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of,
 			config.EnoughForShare))
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection
-		limit := in + " has no document, and the rule looks there"
+		limit := in + " is empty, and the rule looks there"
 		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
@@ -280,7 +280,7 @@ func (c checked) facts() [][2]string {
 		{"runs", c.When + prefixed(", next ", times(c))},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
-		{"clients", prefixed("decide what is deleted, if your security rules let them write ", judgedWords(c.Judged))},
+		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
 		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
 		{"note", c.Note},
@@ -322,7 +322,7 @@ func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[m
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
 	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it goes or is in use again"
+		warned := "each document that was warned about, twice, until it is deleted or in use again"
 		r.Warn = nil
 		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
 	}

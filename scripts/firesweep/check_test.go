@@ -97,13 +97,13 @@ func TestCheckForPeople(t *testing.T) {
   each, also the objects drafts/** that coverUrl refers to.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
-  limits    does nothing if more than 50 % of drafts are due (of 20 or
-            more); if holds has no document, and the rule looks there; if more
+  limits    does nothing if more than 50 % of drafts are due, once
+            there are 20; if holds is empty, and the rule looks there; if more
             than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
-  clients   decide what is deleted, if your security rules let them
+  clients   can make this rule delete, if your security rules let them
             write state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
@@ -123,8 +123,8 @@ The indexes, for the Firebase CLI:
 
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",
 		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
-	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
-		"users has no document, and the rule looks there", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "limits", []string{"more than 50 % of all accounts listed are due, once there are 20",
+		"users is empty, and the rule looks there", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads",
 		"all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether users/{uid} exists",
@@ -132,7 +132,7 @@ The indexes, for the Firebase CLI:
 
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
 	want(t, "limits", []string{
-		"more than 50 % of the objects are due (of 20 or more)", "users has no document, and the rule looks there",
+		"more than 50 % of the objects are due, once there are 20", "users is empty, and the rule looks there",
 		"more than 100000 are due (MAX_ACTIONS)",
 	}, c.Limits)
 	if got := c.Next[0].Format(time.RFC3339); !strings.HasSuffix(got, "-01T03:00:00Z") {
@@ -184,7 +184,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 		{`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","colection":"things","age":{"field":"a b","days":"9"}},{"name":"cleanupMore","schedule":"0 4 * * *","collection":"more"}]}`, []string{
 			`rules[0], cleanupThings: there is no key "timezone"`, `rules[0], cleanupThings: there is no key "colection"`,
 			"rules[0], cleanupThings: age.days: it must be a whole number, not a string",
-			"rules[1], cleanupMore: age: how old?",
+			"rules[1], cleanupMore: age: it is missing: write",
 		}},
 		{"{\n  \"functions\": [\n  ],,\n}", []string{"rules.json: line 3, column 5: it is not JSON: invalid character ','"}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/firestore/v1"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/storage/v1"
 
 	"github.com/firesweep/firesweep/shared/collections"
@@ -358,6 +360,9 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		p.add(job.Name, levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}
+	if record.Held != nil {
+		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", job.Name), "It is held %s.", since(*record.Held))
+	}
 	st, err := p.standing(ctx, job, record, 1)
 	switch {
 	case err != nil:
@@ -367,6 +372,19 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		p.add(job.Name, levelFine, "", "%s. %s", capital(st.State), st.Detail)
 	default:
 		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(st.last()))
+	}
+	return err
+}
+
+// apiError returns an error of Google's APIs in one line.
+func apiError(err error) error {
+	var api *googleapi.Error
+	if errors.As(err, &api) && api.Message != "" {
+		return fmt.Errorf("%d: %s", api.Code, api.Message)
+	}
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		return transport.Err
 	}
 	return err
 }

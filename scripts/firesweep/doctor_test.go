@@ -121,10 +121,10 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			}
 			return fields{"state": "SUCCESS"}
 		}), levelProblem, "Security rules: anybody who has signed in may list in cleanupJobs, list in cleanupJobs/j/cleanupTodo, " +
-			"list in cleanupJobs/j/pinned, update in cleanupRuns, update in cleanupRuns/r/cleanupUndo."},
+			"update in cleanupRuns, update in cleanupRuns/r/cleanupUndo."},
 		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelProblem, "cannot be tested: 404"},
 		{"a new state", judged(func(fields) fields { return fields{"state": "PERHAPS"} }), levelProblem, `a test ended as "PERHAPS"`},
-		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", fields{}) }, levelProblem, "0 of 30 tests were made"},
+		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", fields{}) }, levelProblem, "0 of 25 tests were made"},
 		{"no right", func(g *google) { g.fail = forbid("/releases/cloud.firestore") }, levelProblem, "cannot be tested: 403"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

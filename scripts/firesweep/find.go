@@ -48,31 +48,27 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 
 // find returns what a run did that concerns something.
 func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
-	concernsIt := false
-	log, err := readLog(ctx, p, runID, at, func(l *logged) {
-		concerned := concerns(l.Record, what)
-		if concernsIt = concernsIt || concerned; l.Item == "" && !concerned {
-			*l = logged{}
-		}
-	})
-	if !concernsIt || err != nil {
-		if errors.Is(err, restore.ErrNoLog) { // it has just expired
-			err = nil
-		}
+	sum := undo.Sum{Bucket: a.bucketOf(runID), Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
+	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
 		return nil, err
 	}
-	bucket := a.bucketOf(runID)
+	things := sum.Things()
+	if len(things) == 0 {
+		return nil, nil
+	}
+	doc, saved, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
+	if err != nil {
+		return nil, err
+	}
 	var undone *report.Undone
-	if job, known := a.entryOfRun(runID); known {
-		rep, err := a.reportOf(ctx, job, runID)
-		if err != nil && !errors.As(err, new(*noReportError)) { // it is under way
+	if saved {
+		r, err := report.Of(doc)
+		if err != nil {
 			return nil, err
 		}
-		if rep != nil {
-			bucket, undone = rep.Bucket, rep.Undone
-		}
+		undone = r.Undone
 	}
-	for _, t := range thingsOf(log, bucket) {
+	for _, t := range things {
 		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, undone})
 	}
 	return found, nil

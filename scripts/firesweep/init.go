@@ -151,7 +151,11 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 func (p *printer) findings(found *look.Findings) {
 	p.Line("")
 	table := tabwriter.NewWriter(p.to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PLACE\tCOUNT\tWHAT IT HOLDS")
+	if len(found.Places) > 0 {
+		fmt.Fprintln(table, "PLACE\tCOUNT\tWHAT IT HOLDS")
+	} else {
+		fmt.Fprintln(table, "No document and no file was found: is it the right project?")
+	}
 	for _, one := range found.Places {
 		place, count := one.Path, one.Count
 		if _, name, isBelow := strings.Cut(place, "}/"); isBelow {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +100,37 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	}
 	p.Jobs = a.Jobs
 	return errors.Join(f(p), closeAll())
+}
+
+// eachDatabase calls f with each database that functions work on, but some, and its name. Each has records of its own.
+func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error, seen ...string) error {
+	for _, e := range a.All {
+		c, err := a.settings(e, config.Firestore)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(seen, c.Database) {
+			continue
+		}
+		seen = append(seen, c.Database)
+		if err := a.on(ctx, e, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// who returns who is at the terminal, for records; empty if that is not known.
+func who() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return u.Username
+	}
+	return u.Username + "@" + host
 }
 
 // reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -36,21 +37,20 @@ func TestJSON(t *testing.T) {
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
-		{planned{}, "doubts error index job report warnings"},
+		{jobstate.Hold{}, "at by runId why"},
+		{planned{}, "doubts error held index job report warnings"},
 		{planFile{}, "checksum plans"},
 		{report.Approval{}, "bucket database entry items job made project version"},
-		{standing{}, "detail job month month.of month.runs month.usage runs schedule state timeZone"},
-		{shownRun{}, "did"},
-		{did{}, `
-			items items.action items.reason items.target itemsTotal writes writes.fields writes.generation writes.op
-			writes.path writes.sent writesTotal`},
-		{undo.Thing{}, "account fields fields.after fields.before fields.changed fields.name reason sent target what"},
+		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
+		{shownRun{}, "did held"},
+		{did{}, "things total"},
+		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
 		{ran{}, "error job report"},
-		{stopped{}, "job kept report run"},
-		{switched{}, "did error name what"},
-		{taken{}, "applied outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
+		{holding{}, `
+			applied jobs jobs.database jobs.ended jobs.error jobs.job keep keep.at keep.by keep.database
+			keep.jobs keep.path keep.runId keep.why`},
+		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
-		{pinnedItem{}, "at by database run target why with"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
 			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked

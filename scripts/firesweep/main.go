@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -170,7 +171,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage) || !a.begun:
-		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", text)
+		if !errors.As(err, &usage) { // cobra says of arguments what is wrong, and not what to write instead
+			text += "; see --help"
+		}
+		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", text)
@@ -186,6 +190,7 @@ const (
 	begin    = "begin"
 	act      = "act"
 	lookBack = "look back"
+	off      = "off"
 )
 
 func (a *app) root() *cobra.Command {
@@ -212,7 +217,7 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
-		&cobra.Group{ID: lookBack, Title: "Look back:"})
+		&cobra.Group{ID: lookBack, Title: "Look back:"}, &cobra.Group{ID: off, Title: "Off and on:"})
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -241,10 +246,9 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON},
 		{begin, a.doctorCommand, project | asJSON},
 		{act, a.planCommand, project | asJSON}, {act, a.runCommand, project | asJSON},
-		{act, a.stopCommand, project | asJSON}, {act, a.pauseCommand, project | asJSON},
-		{act, a.resumeCommand, project | asJSON}, {act, a.pinCommand, project}, {act, a.releaseCommand, project},
 		{lookBack, a.runsCommand, project | asJSON}, {lookBack, a.showCommand, project | asJSON},
-		{lookBack, a.undoCommand, project | asJSON}, {lookBack, a.pinnedCommand, project | asJSON},
+		{lookBack, a.undoCommand, project | asJSON},
+		{off, a.holdCommand, project | asJSON}, {off, a.resumeCommand, project | asJSON},
 	} {
 		c := command.make()
 		c.GroupID = command.group
@@ -260,16 +264,48 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 	return root
 }
 
+// asGiven returns those of some flags that were given, as they were, for a command that repeats them. --force=false says nothing.
+func asGiven(c *cobra.Command, names ...string) (text string) {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		if f == nil || !f.Changed || f.Value.Type() == "bool" && f.Value.String() == "false" {
+			continue
+		}
+		for _, value := range valuesOf(f) {
+			if text += " --" + name; f.Value.Type() != "bool" {
+				text += " " + quoted(value)
+			}
+		}
+	}
+	return text
+}
+
+// valuesOf returns the values of a flag that was given.
+func valuesOf(f *pflag.Flag) []string {
+	if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
+		return several.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
 // isCommand refuses what is no command, and names the one that may be meant.
 func isCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return wrongUse("unknown command %q%s", args[0], prefixed(": is it ", strings.Join(root.SuggestionsFor(args[0]), " or ")))
+	meant := ""
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		meant = "is it " + strings.Join(names, " or ") + "? "
+	}
+	return wrongUse("unknown command %q: %sfiresweep --help lists all", args[0], meant)
 }
 
 // flagError is what is said of wrong flags. It names the one that may be meant.
 func flagError(c *cobra.Command, err error) error {
+	if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
+		must := map[string]string{"int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		return wrongUse("--%s is %q: it must be %s", wrong.GetFlag().Name, wrong.GetValue(), must)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError{err}
@@ -280,14 +316,18 @@ func flagError(c *cobra.Command, err error) error {
 			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	return wrongUse("%w%s", err, prefixed(": is it --", strings.Join(flags.SuggestionsFor(unknown.GetSpecifiedName()), " or --")))
+	meant := ""
+	if names := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(names) > 0 {
+		meant = "is it --" + strings.Join(names, " or --") + "? "
+	}
+	return wrongUse("%w: %s%s --help lists all", err, meant, c.CommandPath())
 }
 
 // prepare finds the rules and the project that a command is about.
 func (a *app) prepare(c *cobra.Command, _ []string) error {
 	var empty error // as of a variable that is not set: it would restrict nothing
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" {
+		if slices.Contains(valuesOf(f), "") {
 			empty = wrongUse("--%s is empty: give its value, or leave it out", f.Name)
 		}
 	})

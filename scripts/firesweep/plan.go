@@ -16,9 +16,9 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // planned is the result of planning a job. docs/command.md documents it as JSON.
@@ -28,6 +28,7 @@ type planned struct {
 	Error    string         `json:"error,omitempty"`    // why there is no report
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
+	Held     *jobstate.Hold `json:"held,omitempty"`     // a run does nothing; nil: nobody holds the job
 	// Index says that an index is missing: the address at which Firestore makes it, or its message.
 	Index string `json:"index,omitempty"`
 
@@ -41,7 +42,7 @@ func (p planned) well() bool {
 
 // due returns how many items a run would do something about.
 func (p planned) due() int {
-	if p.Report == nil {
+	if p.Report == nil || p.Held != nil {
 		return 0
 	}
 	t := p.Report.Totals()
@@ -163,10 +164,9 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		o := options(job)
-		o.Meter = new(usage.Meter)
-		stop := a.progress(ctx, func() string {
-			return fmt.Sprintf("planning %s (%d of %d), which used %s", job.Name, i+1, len(jobs), used(o.Meter.Usage()))
-		})
+		var at watched
+		o.Watch = at.watch
+		stop := a.progress(ctx, func() string { return at.now(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs))) })
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {
@@ -197,7 +197,13 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 			}
 		}
 	}
-	p.Warnings, p.Doubts = log, a.doubts(ctx, job, p.Report)
+	if r, err := a.record(ctx, job); err == nil { // or else the plan says why not
+		p.Held = r.Held
+	}
+	p.Doubts = a.doubts(ctx, job, p.Report)
+	p.Warnings = slices.DeleteFunc(log, func(text string) bool { // what the report has, too
+		return p.Report != nil && slices.Contains(p.Report.Warnings, strings.TrimPrefix(text, job.Name+": "))
+	})
 	return p
 }
 
@@ -242,10 +248,11 @@ type warnings []string
 func (w *warnings) Write(line []byte) (int, error) {
 	var one struct {
 		Severity, Message string
-		Kept              int             // of a sum
+		Kept              int             // of things for one reason
+		Targets           []string        // which these are
 		Report            json.RawMessage // of the summary
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && one.Kept == 0 && one.Report == nil {
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) && one.Report == nil {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil

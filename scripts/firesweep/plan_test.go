@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 type plans struct{ Plans []planned }
@@ -51,7 +52,7 @@ func TestPlanForPeople(t *testing.T) {
 	want(t, "the plan", `cleanupReports: 3 due
   project `+o.ID+` on emulators,
     database (default)
-  now 2026-01-10 15:00 UTC, 5 scanned, 12 reads, 0 ms
+  now 2026-01-10 15:00 UTC, 5 scanned, 11 reads, 0 ms
 
   delete report: 3
     reports/older
@@ -78,7 +79,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: aborted", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
+	wantParts(t, oneLine(out), "cleanupReports: 2 due, but a safety limit stops it", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
 		"If that is as it must be, run it once without the limit: firesweep run cleanupReports --force")
 	wantNone(t, out, "Do it:")
 	out = o.well(t, "plan", "--force", "cleanupReports")
@@ -89,15 +90,17 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.Set(t, "reports/\x1b[2Jhidden\u202e", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	o.Set(t, "reports/\x1b[2Jhidden\u202e\u009b\x7f\u200b", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	o.screen.colour = true
 	out := o.well(t, "plan", "cleanupReports")
-	wantParts(t, out, `reports/\x1b[2Jhidden\u202e`, "\x1b[1mcleanupReports\x1b[0m")
+	wantParts(t, out, `reports/\x1b[2Jhidden\u202e\u009b\x7f\u200b`, "\x1b[1mcleanupReports\x1b[0m")
 	for _, colour := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"} {
 		out = strings.ReplaceAll(out, colour, "")
 	}
-	if strings.ContainsAny(out, "\x1b\u202e") {
-		t.Errorf("a control character was printed: %q", out)
+	for _, out := range []string{out, o.well(t, "plan", "--json", "cleanupReports")} {
+		if strings.ContainsAny(out, "\x1b\u202e\u009b\x7f\u200b") || !strings.Contains(out, "hidden") {
+			t.Errorf("a control character was printed: %q", out)
+		}
 	}
 }
 
@@ -136,6 +139,24 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressSaysCounts: how far a plan or a run is, with as many as the last run looked at.
+func TestProgressSaysCounts(t *testing.T) {
+	t.Parallel()
+	var at watched
+	want(t, "before it begins", "planning a", at.now("planning a"))
+	now := report.Progress{}
+	at.watch(func() report.Progress { return now })
+	for words, p := range map[string]report.Progress{
+		"a: 0 looked at, 0 due":                            {},
+		"a: 1,200 of about 14,000 looked at, 31 due":       {Looked: 1200, About: 14_000, Due: 31},
+		"a: 14,001 looked at, 999 due, 100 done":           {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
+		"a: 1,234,567 of about 1,234,567 looked at, 0 due": {Looked: 1_234_567, About: 1_234_567},
+	} {
+		now = p
+		want(t, "progress", words, at.now("a"))
+	}
+}
+
 // TestPlanOfTheApplication: without names, its rules are planned and what it enables, and nothing that it did not ask for.
 func TestPlanOfTheApplication(t *testing.T) {
 	t.Parallel()
@@ -164,7 +185,7 @@ func TestPlanOfTheApplication(t *testing.T) {
 	wantNone(t, out, "Do it:")
 	delete(o.env, "MAX_ACTIONS")
 	want(t, "by name", []string{"cleanupReports"}, jobs("cleanupReports"))
-	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts;", "plan", "cleanupDraft")
+	o.refuses(t, exitWrongUse, "the jobs are cleanupDrafts\n", "plan", "cleanupDraft")
 	want(t, "the standings", 1, strings.Count(o.well(t, "runs", "--json"), `"job"`))
 
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, "{", `{ "enabled": ["cleanupReports"],`, 1)})

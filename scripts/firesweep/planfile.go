@@ -48,10 +48,10 @@ func writePlan(to string, all []planned) error {
 // readPlan reads a plan file, whatever somebody made of it.
 func readPlan(from string) (f planFile, err error) {
 	text, err := os.ReadFile(from)
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
 	if err != nil {
+		return f, wrongUse("--plan: %w: write it with firesweep plan --out", err) // which names the file
+	}
+	if err = json.Unmarshal(text, &f); err != nil {
 		return f, wrongUse("--plan: %s is not a plan that firesweep plan --out wrote: %w", from, err)
 	}
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // as Git may have written it

@@ -234,8 +234,10 @@ func statusWords(r *report.Report) string {
 		words = "nothing is due"
 	case r.DryRun && r.Status == report.Completed:
 		words = fmt.Sprintf("%d due", planned)
+	case r.DryRun && r.Status == report.Aborted:
+		words = fmt.Sprintf("%d due, but a safety limit stops it", planned)
 	case r.DryRun:
-		words += ", plan"
+		words = "the plan " + words
 	}
 	for _, special := range []struct {
 		is   bool

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -115,7 +116,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if agreed {
 		runs, err = a.runAll(ctx, f, plans)
 	}
-	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) ||
+	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() || p.Held != nil }) ||
 		slices.ContainsFunc(runs, func(r ran) bool { return !r.well() })
 	return cmp.Or(err, a.show(map[string]any{"plans": plans, "runs": runs}, shown, bad))
 }
@@ -180,9 +181,10 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		underWay := func() (stop func()) { return a.progress(ctx, doing(job.Name+" is under way")) }
+		var at watched
+		underWay := func() (stop func()) { return a.progress(ctx, func() string { return at.now("running " + job.Name) }) }
 		stop := underWay()
-		err := a.runOne(ctx, f, job, func(r ran) {
+		err := a.runOne(ctx, f, job, at.watch, func(r ran) {
 			stop()
 			if runs = append(runs, r); !a.json {
 				a.printer().ran(p, r, a.did(ctx, job, r.Report))
@@ -198,11 +200,11 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 }
 
 // runOne runs a job, run after run until nothing is left, and tells of each. The error is in the last one's result, too.
-func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, tell func(ran)) error {
+func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who()}
+		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
 				tell(ran{Job: job.Name, Report: rep, more: true})
@@ -230,12 +232,12 @@ func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map
 	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
 		return nil
 	}
-	log, err := a.logOf(context.WithoutCancel(ctx), job, r.RunID, (*logged).names)
-	if err != nil || log == nil { // it is only for a summary, and show says why
+	things, kept, err := a.thingsOf(context.WithoutCancel(ctx), job, r.RunID, undo.Sum{Bucket: r.Bucket, Names: true})
+	if err != nil || !kept { // it is only for a summary, and show says why
 		return nil
 	}
-	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}}
-	for _, t := range thingsOf(log, r.Bucket) {
+	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}, "": {}}
+	for _, t := range things {
 		all[t.What].add(t.Target)
 	}
 	return all

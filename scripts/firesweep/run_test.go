@@ -70,8 +70,9 @@ func TestRun(t *testing.T) {
 	want(t, "runs", 2, len(o.Documents(t, "cleanupRuns")))
 	wantParts(t, o.well(t, "undo", "--yes", rep.RunID), "2 things came back.")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
-	wantParts(t, o.well(t, "run", "--yes"), "completed")
-	want(t, "what is pinned", 3, len(o.Documents(t, "drafts")))
+	held, _ := o.ends(t, exitFailed, "run", "--yes")
+	wantParts(t, oneLine(held), "skipped", "or the job is held: npx firesweep runs cleanupDrafts")
+	want(t, "what is left of a job that is held", 3, len(o.Documents(t, "drafts")))
 }
 
 // TestRunOnAnotherBucket: one that nobody named must be that of the last run, and one that somebody named is confirmed.
@@ -108,7 +109,7 @@ func TestEmptyFlags(t *testing.T) {
 	for _, args := range []string{
 		"run --yes --confirm ID --plan", "run --yes --confirm ID --project", "run --yes --confirm ID --rules",
 		"run --yes --confirm", "undo --yes 01234567 --where", "plan --out", "runs --of",
-		"release --run",
+		"hold --all --because", "resume --keep",
 	} {
 		flag := args[strings.LastIndex(args, " ")+1:]
 		o.refuses(t, exitWrongUse, flag+" is empty", append(strings.Fields(strings.ReplaceAll(args, "ID", o.ID)), "")...)
@@ -328,7 +329,7 @@ func TestRunBesideDeployedJobs(t *testing.T) {
 	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "cleanupReports") // the job has run here, as its record says
-	wantParts(t, out, "cleanupReports: skipped", "Another run was under way: firesweep runs cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "another run was under way, or the job is held: firesweep runs")
 	wantNone(t, out, "nothing was due")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)

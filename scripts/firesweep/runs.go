@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/schedule"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -34,6 +35,7 @@ type standing struct {
 	State    string           `json:"state"`
 	Detail   string           `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*report.Report `json:"runs"`             // newest first
+	Held     *jobstate.Hold   `json:"held,omitempty"`   // nil: nobody holds the job
 	Month    report.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
@@ -129,7 +131,7 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
 	now := a.clock()
-	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
+	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	every := schedule.Longest(job)
 	if st.Runs, err = a.newest(ctx, job, every, limit, record.Killed(now)); err != nil {
 		return st, err
@@ -192,7 +194,7 @@ func (a *app) underWay(job string, record record) string {
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",
-			record.Holder, until, a.cmd("stop", job))
+			record.Holder, until, a.cmd("hold", job, "--stop"))
 	}
 }
 
@@ -200,7 +202,7 @@ func (a *app) underWay(job string, record record) string {
 func (p *printer) standings(all []standing, named bool) {
 	var never []string
 	for _, s := range all {
-		if s.State == stateNever && !named {
+		if s.State == stateNever && !named && s.Held == nil {
 			never = append(never, s.Job)
 			continue
 		}
@@ -218,6 +220,9 @@ func (p *printer) standings(all []standing, named bool) {
 // standing prints the state of a job and its runs. What went wrong in a run is said below that.
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
+	if s.Held != nil {
+		p.Say(yellow, 2, 2, "%s", p.heldWords(s.Job, *s.Held))
+	}
 	switch s.State {
 	case stateFine:
 	case stateUnderWay:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -26,8 +26,15 @@ const idTime = "20060102T150405Z" // as a run's id has the time of its beginning
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*report.Report      // nil: none is saved
-	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
+	*report.Report                // nil: none is saved
+	Did            *did           `json:"did,omitempty"`  // nil: nothing is kept of it
+	Held           *jobstate.Hold `json:"held,omitempty"` // the job is now; nil: nobody holds it
+}
+
+// did is what a run did, by its undo log: the items that it judged first, and perhaps only the first of all.
+type did struct {
+	Things []undo.Thing `json:"things"`
+	Total  int          `json:"total"`
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -73,23 +80,26 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if len(targets) > 0 {
 		return a.showContents(ctx, job, runID, bucket, targets)
 	}
-	most := listed
-	if all {
-		most = math.MaxInt
-	}
 	run := shownRun{Report: rep}
 	if rep == nil || didSomething(rep) {
-		log, unread := a.logOf(ctx, job, runID, (*logged).names)
+		things, kept, unread := a.thingsOf(ctx, job, runID, undo.Sum{Bucket: bucket, Names: true})
 		if unread != nil {
 			return unread
 		}
-		if log != nil {
-			run.Did = didOf(log, bucket, most)
+		last := map[bool]int{true: 1} // what is no item
+		slices.SortStableFunc(things, func(x, y undo.Thing) int { return last[x.Action == ""] - last[y.Action == ""] })
+		if kept {
+			run.Did = &did{firstOf(things, all), len(things)}
 		}
 	}
 	if rep == nil && run.Did == nil {
 		return err
 	}
+	record, unread := a.record(ctx, job)
+	if unread != nil {
+		return unread
+	}
+	run.Held = record.Held
 	return a.show(run, func(p *printer) {
 		p.run(run, runID, none)
 		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
@@ -107,6 +117,10 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	} else {
 		p.Say(bold, 0, 2, "%s", runID)
 		p.Say(yellow, 2, 2, "%s", capital(none.why))
+	}
+	if run.Held != nil {
+		job, _, _ := strings.Cut(runID, "-")
+		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(job, *run.Held))
 	}
 	switch {
 	case run.Did != nil:
@@ -193,15 +207,12 @@ func (a *app) soughtShort(ctx context.Context, short string) (found *report.Repo
 
 // showContents shows what was in things that a run deleted or changed.
 func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string) error {
-	log, err := a.logOf(ctx, job, runID, func(l *logged) {
-		if !slices.Contains(targets, l.Target(bucket)) {
-			*l = logged{}
-		}
-	})
+	all, _, err := a.thingsOf(ctx, job, runID, undo.Sum{Bucket: bucket, Of: func(r undo.Record) bool {
+		return slices.Contains(targets, r.Target(bucket))
+	}})
 	if err != nil {
 		return err
 	}
-	all := thingsOf(log, bucket)
 	for _, target := range targets {
 		if !slices.ContainsFunc(all, func(t undo.Thing) bool { return t.Target == target }) {
 			return wrongUse("%s is not in the undo log of %s: see firesweep show --all %s", target, runID, runID)
@@ -238,25 +249,30 @@ func (p *printer) thing(t undo.Thing) {
 
 // did prints what a run did.
 func (p *printer) did(d *did) {
-	var items, writes []tableRow
-	for _, item := range d.Items {
-		items = append(items, tableRow{Cells: []string{item.Action, item.Target}, Notes: []string{item.Reason}})
-	}
-	for _, w := range d.Writes {
-		note := prefixed("fields: ", strings.Join(w.Fields, ", "))
-		if w.Sent {
-			note = "sent: undo leaves it"
+	var items, others []tableRow
+	for _, t := range d.Things {
+		var names []string
+		for _, field := range t.Fields {
+			names = append(names, field.Name)
 		}
-		writes = append(writes, tableRow{Cells: []string{w.Op, w.Path + prefixed("#", w.Generation)}, Notes: []string{note}})
+		row := tableRow{Cells: []string{t.What, t.Target}, Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
+		if t.Sent {
+			row.Notes = []string{"sent: undo leaves it"}
+		}
+		if t.Action == "" {
+			others = append(others, row)
+		} else {
+			row.Cells[0] = t.Action
+			items = append(items, row)
+		}
 	}
 	p.Line("")
 	p.Say(bold, 2, 0, "What it did, and why:")
 	p.Table(items, "ACTION", "TARGET")
-	p.more(d.ItemsTotal-len(items), "item")
-	if len(writes) > 0 {
+	if len(others) > 0 {
 		p.Line("")
-		p.Say(bold, 2, 0, "What it deleted or wrote for that:")
-		p.Table(writes, "WRITE", "TARGET")
-		p.more(d.WritesTotal-len(writes), "write")
+		p.Say(bold, 2, 0, "What it did for that:")
+		p.Table(others, "WHAT", "TARGET")
 	}
+	p.more(d.Total-len(d.Things), "thing")
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -191,6 +192,38 @@ func (a *app) waiting(what string, until time.Time) func() string {
 	return func() string {
 		return fmt.Sprintf("waiting for %s, %s left at most", what, short(max(0, until.Sub(a.clock())).Round(time.Second)))
 	}
+}
+
+// watched is how far the plan or run is that the engine does.
+type watched struct{ progress atomic.Value }
+
+func (w *watched) watch(progress func() report.Progress) { w.progress.Store(progress) }
+
+// now says what is done, and how far it is, such as "running cleanupDrafts: 1,200 of about 14,000 looked at, 31 due".
+func (w *watched) now(what string) string {
+	progress, begun := w.progress.Load().(func() report.Progress)
+	if !begun {
+		return what
+	}
+	p := progress()
+	of := ""
+	if p.About > 0 && p.Looked <= p.About {
+		of = " of about " + thousands(p.About)
+	}
+	text := fmt.Sprintf("%s: %s%s looked at, %s due", what, thousands(p.Looked), of, thousands(p.Due))
+	if p.Done > 0 {
+		text += fmt.Sprintf(", %s done", thousands(p.Done))
+	}
+	return text
+}
+
+// thousands writes a number in groups of three digits.
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // far is how far work is, which sets it while it is said.

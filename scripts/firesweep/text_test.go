@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/api/cloudscheduler/v1"
+	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -25,14 +25,14 @@ import (
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
 	for words, r := range map[string]report.Report{
-		"completed":                     {Status: report.Completed, PartialRuns: 1},
-		"partial (2 in a row), stopped": {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"nothing is due":                {Status: report.Completed, DryRun: true},
-		"3 due":                         {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
-		"aborted, plan":                 {Status: report.Aborted, DryRun: true},
-		"failed, undone":                {Status: report.Failed, Undone: &report.Undone{}},
-		"killed, partly undone":         {Status: report.Killed, Undone: &report.Undone{Partial: true}},
-		"completed, forced":             {Status: report.Completed, Force: true},
+		"completed":                          {Status: report.Completed, PartialRuns: 1},
+		"partial (2 in a row), stopped":      {Status: report.Partial, PartialRuns: 2, Stopped: true},
+		"nothing is due":                     {Status: report.Completed, DryRun: true},
+		"3 due":                              {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
+		"0 due, but a safety limit stops it": {Status: report.Aborted, DryRun: true},
+		"failed, undone":                     {Status: report.Failed, Undone: &report.Undone{}},
+		"killed, partly undone":              {Status: report.Killed, Undone: &report.Undone{Partial: true}},
+		"completed, forced":                  {Status: report.Completed, Force: true},
 	} {
 		want(t, "status", words, statusWords(&r))
 	}
@@ -44,7 +44,7 @@ func TestQuotaOfTheProject(t *testing.T) {
 	google := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted = r.Header.Get("X-Goog-User-Project")
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; no jobs
+		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; no rules
 	}))
 	t.Cleanup(google.Close)
 	person := filepath.Join(t.TempDir(), "credentials.json")
@@ -56,9 +56,9 @@ func TestQuotaOfTheProject(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, google.Listener.Addr().String())
 	}
 	t.Cleanup(func() { transport.DialTLSContext = nil })
-	service, err := cloudscheduler.NewService(t.Context(), asCaller(t.Context(), "cloudscheduler", "demo-a")...)
+	service, err := firebaserules.NewService(t.Context(), asCaller(t.Context(), "firebaserules", "demo-a")...)
 	if err == nil {
-		_, err = service.Projects.Locations.Jobs.List("projects/p/locations/l").Context(t.Context()).Do()
+		_, err = service.Projects.Releases.List("projects/p").Context(t.Context()).Do()
 	}
 	if err != nil || counted != "demo-a" {
 		t.Errorf("%q, %v", counted, err)
@@ -75,8 +75,8 @@ func TestCommandsToType(t *testing.T) {
 	wantParts(t, o.well(t, "show", "--project", o.ID, id, "reports/old"), theirs)
 	runID := o.underWayRun(t)
 	out := o.well(t, "runs", "--project", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "Stop it: firesweep stop --project "+o.ID+" cleanupReports")
-	errs := o.refuses(t, exitFailed, "Stop it: firesweep stop --project "+o.ID+" cleanupReports", "show", "--project", o.ID, runID)
+	wantParts(t, oneLine(out), "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop")
+	errs := o.refuses(t, exitFailed, "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop", "show", "--project", o.ID, runID)
 	want(t, "lines", 1, strings.Count(errs, "\n"))
 }
 
@@ -163,7 +163,7 @@ func TestWith(t *testing.T) {
 		"with 1 account, 1 folder of files, and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
-		"but not done: it is pinned":                 {Kept: "it is pinned"},
+		"but not done: it is kept":                   {Kept: "it is kept"},
 	} {
 		if got := with(item); got != want {
 			t.Errorf("%q, want %q", got, want)

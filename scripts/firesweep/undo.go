@@ -36,10 +36,12 @@ job's name for its last run. Custom claims may make an account an administrator.
 For a worker's run, give the whole id and --without-report: its log might be
 forged.
 
-What came back is pinned: every job keeps it until 'firesweep release'. While a
-run of any job is under way, undo is refused. It works with your credentials,
-which need to write documents, and to restore objects and create accounts if the
-job deletes some.`,
+Every job that could delete it again is held before: correct the rule or the
+data, then 'firesweep resume'. With --only or --where the jobs go on, but keep
+what came back. While a run of such a job is under way, undo is refused.
+
+Your credentials need to write documents, and to restore objects and create
+accounts if the job deletes some.`,
 		Example: `  firesweep undo --project my-project 5f3a9c01
   firesweep undo --yes cleanupReports-20260110T150000Z-5f3a9c01
   firesweep undo --only reports/abc --only reports/def cleanupReports
@@ -81,7 +83,8 @@ type taken struct {
 	Applied  bool              `json:"applied"`
 	Outcomes []restore.Outcome `json:"outcomes"`
 	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
-	pinned   bool              // something of it is
+	Held     []string          `json:"held,omitempty"`     // the jobs that it holds
+	Keep     int               `json:"keep,omitempty"`     // how many things it has jobs keep
 }
 
 // steps returns how many outcomes have one of these steps.
@@ -129,7 +132,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		}
 		if !quiet && t.back() > 0 {
 			p.Say("", 2, 2, "%s came back.", plural(t.back(), "thing"))
-			p.pinnedBy(t)
+			p.heldBy(t)
 		}
 	}
 	return cmp.Or(err, a.show(t, shown, t.steps(undo.Conflict, undo.Lost) > 0))
@@ -153,11 +156,14 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 			t.Outcomes = append(t.Outcomes, o)
 			return nil
 		})
-		all, unread := p.Pinned(ctx)
-		t.pinned = slices.ContainsFunc(all, func(one undo.Pinned) bool { return one.RunID == runID })
-		return cmp.Or(err, unread)
+		return err
 	}, uses...)
 	stop()
+	if h, unread := a.holding(ctx, true, nil); unread != nil {
+		err = cmp.Or(err, unread)
+	} else {
+		t.heldNow(h)
+	}
 	if errors.Is(err, restore.ErrNotInLog) {
 		err = usageError{err}
 	}
@@ -198,14 +204,32 @@ func (p *printer) taken(t taken, all bool) {
 	}
 	if t.back() == 0 {
 		p.Say("", 2, 2, "There is nothing to bring back.")
-		if t.pinned {
-			p.pinnedBy(t)
+		p.heldBy(t)
+	}
+}
+
+// heldNow notes what of what is held and kept is by the undo of this run.
+func (t *taken) heldNow(h holding) {
+	for _, j := range h.Jobs {
+		if j.RunID == t.Run && !slices.Contains(t.Held, j.Job) {
+			t.Held = append(t.Held, j.Job)
+		}
+	}
+	for _, k := range h.Keep {
+		if k.RunID == t.Run {
+			t.Keep++
 		}
 	}
 }
 
-// pinnedBy says until when jobs keep what came back.
-func (p *printer) pinnedBy(t taken) {
-	p.Say("", 2, 2, "Every job keeps what came back until you release it:")
-	p.Command("%s", p.cmd("release", "--run", t.Run))
+// heldBy says what jobs do not do until they are resumed, and how that is said to them.
+func (p *printer) heldBy(t taken) {
+	if len(t.Held) > 0 {
+		p.Say("", 2, 2, "Held, because they could delete it again: %s. Correct the rule or the data, then:", strings.Join(t.Held, ", "))
+		p.Command("%s", p.cmd("resume", t.Held...))
+	}
+	if t.Keep > 0 {
+		p.Say("", 2, 2, "The jobs go on, and keep what came back (%s) until:", plural(t.Keep, "item"))
+		p.Command("%s", p.cmd("resume", "--keep", t.Run))
+	}
 }

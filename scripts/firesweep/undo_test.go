@@ -10,13 +10,11 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // preview shows what an undo would do where nobody can be asked.
@@ -32,7 +30,7 @@ func TestUndoAsks(t *testing.T) {
 	for answer, back := range map[string]int{"": 0, "n\n": 0, "y\n": 2} {
 		for _, asJSON := range []bool{false, true} {
 			o := withReports(t)
-			run := o.called(t, "cleanupReports", "").RunID
+			o.called(t, "cleanupReports", "")
 			o.screen.in, o.in = true, answer
 			args := []string{"undo", "cleanupReports"}
 			if asJSON {
@@ -50,13 +48,13 @@ func TestUndoAsks(t *testing.T) {
 				want(t, "shown to the person", 1, strings.Count(errs, "reports/old\n"))
 			default:
 				want(t, "shown once", 1, strings.Count(out, "reports/old\n"))
-				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "release --run "+run))
+				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "firesweep resume cleanupReports\n"))
 			}
 		}
 	}
 }
 
-// TestUndo deletes reports, shows what would come back, brings it back, and releases it.
+// TestUndo deletes reports, shows what would come back, brings it back, and the job is held until it is resumed.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
@@ -82,15 +80,12 @@ func TestUndo(t *testing.T) {
 	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
 	again, _ := o.ends(t, exitFailed, "undo", "--yes", first.RunID)
 	wantParts(t, again, "nothing to bring back")
+	wantParts(t, again, "Held, because they could delete it again: cleanupReports.", "firesweep resume cleanupReports\n")
 	o.now = o.now.Add(time.Hour)
-	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
-		t.Errorf("what came back is deleted again: %v", next.Actions)
-	}
-	o.refuses(t, exitFailed, "reports/none is not pinned", "release", "reports/none")
-	o.well(t, "release", "reports/a")
-	o.called(t, "cleanupReports", "")
-	want(t, "left", []string{"b", "c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
-	o.well(t, "release", "--run", first.RunID)
+	want(t, "the next run", report.Skipped, o.called(t, "cleanupReports", "").Status)
+	wantParts(t, oneLine(o.well(t, "hold")), "cleanupReports", "it came back by undoing a run", first.RunID)
+	want(t, "left", 3, len(o.Documents(t, "reports")))
+	o.well(t, "resume", "--yes", "cleanupReports")
 	o.called(t, "cleanupReports", "")
 	want(t, "left", []string{"c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 }
@@ -144,9 +139,9 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 		o.preview(t, run)
 		o.well(t, "undo", "--yes", run)
 		o.well(t, "show", run)
-		o.well(t, "pin", "--apply", "--because", "hold", "projects/p1")
-		o.well(t, "pinned")
-		o.well(t, "release", "--all")
+		o.well(t, "hold", "--yes", "--because", "hold", "--keep", "projects/p1")
+		o.well(t, "hold")
+		o.well(t, "resume", "--yes", "--all")
 	}
 }
 
@@ -165,15 +160,17 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
 	wantParts(t, o.well(t, "show", run, post), "deleted "+post, "circleId: ")
 	o.ends(t, exitFailed, "runs", "--of", "posts/none")
-	o.well(t, "undo", "--yes", "--only", post, run)
-	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
+	wantParts(t, o.well(t, "undo", "--yes", "--only", post, run), "The jobs go on, and keep what came back (1 item)",
+		"firesweep resume --keep "+run)
+	want(t, "held", 0, len(o.held(t)))
+	wantParts(t, oneLine(o.well(t, "hold")), post, "it came back by undoing a run", run)
 	next := o.called(t, "cleanupOrphanedMedia", "")
-	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[undo.KeptPinned]+next.Kept[undo.KeptWithPinned] == 0 {
+	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[jobstate.KeptListed]+next.Kept[jobstate.KeptWithListed] == 0 {
 		t.Errorf("it is deleted again: kept %v", next.Kept)
 	}
-	o.well(t, "release", post)
+	o.well(t, "resume", "--yes", "--keep", run)
 	if o.called(t, "cleanupOrphanedMedia", ""); o.Documents(t, "posts")[gone[0]] != nil {
-		t.Error("it is kept after its release")
+		t.Error("it is kept although the jobs judge it again")
 	}
 }
 
@@ -189,31 +186,8 @@ func TestUndoWarns(t *testing.T) {
 	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--yes", "--json", run)).Warnings))
 }
 
-// TestPin: nothing that is pinned goes, nor what leads to it.
-func TestPin(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	old := map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)}
-	for _, path := range []string{"reports/a", "reports/b", "reports/c", "reports/b/notes/n"} {
-		o.Set(t, path, old)
-	}
-	args := []string{"--because", "legal hold", "reports/a", "reports/b/notes/n"}
-	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed",
-		"firesweep pin --apply --because 'legal hold' reports/a")
-	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
-	wantParts(t, o.well(t, append([]string{"pin", "--apply"}, args...)...), "Pinned in the database (default): every job there keeps 2 targets")
-	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
-	if got := o.called(t, "cleanupReports", ""); got.Kept[undo.KeptPinned] != 1 || got.Kept[undo.KeptWithPinned] != 1 {
-		t.Errorf("kept %v", got.Kept)
-	}
-	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
-	o.well(t, "release", "reports/a", "reports/b/notes/n")
-	o.called(t, "cleanupReports", "")
-	want(t, "left", 0, len(o.Documents(t, "reports")))
-}
-
 // TestUndoneAccounts: claims, addresses and identities are shown first, and claims come back only if that is asked for. Jobs on another
-// database keep the account too.
+// database that could delete the account are held, too.
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{false, true} {
@@ -231,17 +205,7 @@ func TestUndoneAccounts(t *testing.T) {
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
 		wantParts(t, shown, "firesweep undo --yes "+strings.Join(args, " ")+"\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
-		elsewhere := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
-			if name == "FIRESTORE_DATABASE" {
-				return "other"
-			}
-			return o.env[name]
-		}, nil, config.Firestore)
-		pinned, err := elsewhere.Pinned(ctx)
-		ok(t, err)
-		if len(pinned) != 1 || !slices.Equal(pinned[0].All(), []string{"account u1"}) {
-			t.Errorf("pinned in the other database: %+v", pinned)
-		}
+		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser"}, o.held(t))
 		user, err := o.Auth(t).GetUser(ctx, "u1")
 		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)
@@ -267,9 +231,9 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		"cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
-		planned := map[string]didItem{}
+		planned := map[string][2]string{}
 		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
-			planned[p.Target] = didItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
+			planned[p.Target] = [2]string{p.Action, p.Reason}
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
@@ -277,19 +241,16 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 			t.Fatalf("%s: %+v", job, run)
 		}
 		want(t, job+", run", report.RunID, run.RunID)
-		want(t, job+", items", run.Did.ItemsTotal, len(run.Did.Items))
-		want(t, job+", writes", run.Did.WritesTotal, len(run.Did.Writes))
+		want(t, job+", things", run.Did.Total, len(run.Did.Things))
 		done := 0
-		for _, item := range run.Did.Items {
-			if want, ok := planned[item.Target]; ok { // and not what goes with it
+		for _, item := range run.Did.Things {
+			if wanted, ok := planned[item.Target]; ok { // and not what goes with it
 				done++
-				if item != want {
-					t.Errorf("%s: %+v, planned was %+v", job, item, want)
-				}
+				want(t, item.Target, wanted, [2]string{item.Action, item.Reason})
 			}
 		}
 		if done == 0 || done < report.Done() {
-			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Items)
+			t.Errorf("%s: %d of %d done are listed: %+v", job, done, report.Done(), run.Did.Things)
 		}
 	}
 }
@@ -303,16 +264,14 @@ func TestShowListsTheFirst(t *testing.T) {
 	}
 	rep := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
-	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 things more: use --all",
 		"\n    firesweep undo "+rep.RunID+"\n")
 	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
 	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
 	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	want(t, "items as JSON", listed, len(short.Did.Items))
-	short.Did.Items = nil
-	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []didWrite{}}, *short.Did)
+	want(t, "things as JSON", [2]int{listed, listed + 2}, [2]int{len(short.Did.Things), short.Did.Total})
 
 	text = o.well(t, "show", "cleanupReports", "reports/r51")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
@@ -325,39 +284,26 @@ func TestShowListsTheFirst(t *testing.T) {
 func TestShowLeavesOutWhatStayed(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t, "UNDO_DAYS=7")
-	for _, id := range []string{"a", "b"} {
-		o.Set(t, "reports/"+id, map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
-	}
+	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
-	records := []undo.Record{
+	packed, err := runlog.Pack([]undo.Record{
 		{Item: "account ken"}, {Of: 1, Account: &undo.Account{UID: "ken"}},
 		{Item: "users/hana", Reason: "users/hana is deleted"}, {Of: 3, Account: &undo.Account{UID: "hana"}},
 		{Item: "ken"}, {Of: 5, Object: &undo.Object{Name: "ken.png", Generation: 7}},
-	}
-	for i := range listed {
-		path := fmt.Sprintf("reports/r%02d", i)
-		records = append(records, undo.Record{Item: path},
-			undo.Record{Of: len(records) + 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true}})
-	}
-	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": len(records), "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
+		{Item: "reports/b", Action: "delete report"}, {Of: 7, Write: &undo.Write{Op: documents.Delete, Path: "reports/b", Found: true}},
 	})
-	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	want(t, "items, writes", [4]int{listed + 2, listed, 0, 0},
-		[4]int{run.Did.ItemsTotal, len(run.Did.Items), run.Did.WritesTotal, len(run.Did.Writes)})
-	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
-	wantParts(t, text, "reports/a", "and 2 items more", "deleted reports/a", "deleted reports/b")
-	text = o.well(t, "show", "--all", report.RunID) + o.well(t, "show", report.RunID, "reports/r00")
-	wantParts(t, text, "reports/r00", "deleted reports/r00")
-	for _, stayed := range []string{"ken", "hana"} {
-		if strings.Contains(text, stayed) {
-			t.Errorf("it names %s, which stayed:\n%s", stayed, text)
-		}
+	ok(t, err)
+	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
+		"data": packed[0], "parts": 1, "records": 8, "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
+	})
+	var targets []string
+	for _, thing := range parsed[shownRun](t, o.well(t, "show", "--json", report.RunID)).Did.Things {
+		targets = append(targets, thing.Target)
 	}
+	want(t, "things", []string{"reports/a", "reports/b"}, targets)
+	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
+	wantParts(t, text, "deleted reports/a", "deleted reports/b")
+	wantNone(t, text, "ken", "hana")
 }
 
 // TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log that is said.
@@ -370,7 +316,7 @@ func TestShowOfHalfARun(t *testing.T) {
 	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of "+report.RunID, "reports/a",
 		"firesweep undo "+report.RunID)
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
-	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
+	if run.Report != nil && run.RunID != "" || run.Did.Total != 1 {
 		t.Errorf("%+v", run)
 	}
 	o.refuses(t, exitFailed, "there is no report", "show", "cleanupReports-20260110T150000Z-01234567")
@@ -385,43 +331,51 @@ func TestShowOfHalfARun(t *testing.T) {
 	wantNone(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing")
 }
 
-// TestWhatIsListedOfWrites names fields and nothing of what was in them.
-func TestWhatIsListedOfWrites(t *testing.T) {
+// TestWhatIsListedOfThings names fields and nothing of what was in them.
+func TestWhatIsListedOfThings(t *testing.T) {
 	t.Parallel()
 	o := withSample(t)
+	did := func(run string) []undo.Thing {
+		return parsed[shownRun](t, o.well(t, "show", "--json", "--all", run)).Did.Things
+	}
 	circles := o.called(t, "checkGhostCircles", "")
-	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
-	for what, is := range map[string]func(didWrite) bool{
-		"a notification that was sent": func(w didWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
-		"a field that was written": func(w didWrite) bool {
-			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
+	things := did(circles.RunID)
+	isFile := func(thing undo.Thing) bool {
+		return thing.What == "deleted" && strings.HasPrefix(thing.Target, "gs://"+o.Bucket+"/")
+	}
+	for what, is := range map[string]func(undo.Thing) bool{
+		"a notification that was sent": func(thing undo.Thing) bool {
+			return thing.Sent && thing.What == "created" && strings.Contains(thing.Target, "/notifications/")
 		},
-		"files": func(w didWrite) bool {
-			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
+		"a field that was written": func(thing undo.Thing) bool {
+			return thing.What == "changed" && strings.HasPrefix(thing.Target, "circles/") && len(thing.Fields) > 0
 		},
+		"files": isFile,
 	} {
-		if !slices.ContainsFunc(writes, is) {
-			t.Errorf("%s is missing in %+v", what, writes)
+		if !slices.ContainsFunc(things, is) {
+			t.Errorf("%s is missing in %+v", what, things)
 		}
 	}
-	// What find names, undo takes.
-	file := writes[slices.IndexFunc(writes, func(w didWrite) bool { return w.Op == "delete object" })].Path
-	o.other = maps.Clone(o.env)
-	for _, o.env["STORAGE_BUCKET"] = range []string{"", o.Bucket} { // where it is not set, a run looks for the project's
-		found := parsed[struct {
-			Searched int
-			Found    []foundThing
-		}](t, o.well(t, "runs", "--json", "--of", file)).Found
-		want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
+	for _, thing := range things {
+		for _, field := range thing.Fields {
+			if field.Before != nil || field.After != nil {
+				t.Errorf("what was in %s of %s is listed", field.Name, thing.Target)
+			}
+		}
 	}
+	// What runs --of names, undo takes.
+	file := things[slices.IndexFunc(things, isFile)].Target
+	found := parsed[struct {
+		Searched int
+		Found    []foundThing
+	}](t, o.well(t, "runs", "--json", "--of", file)).Found
+	want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
 	wantParts(t, o.preview(t, "--only", file, circles.RunID), file)
 	users := o.called(t, "cleanupBannedUsers", "")
-	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w didWrite) bool {
-		return w.Op == "delete account" &&
-			w.Path == "user-banned-last-month"
+	if !slices.ContainsFunc(did(users.RunID), func(thing undo.Thing) bool {
+		return thing.What == "deleted" && thing.Target == "account user-banned-last-month" && thing.Account == ""
 	}) {
-		t.Errorf("the account is missing in %+v", writes)
+		t.Errorf("the account is missing, or what it was is listed: %+v", did(users.RunID))
 	}
-	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")
+	wantParts(t, o.well(t, "show", users.RunID), "What it did for that:", "account user-banned-last-month")
 }

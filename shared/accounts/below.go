@@ -37,7 +37,7 @@ func openToolkit(ctx context.Context, project string, options ...option.ClientOp
 	header := http.Header{}
 	if host := os.Getenv(emulatorHost); host != "" {
 		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"),
-			option.WithoutAuthentication())
+			option.WithHTTPClient(&http.Client{})) // no credentials; and no connections of its own, which it never closes
 		header.Set("Authorization", "Bearer owner") // the emulator's administrator
 	}
 	service, err := identitytoolkit.NewService(ctx, options...)

@@ -51,7 +51,7 @@ func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at string) {
 		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
 		return
 	case a.Objects != "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata})
+		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
 		return
 	}
 	at = a.At(at)
@@ -264,15 +264,19 @@ func (t *tree) add(
 		})
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
-			if all.Subcollection == rule.Everything {
-				return false, fmt.Errorf("%s: no rule can tell a collection of this name from all that is below it: delete it", collection)
-			}
-			if whole, err := t.add(ctx, all, of, parent.Ref(), at, place); err != nil || !whole {
+			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at, place); err != nil || !whole {
 				return false, err
 			}
 		}
 		return len(below) < most, nil
 	}
+	return t.addOf(ctx, a, of, ref, at, place)
+}
+
+// addOf is [tree.add] of one collection, whatever its name.
+func (t *tree) addOf(
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+) (whole bool, err error) {
 	repeats := strings.Contains(at, "/") // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {

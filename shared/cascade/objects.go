@@ -35,11 +35,11 @@ const maxNamed = 200
 // Follow adds to a change the deletion of the objects that some documents name, and the reasons why others are kept. The
 // objects belong to owner: if that document exists again when they are deleted, they stay.
 func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents.Ref, all ...documents.Document) {
-	named, more := map[string]bool{}, 0
+	homes, more := map[string]string{}, 0 // by object
 	for _, d := range all {
 		home := ""
 		if o.Home != nil {
-			home = o.Home(d)
+			home = cmp.Or(o.Home(d), cleanup.NoHome)
 		}
 		for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
@@ -53,17 +53,17 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 				})
 			}
 			for _, name := range names {
-				if _, known := named[name]; !known && len(named) == maxNamed {
+				if _, known := homes[name]; !known && len(homes) == maxNamed {
 					more++
 					change.Kept = append(change.Kept, keptMany)
 					continue
 				}
-				named[name] = o.Home != nil && (home == "" || !strings.HasPrefix(name, home))
+				homes[name] = home
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		object := cleanup.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Marked: named[name]}
+	for _, name := range slices.Sorted(maps.Keys(homes)) {
+		object := cleanup.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Home: homes[name]}
 		if o.OwnerKey != "" {
 			object.Owner = owner.ID
 		}

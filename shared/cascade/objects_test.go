@@ -85,22 +85,22 @@ func TestObjects(t *testing.T) {
 	check(t, "no data at all", cover, nil, nil, nil)
 }
 
-// TestHome marks what lies outside the author's folder, exactly by its path segment.
+// TestHome tells the folder of the author, outside of which a file must name its post.
 func TestHome(t *testing.T) {
 	t.Parallel()
 	const bucket = "demo.firebasestorage.app"
 	media := cascade.Objects{Field: "files[]", Under: objects.Folders{"posts/"}, OwnerKey: "postId",
 		Home: func(d documents.Document) string { text, _ := d.Text("home"); return text }}
-	for home, marked := range map[string][]bool{"posts/u1/": {false, true, true}, "posts/u12/": {true, false, true}, "": {true, true, true}} {
+	for home, want := range map[string]string{"posts/u1/": "posts/u1/", "": cleanup.NoHome} {
 		d := documents.Document{Path: "posts/p", Data: fields{"home": home, "files": array{
-			"gs://" + bucket + "/posts/u1/a", "gs://" + bucket + "/posts/u12/a", "gs://" + bucket + "/posts/z"}}}
+			"gs://" + bucket + "/posts/u1/a", "gs://" + bucket + "/posts/z"}}}
 		var change cleanup.Change
 		media.Follow(&change, config.Config{Bucket: bucket}, d.Ref(), d)
-		var got []bool
+		var got []string
 		for _, f := range change.Then {
-			got = append(got, f.Object.Marked)
+			got = append(got, f.Object.Home)
 		}
-		if diff := cmp.Diff(marked, got); diff != "" {
+		if diff := cmp.Diff([]string{want, want}, got); diff != "" {
 			t.Errorf("at home in %q (-want +got):\n%s", home, diff)
 		}
 	}

@@ -81,6 +81,7 @@ type Files struct {
 	Setting func(config.Config) objects.Folders
 	Owner   string // the key of custom metadata that must not name another owner; empty: there is none
 	Whole   bool   // the folder may go as a whole; {id} is a part of it
+	Homes   bool   // the folders in it are somebody's homes: see [ObjectDeletion].Home
 }
 
 // LimitError says, in fields, why a pass of a plan, or all of it, must not be carried out. No text is made of it here.
@@ -91,6 +92,8 @@ type LimitError struct {
 	Looked     int    `json:"looked,omitempty" firestore:"looked,omitempty"`         // of so many that were looked at or counted
 	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows; of a share, in percent
 	Collection string `json:"collection,omitempty" firestore:"collection,omitempty"` // what it is about
+	Folder     string `json:"folder,omitempty" firestore:"folder,omitempty"`         // in which most of what is due lies
+	InFolder   int    `json:"inFolder,omitempty" firestore:"inFolder,omitempty"`     // so many of them
 	Field      string `json:"field,omitempty" firestore:"field,omitempty"`           // which no document of the collection has
 	// Why says it where a job cannot conclude anything for a reason of its own, which is no safety limit.
 	Why string `json:"why,omitempty" firestore:"why,omitempty"`

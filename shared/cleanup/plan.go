@@ -57,7 +57,7 @@ type Plan interface {
 	ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error
 	// ProposeObject proposes to delete an object. kind is what the report calls that.
 	ProposeObject(ctx context.Context, kind, reason string, object DeleteObject) error
-	// First returns the first n documents of a query that are not kept because they or what is below them is pinned, and the kept
+	// First returns the first n documents of a query that are not kept because the job's record lists them or what is below them, and the kept
 	// ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
 	First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error)
 	// Planned returns how many actions have been proposed, besides what interrupted runs have left to do.
@@ -104,6 +104,9 @@ type Count struct {
 	Looked  int // items that were looked at or counted
 	Due     int // of these
 	Percent int // which may be due, where a rule says so; 0: MAX_DUE_PERCENT
+	// Folder is one in which objects are due, such as that of whoever uploaded them, and InFolder how many so far.
+	Folder   string
+	InFolder int
 
 	// Missing and Exists are how many of the ids that were looked up in the collection are nobody's and somebody's.
 	Missing, Exists int

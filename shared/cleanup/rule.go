@@ -154,9 +154,13 @@ type ObjectDeletion struct {
 	// OwnerKey and Owner, if set, are a key of custom metadata and its value. An object whose metadata names another owner is
 	// kept, because data must not be able to delete somebody else's object.
 	OwnerKey, Owner string
-	// Marked says that an object whose metadata names no owner is kept too.
-	Marked bool
+	// Home, if set, is the folder of somebody to whom the item belonged, or [NoHome]. Elsewhere an object whose metadata names no
+	// owner is kept too.
+	Home string
 }
+
+// NoHome is a folder that no object is in.
+const NoHome = "/"
 
 // AnyRule is a [Rule] of any state, as the engine uses it.
 type AnyRule interface {

@@ -26,8 +26,14 @@ func Line(text string, most int) string {
 	}, Text(text, most))
 }
 
-// dotted is what programs take for the address of a site: a dot between two characters of words, the second a letter.
-var dotted = regexp.MustCompile(`([\p{L}\p{M}\p{N}_-])\.(\p{L})`)
+// What programs take for the address of a site: a dot between two characters of words, the second a letter; four numbers with dots
+// between; two slashes behind a colon. Browsers fold other dots, slashes, colons and letters to these. A sentence may end with 。 and
+// the next begin right behind, so that counts before Latin letters alone.
+var (
+	dotted  = regexp.MustCompile(`([\p{L}\p{M}\p{N}\p{So}_-][.．․﹒｡])([\p{L}\p{So}])|([\p{L}\p{M}\p{N}\p{So}_-]。)([\p{Latin}\p{So}])`)
+	numbers = regexp.MustCompile(`(\p{N}[.．․﹒｡。])(\p{N}+[.．․﹒｡。]\p{N}+[.．․﹒｡。]\p{N})`)
+	scheme  = regexp.MustCompile(`([:：﹕])([/／⁄∕\\]{2})`)
+)
 
 // Name is [Line] for a name that is repeated in the application's own words, as in an e-mail. It holds nothing that a program
 // shows as a link (a space breaks "https://" and "example.com"), and no characters that are not seen but change how others look.
@@ -38,9 +44,12 @@ func Name(text string, most int) string {
 		}
 		return r
 	}, Line(text, most))
-	seen = strings.ReplaceAll(seen, "://", ": //")
+	seen = scheme.ReplaceAllString(seen, "$1 $2")
+	for numbers.MatchString(seen) { // of five numbers, four are left
+		seen = numbers.ReplaceAllString(seen, "$1 $2")
+	}
 	for dotted.MatchString(seen) { // "a.b.c" overlaps
-		seen = dotted.ReplaceAllString(seen, "$1. $2")
+		seen = dotted.ReplaceAllString(seen, "$1$3 $2$4")
 	}
 	return Text(strings.TrimSpace(seen), most)
 }

@@ -19,17 +19,9 @@ const (
 // Names returns these names.
 func Names() []string { return []string{Jobs, Runs, Undo, Todo, Retries} }
 
-// Below returns the names of the collections below the documents of [Jobs]. An application may have a collection named pinned,
-// too.
-func Below() []string { return []string{Todo, "pinned"} }
-
 // Documents returns the path of a document in each of these collections.
 func Documents() []string {
-	paths := []string{Jobs + "/j"}
-	for _, name := range Below() {
-		paths = append(paths, Jobs+"/j/"+name+"/d")
-	}
-	return append(paths, Runs+"/r", Runs+"/r/"+Undo+"/d", Retries+"/u")
+	return []string{Jobs + "/j", Jobs + "/j/" + Todo + "/d", Runs + "/r", Runs + "/r/" + Undo + "/d", Retries + "/u"}
 }
 
 // IsOwn reports whether a path is of the engine's own documents. Writes to them are not logged, nor kept in the undo log. Writes

@@ -51,7 +51,8 @@ const (
 func MemoryLimit() int64 { return debug.SetMemoryLimit(-1) } // a negative limit changes nothing
 
 // MaxActionsWithin returns the highest MAX_ACTIONS that fits a memory limit in bytes, as GOMEMLIMIT sets it: some 250,000
-// with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see.
+// with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see. A plan of things with very long names
+// ends partial before.
 func MaxActionsWithin(memoryLimit int64) int {
 	return int(max(1, min(LimitMaxActions, memoryLimit/BytesPerAction)))
 }

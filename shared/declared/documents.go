@@ -239,7 +239,7 @@ func (g *planning) count(ctx context.Context) {
 	}
 	k.Planned = func(due int) int {
 		planned := g.Planned() - g.cleared
-		if g.Finds() { // all but what is pinned
+		if g.Finds() { // all but what the job keeps
 			return due - (g.seen - planned)
 		}
 		return planned * due / max(1, g.seen) // the share is taken to be the same among the documents that were not read

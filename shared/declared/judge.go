@@ -47,7 +47,7 @@ func judgeEntries(r rule.Rule, i rule.Item, now time.Time) (left any, d cleanup.
 	if d = judgeOwn(whole, i, now); d.Kind == "" {
 		return nil, d
 	}
-	due := cleanup.Keep(r.Remove + " has no entry that goes")
+	due := cleanup.Keep("no entry of " + r.Remove + " is due")
 	goes := func(entry any) bool {
 		of := documents.Document{Data: map[string]any{"entry": entry}}
 		judged := judgeOwn(each, rule.Item{Field: func(field string) (any, bool) {
@@ -130,8 +130,7 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		case !at.Before(a.Cutoff(now)):
 			return cleanup.Keep(a.Young())
 		}
-		value, _ := i.Lookup(a.Field)
-		parts = append(parts, a.Reason(at, value))
+		parts = append(parts, a.Reason(at))
 	}
 	for _, e := range r.Exceptions() {
 		switch e.Holds(i.Lookup) {

@@ -63,7 +63,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return v
 	}
 	reason := func(why string, uploaded time.Time) string {
-		because := r.Age[0].Reason(uploaded, nil)
+		because := r.Age[0].Reason(uploaded)
 		if why != "" {
 			because = why + ", " + because
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -65,20 +64,6 @@ func TestExamples(t *testing.T) {
 				t.Error(difference)
 			}
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-		})
-	}
-}
-
-// TestConform proves what the engine promises of every job for declared rules.
-func TestConform(t *testing.T) {
-	for _, e := range examples(t) {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			c := sampletest.Conformance(func() *engine.Function { return newFunction(t, e) }, later, func(string) sampledata.Sample {
-				return sampledata.ExampleData(e, later)
-			})
-			c.Indexes = e.AllIndexes()
-			c.Prove(t)
 		})
 	}
 }

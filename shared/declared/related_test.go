@@ -70,21 +70,22 @@ func TestTenants(t *testing.T) {
 	t.Parallel()
 	gone := fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, "gone": array{fields{"account": "{id}"}}, "maxDuePercent": 100}
 	unless := fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, "unless": array{fields{"account": "{id}"}}, "maxDuePercent": 100}
-	allowed, unknown := "tenants: the project allows tenants", "tenants: some accounts were not found, and it is unknown whether"
+	allowed := "tenants: the project allows tenants"
 	for name, tt := range map[string]struct {
 		rule    fields
 		request string
 		tenants bool
 		refused error  // why Authentication does not answer
 		exist   bool   // all accounts
-		aborted string // what is said; empty: the documents without an account go
+		aborted string // what is said; both empty: the documents without an account go
+		failed  string
 	}{
 		"none":               {rule: gone},
 		"gone":               {rule: gone, tenants: true, aborted: allowed},
 		"unless":             {rule: unless, tenants: true, aborted: allowed},
 		"forced":             {rule: gone, request: `{"force":true}`, tenants: true, aborted: allowed},
 		"preview":            {rule: gone, request: `{"dryRun":true}`, tenants: true, aborted: allowed},
-		"not to be asked":    {rule: gone, refused: errors.New("PERMISSION_DENIED"), aborted: unknown},
+		"not to be asked":    {rule: gone, refused: errors.New("PERMISSION_DENIED"), failed: "some accounts were not found, and it is unknown whether"},
 		"all accounts exist": {rule: gone, tenants: true, refused: errors.New("it need not be asked"), exist: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +114,12 @@ func TestTenants(t *testing.T) {
 			switch left := len(f.Documents(t, "prefs")); {
 			case tt.aborted != "":
 				enginetest.WantAborted(t, got, tt.aborted)
+				enginetest.Want(t, "left", 60, left)
+			case tt.failed != "": // and not aborted, or a retry would not ask again
+				enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{})
+				if said := fmt.Sprint(got.Failures); !strings.Contains(said, tt.failed) {
+					t.Errorf("failures %s, want %q", said, tt.failed)
+				}
 				enginetest.Want(t, "left", 60, left)
 			case tt.exist:
 				enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})

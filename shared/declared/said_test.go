@@ -121,10 +121,3 @@ func TestUndoOfLargeDocuments(t *testing.T) {
 	}
 	enginetest.Want(t, "drafts", 12, len(f.IDs(t, "drafts")))
 }
-
-// TestReasonsOfTexts: a date is shown as people wrote it.
-func TestReasonsOfTexts(t *testing.T) {
-	f := start(t, fields{"collection": "drafts", "age": fields{"field": "on", "as": "text", "days": 30}, "maxDuePercent": 100})
-	f.Set(t, "drafts/d", fields{"on": "2024-05-12"})
-	enginetest.Want(t, "reason", "on 2024-05-12, older than 30 days", f.Run(t, `{"dryRun":true}`).Plan[0].Reason)
-}

@@ -300,7 +300,7 @@ func TestWarnNeeds(t *testing.T) {
 	}
 	enginetest.Want(t, "read", []string{"editedAt", "ownerId", "warnedAt"}, e.Query(now).Select)
 	enginetest.Want(t, "words", "deletes documents of every collection drafts whose editedAt is more than 90 days ago, "+
-		"if still so 1 day after it set warnedAt and created a document in mail", e.Words())
+		"if that still holds 1 day after the rule set warnedAt and wrote a document to mail", e.Words())
 }
 
 // TestTheDayIsThatOfTheTimeZone: people are told the day in the entry's time zone, and nothing goes before it has begun there, whatever

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
@@ -37,14 +36,11 @@ type Database struct {
 // Client is an open database. It is safe for concurrent use by any number of runs.
 type Client struct {
 	firestore *firestore.Client
-	// batch sends BatchWrite requests. [firestore.BulkWriter] does so too, but sends 20 writes a request and ignores how long
-	// they take.
-	batch *apiv1.Client
-	root  string              // projects/{project}/databases/{database}
-	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
-	clock func() time.Time    // times requests
+	raw       *apiv1.Client       // of the same service, for documents as they are stored
+	root      string              // projects/{project}/databases/{database}
+	turn      *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 
-	lookups *pace.Lookups // of [Reader.Missing]
+	lookups *semaphore.Weighted // of [Reader.Missing]
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
@@ -56,7 +52,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", db.EmulatorHost, err)
 	}
-	batch, err := apiv1.NewClient(ctx, options...)
+	raw, err := apiv1.NewClient(ctx, options...)
 	if err != nil {
 		return nil, fmt.Errorf("open Firestore of project %s: %w", db.Project, err)
 	}
@@ -70,15 +66,14 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		reads, err = firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
 	}
 	if err != nil {
-		_ = batch.Close() // the error that matters is the one below
+		_ = raw.Close() // the error that matters is the one below
 		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
 	}
 	c := &Client{
 		firestore: reads,
-		batch:     batch,
+		raw:       raw,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
-		clock:     time.Now,
-		lookups:   pace.NewLookups(time.Now),
+		lookups:   semaphore.NewWeighted(pace.Lookups),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)
@@ -89,7 +84,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 // Close closes the connections. On an emulator both clients share one connection, so closing it twice is no error.
 func (c *Client) Close() error {
 	err := c.firestore.Close()
-	_ = c.batch.Close() // an error only means that the shared connection is already closed
+	_ = c.raw.Close() // an error only means that the shared connection is already closed
 	return err
 }
 

@@ -368,7 +368,7 @@ func TestGetMany(t *testing.T) {
 
 type free struct{}
 
-func (free) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+func (free) WaitN(ctx context.Context, _ int) error { return ctx.Err() }
 
 // transact runs f in a transaction.
 func transact(ctx context.Context, w documents.Writer, f func(tx *documents.Transaction) error) error {

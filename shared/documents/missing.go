@@ -31,10 +31,10 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 			if at := slices.IndexFunc(chunk, func(id string) bool { return !ValidName(id) }); at >= 0 {
 				return fmt.Errorf("%q is not a valid id", chunk[at])
 			}
-			if err := r.c.lookups.Begin(ctx); err != nil {
+			if err := r.c.lookups.Acquire(ctx, 1); err != nil {
 				return err
 			}
-			defer r.c.lookups.End()
+			defer r.c.lookups.Release(1)
 			none[i], err = lookup.Of(ctx, chunk)
 			return err
 		})
@@ -56,9 +56,7 @@ func named(in *firestore.CollectionRef, ids []string) firestore.Query {
 
 func (r Reader) countNames(ctx context.Context, in *firestore.CollectionRef, ids []string) (n int, err error) {
 	err = retry.Do(ctx, func(ctx context.Context) (err error) {
-		sent := r.c.clock()
 		n, err = count(ctx, named(in, ids))
-		r.c.lookups.Answered(sent, err)
 		return err
 	})
 	return n, err

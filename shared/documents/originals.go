@@ -59,7 +59,7 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 	}
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, r.c.root))
 	defer cancel()
-	stream, err := r.c.batch.BatchGetDocuments(ctx, request)
+	stream, err := r.c.raw.BatchGetDocuments(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestReadOnly(t *testing.T) {
 			return map[string]any{"lease": nil}, nil, nil
 		})
 	for name, err := range map[string]error{
-		"batch":       w.BatchWrite(t.Context(), []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name(found[0].Path)}}})[0],
+		"commit":      w.Commit(t.Context(), []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name(found[0].Path)}}}),
 		"exchange":    exchanged,
 		"transaction": transact(t.Context(), w, func(*documents.Transaction) error { return nil }),
 	} {

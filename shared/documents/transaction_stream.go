@@ -52,7 +52,7 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 // meanwhile: callers that write much in transactions wait between them.
 func (w Writer) Wait(ctx context.Context, n int) error {
 	for ; n > 0; n -= pace.MaxBatch {
-		if err := w.pace.Wait(ctx, min(n, pace.MaxBatch)); err != nil {
+		if err := w.pace.WaitN(ctx, min(n, pace.MaxBatch)); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func TestRefused(t *testing.T) {
 type counted struct{ waits []int }
 
 // Wait implements documents.Pace.
-func (p *counted) Wait(ctx context.Context, n int) error {
+func (p *counted) WaitN(ctx context.Context, n int) error {
 	p.waits = append(p.waits, n)
 	return ctx.Err()
 }

@@ -67,8 +67,6 @@ type Write struct {
 	Data map[string]any // for all operations but Delete
 	// Sent says that the write tells somebody something, as a notification does. Undo leaves such a write in place.
 	Sent bool
-	// CopyOf, if set, is the document whose contents the write keeps elsewhere. Undo leaves the copy until that is back.
-	CopyOf Ref
 }
 
 // String returns the write as previews and the log show it, e.g. "delete comments/c1".

@@ -2,15 +2,12 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/judged"
 )
@@ -18,9 +15,9 @@ import (
 // ErrChanged says that a document changed after it was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
 
-// Pace says when writes may be sent; [pace.Rate] is the one to use on Google's service.
+// Pace says when writes may be sent; [pace.NewRate] is the one to use on Google's service.
 type Pace interface {
-	Wait(ctx context.Context, n int) error
+	WaitN(ctx context.Context, n int) error
 }
 
 // Writer writes. Only the engine holds one.
@@ -31,68 +28,33 @@ type Writer struct {
 	Written func(ctx context.Context, writes []Written)
 	InTime  func() error // if set, is asked right before a transaction's writes are sent; its error is that of [Transaction.Apply]
 	pace    Pace
-	batch   *pace.BatchSize
 }
 
 // Writer returns the writing side of the database for one run. Its writes keep to the pace.
 func (c *Client) Writer(p Pace) Writer {
-	return Writer{Reader: c.Reader(), pace: p, batch: pace.NewBatchSize()}
+	return Writer{Reader: c.Reader(), pace: p}
 }
 
 // Name returns the full name of a document, as requests in the form of Firestore's API have it.
 func (r Reader) Name(path string) string { return r.c.root + "/documents/" + path }
 
-// BatchWrite makes writes in the form of Firestore's API, each independently of the others and on its own condition, few in the
-// first request and more in the next if they take little time. It returns one error per write: nil if it took effect,
-// [ErrChanged] if its condition does not hold. After a [Transient] error it may have taken effect. What to do then depends on
-// what is there now, so BatchWrite sends nothing twice: callers look again, within [Retry].
-func (w Writer) BatchWrite(ctx context.Context, writes []*firestorepb.Write) []error {
-	results := make([]error, 0, len(writes))
-	for len(results) < len(writes) {
-		rest := writes[len(results):]
-		results = append(results, w.batchWrite(ctx, rest[:min(w.batch.Get(), len(rest))])...)
+// Commit makes writes in the form of Firestore's API at the run's pace: all or none, each on its own condition. The error is
+// [ErrChanged] if one does not hold. After a [retry.Transient] error they may have taken effect. What to do then depends on what is
+// there now, so Commit sends nothing twice: callers look again.
+func (w Writer) Commit(ctx context.Context, writes []*firestorepb.Write) error {
+	if err := w.pace.WaitN(ctx, len(writes)); err != nil {
+		return err
 	}
-	for i, err := range results {
-		if refusedByCondition(err) {
-			results[i] = ErrChanged
-		}
+	_, err := w.c.raw.Commit(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, w.c.root),
+		&firestorepb.CommitRequest{Database: w.c.root, Writes: writes})
+	if refusedByCondition(err) {
+		return ErrChanged
 	}
-	return results
+	return err
 }
 
 // refusedByCondition reports whether a write's condition did not hold.
 func refusedByCondition(err error) bool {
 	refused := []codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}
 	return err != nil && slices.Contains(refused, retry.Code(err))
-}
-
-// batchWrite sends one request at the run's pace and returns the outcome of each write.
-func (w Writer) batchWrite(ctx context.Context, writes []*firestorepb.Write) []error {
-	outcomes := make([]error, len(writes))
-	fail := func(err error) []error {
-		for i := range outcomes {
-			outcomes[i] = err
-		}
-		return outcomes
-	}
-	if err := w.pace.Wait(ctx, len(writes)); err != nil {
-		return fail(err)
-	}
-	began := w.c.clock()
-	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, w.c.root),
-		&firestorepb.BatchWriteRequest{Database: w.c.root, Writes: writes})
-	if err != nil {
-		if retry.Transient(err) {
-			w.batch.Failed()
-		}
-		return fail(err)
-	}
-	w.batch.Answered(len(writes), w.c.clock().Sub(began))
-	if len(resp.GetStatus()) != len(writes) {
-		return fail(fmt.Errorf("BatchWrite answered %d statuses for %d writes", len(resp.GetStatus()), len(writes)))
-	}
-	for i, s := range resp.GetStatus() {
-		outcomes[i] = status.FromProto(s).Err()
-	}
-	return outcomes
 }

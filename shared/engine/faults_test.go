@@ -97,24 +97,24 @@ func denyAll(method string) grpc.DialOption {
 	})
 }
 
-// afterEachQuery calls f with every query that is sent, except that for what is pinned, which is sent beside the others.
+// afterEachQuery calls f with every query that is sent.
 func afterEachQuery(f func(n int)) grpc.DialOption {
 	var n atomic.Int32
 	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		s, err := stream(ctx, desc, cc, method, opts...)
-		return besidesPins{s, func() { f(int(n.Add(1))) }}, err
+		return eachQuery{s, func() { f(int(n.Add(1))) }}, err
 	})
 }
 
-// besidesPins calls f before each query is sent that is not for what is pinned.
-type besidesPins struct {
+// eachQuery calls f before each query is sent.
+type eachQuery struct {
 	grpc.ClientStream
 	f func()
 }
 
 // SendMsg implements grpc.ClientStream.
-func (s besidesPins) SendMsg(m any) error {
-	if q, ok := m.(*firestorepb.RunQueryRequest); ok && q.GetStructuredQuery().GetFrom()[0].GetCollectionId() != "pinned" {
+func (s eachQuery) SendMsg(m any) error {
+	if _, ok := m.(*firestorepb.RunQueryRequest); ok {
 		s.f()
 	}
 	return s.ClientStream.SendMsg(m)

@@ -120,7 +120,11 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	rep := run.execute(r.Context())
-	respond(w, rep.HTTPStatus(), rep)
+	code := rep.HTTPStatus()
+	if f.Job.Task != nil && rep.Status == report.Skipped { // it is held, and Cloud Tasks is to call again
+		code = http.StatusServiceUnavailable
+	}
+	respond(w, code, rep)
 }
 
 // refusal is the answer to a request for which no run is started.

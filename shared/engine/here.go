@@ -19,7 +19,8 @@ type RunOptions struct {
 	Force bool   // no safety limit on numbers and shares holds
 	By    string // who runs it, in place of the report's revision
 	// Plan restricts the run to what somebody approved; nil: to nothing. Such a run is followed by no other.
-	Plan *report.Approval
+	Plan  *report.Approval
+	Watch Watch // is given each of the runs; nil: nobody waits
 }
 
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.
@@ -70,6 +71,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 		wall := f.Clock()
 		r := here.newRun(c, cfg, logging.New(f.Log), wall, wall.UTC().Truncate(time.Microsecond),
 			request{dryRun: &dryRun, force: o.Force, plan: o.Plan})
+		o.Watch.begin(r)
 		rep := r.execute(ctx)
 		more := r.mayBeFollowed()
 		if ended(rep, more); !more {

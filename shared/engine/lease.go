@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // A run acquires its job's lease, and releases it with its report. A worker does neither, for it has one task; nor does a preview,
@@ -23,13 +24,8 @@ func (r *run) store() state.Store {
 
 // acquire takes the job's lease, and learns where to begin.
 func (r *run) acquire(ctx context.Context) error {
-	switch {
-	case r.job.Task != nil:
-		return nil
-	case r.Report.DryRun:
-		s, _, err := r.store().Read(ctx)
-		r.beginAt(s)
-		return err
+	if r.job.Task != nil || r.Report.DryRun {
+		return r.look(ctx)
 	}
 	var killed *report.Report
 	acquired, err := r.store().Change(ctx, nil, func(s state.State, read time.Time) (state.State, map[string]any, error) {
@@ -61,12 +57,32 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, and what it knows of earlier ones.
+// look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
+func (r *run) look(ctx context.Context) error {
+	s, _, err := r.store().Read(ctx)
+	if err != nil {
+		return err
+	}
+	r.beginAt(s)
+	if s.Held == nil {
+		return nil
+	}
+	held := &state.HeldError{Job: r.job.Name, Hold: *s.Held}
+	if !r.Report.DryRun {
+		return held
+	}
+	r.Warn(ctx, held.Error())
+	return nil
+}
+
+// beginAt sets where the run begins, what it keeps, and what it knows of the listings of earlier ones.
 func (r *run) beginAt(s state.State) {
+	r.decider.KeepAll(s)
 	r.began, r.cuts = s.Begins(), s.Cuts
 	r.checkpoint = r.began
 	if s.Last != nil {
 		r.told = s.Last.Warnings
+		r.Expect(s.Last.Scanned)
 	}
 }
 
@@ -74,6 +90,7 @@ func (r *run) beginAt(s state.State) {
 // schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
 func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report) {
 	var (
+		held    *state.HeldError
 		leased  *state.LeasedError
 		ended   *state.EndedError
 		foreign *state.ForeignError
@@ -87,16 +104,20 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 		r.Logger.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, "+
 			"and this is a retry of it; %s", r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
 		return ended.Report
+	case errors.As(err, &held):
+		r.Report.Status = report.Skipped
+		r.Report.Warnings = append(r.Report.Warnings, held.Error())
+		r.Logger.WarnContext(ctx, r.job.Name+" skipped: "+held.Error(), logging.Alert("held"))
 	case errors.As(err, &leased):
 		r.Report.Status = report.Skipped
 		r.Logger.InfoContext(ctx, r.job.Name+" skipped: "+leased.Error())
-	case r.Report.DryRun:
-		r.Fail(ctx, r.statePath(), "read the checkpoint", err)
+	case r.job.Task != nil, r.Report.DryRun:
+		r.Fail(ctx, r.statePath(), "read the job's record", err)
 	default:
 		r.Fail(ctx, r.statePath(), "take lease", err)
 	}
 	// Otherwise Firestore does not answer, or this machine's clock is wrong.
-	if r.Report.DryRun || leased == nil && !errors.As(err, &foreign) {
+	if r.job.Task != nil || r.Report.DryRun || held == nil && leased == nil && !errors.As(err, &foreign) {
 		r.complete(0)
 		return nil
 	}
@@ -125,7 +146,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
-		s.Cuts = r.cuts
+		s.Cuts, s.Warned = r.cuts, r.Warned
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})

@@ -25,8 +25,7 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 	enginetest.Want(t, "lines about a lost lease", 0, len(linesWith(t, f, "lost its lease")))
 }
 
-// TestRequestsOfARunsEnds: the lease takes two requests, what is pinned one beside them, and the end of the run one, for the record
-// is known from then.
+// TestRequestsOfARunsEnds: the lease takes two requests, and the end of the run one, for the record is known from then.
 func TestRequestsOfARunsEnds(t *testing.T) {
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }})
 	enginetest.NewGolden(t, "no-items").Run(t, "a run's beginning and end", f, "", "")

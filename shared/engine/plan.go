@@ -19,6 +19,15 @@ import (
 // planTime bounds a plan of [Function.Plan]. No platform ends it, so that it may take as long as it takes.
 const planTime = 7 * 24 * time.Hour
 
+// A Watch is given what tells how far a plan or a run is, before that begins. It may be asked at any time.
+type Watch func(progress func() report.Progress)
+
+func (w Watch) begin(r *run) {
+	if w != nil {
+		w(r.Progress)
+	}
+}
+
 // PlanOptions say how [Function.Plan] plans.
 type PlanOptions struct {
 	Now   time.Time // the plan's now, past or future; zero is the clock's
@@ -26,7 +35,7 @@ type PlanOptions struct {
 	// Versions says that the plan is to be approved: [report.Planned] has versions. What has none yet takes a read.
 	Versions bool
 	Plan     *report.Approval // what a run would be restricted to; nil: to nothing
-	Meter    *usage.Meter     // counts what is read, for whoever waits; nil: nobody does
+	Watch    Watch            // nil: nobody waits
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
@@ -71,9 +80,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	defer c.close()
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
 	r.listsAll, r.versions = true, o.Versions
-	if o.Meter != nil {
-		r.meter = o.Meter
-	}
+	o.Watch.begin(r)
 	r.canceled = func() bool { return ctx.Err() != nil }
 	ctx = usage.NewContext(ctx, r.meter)
 	r.perform(ctx)

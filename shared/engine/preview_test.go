@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // onLooks calls do for each query of a collection that is in no transaction.
@@ -29,11 +29,11 @@ func onLooks(f *enginetest.Function, do func(collection string)) {
 	})...)
 }
 
-// TestAPreviewLooksOnce at what goes with an item by one commit, whatever is pinned.
+// TestAPreviewLooksOnce at what goes with an item by one commit, whatever the job keeps.
 func TestAPreviewLooksOnce(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 3, 2, old)
-	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"things/old001-0001"}})
+	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping("things/old001-0001"))
 	var looks atomic.Int32
 	onLooks(f, func(collection string) {
 		if collection == "things" {
@@ -42,7 +42,7 @@ func TestAPreviewLooksOnce(t *testing.T) {
 	})
 	plan := f.Run(t, `{"dryRun":true}`).Plan
 	enginetest.Want(t, "looks at things", int32(3), looks.Load())
-	enginetest.Want(t, "of the second", "things/old001-0001 is pinned, until it is released with firesweep release", plan[1].Kept)
+	enginetest.Want(t, "of the second", "things/old001-0001 is "+jobstate.KeptListed, plan[1].Kept)
 	enginetest.Want(t, "of the third", map[string]int{"delete document of things": 2, "write document of gone": 1}, plan[2].With)
 }
 

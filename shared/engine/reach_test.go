@@ -93,7 +93,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			case 3:
 				m["folder"] = rapid.Bool().Draw(rt, "folder")
 			default:
-				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "objects", "ownerKey", "marked", "done", "task", "object"}).Draw(rt, "key")
+				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "objects", "ownerKey", "home", "done", "task", "object"}).Draw(rt, "key")
 				if m[key] = value.Draw(rt, "value"); m[key] == nil {
 					delete(m, key)
 				}

@@ -208,7 +208,7 @@ func TestInvalidMeanwhile(t *testing.T) {
 			warned = append(warned, fmt.Sprint(line["target"], " ", line["message"]))
 		}
 	}
-	enginetest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: left alone, no state"}, warned)
+	enginetest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: kept, no state"}, warned)
 }
 
 func TestFollowUpsOfAnInterruptedRun(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -86,6 +85,11 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.ask())
 		r.cuts = p.Cuts
+		before := r.state.Warned
+		if r.Report.DryRun { // whoever previews sees all
+			before = nil
+		}
+		r.TellWarnings(ctx, before)
 		if err == nil {
 			err = p.Check(ctx)
 		}
@@ -101,9 +105,6 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 const maxLate = 24 * time.Hour
 
 func (r *run) logBegin(ctx context.Context) {
-	r.Logger.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.Report.DryRun), slog.Bool("force", r.Report.Force),
-		slog.Time("now", r.Report.Now), slog.String("database", r.Report.Database), slog.String("bucket", r.Report.Bucket),
-		slog.String("revision", r.Report.Revision), slog.String("version", r.Report.Version))
 	if late := r.begun.Sub(r.Report.Now); late > maxLate {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))

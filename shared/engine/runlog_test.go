@@ -101,7 +101,8 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	enginetest.Want(t, "revision", "testjob-00007-abc", got.Revision)
 	enginetest.Want(t, "version", version.String(), got.Version)
 	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
-	begun := oneLine(t, f, "testJob started")
+	line := oneLine(t, f, "testJob completed")
+	begun := line["report"].(map[string]any)
 	for name, want := range map[string]any{
 		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
 	} {
@@ -128,7 +129,7 @@ func TestCauseComesFirst(t *testing.T) {
 	f.Run(t, "")
 	line := f.Summaries(t)[0]
 	begins(t, line["message"].(string), "testJob failed: do things/b: panic: no luck")
-	has(t, line["message"].(string)+"\n", "; do 1 of 2, 1 failed; kept 0; 0 ms\n")
+	has(t, line["text"].(string)+"\n", "; do 1 of 2, 1 failed; kept 0; 0 ms\n")
 	enginetest.Want(t, "severity", "ERROR", line["severity"])
 	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: panic: no luck") || len(p) > 300 {
 		t.Errorf("problem %q", p)

@@ -109,6 +109,7 @@ func (r *run) lookForStop(ctx context.Context) {
 		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return
 	}
+	r.decider.KeepAll(s) // somebody may have added to it meanwhile
 	named, _ := s.Stop.(string)
 	switch {
 	case s.Holder != r.Report.RunID: // the release says so

@@ -146,8 +146,8 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		"kept":     map[string]any{},
 		"failures": []any{},
 		"usage": map[string]any{
-			// Lease, what is pinned, two pages, the three that are kept for undoing; the lease, that entry, the job and the run.
-			"firestoreReads": int64(8), "firestoreWrites": int64(4), "firestoreDeletes": int64(3),
+			// Lease, two pages, the three that are kept for undoing; the lease, that entry, the job and the run.
+			"firestoreReads": int64(7), "firestoreWrites": int64(4), "firestoreDeletes": int64(3),
 			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
 		},
 	}
@@ -175,11 +175,17 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	}
 	actions := 0
 	for _, line := range f.LogLines(t) {
-		if line["action"] == "delete thing" && line["reason"] == "it is there" && strings.HasPrefix(line["target"].(string), "things/") {
-			actions++
+		writes, _ := line["writes"].([]any)
+		for _, w := range writes {
+			if w := w.(map[string]any); w["action"] == "delete thing" && w["reason"] == "it is there" && strings.HasPrefix(w["path"].(string), "things/") {
+				actions++
+			}
+		}
+		if message := line["message"].(string); strings.HasPrefix(message, "delete thing ") || strings.HasSuffix(message, " started") {
+			t.Errorf("a second line of a deletion or of the run: %s", message)
 		}
 	}
-	enginetest.Want(t, "log lines that name an action and its reason", 3, actions)
+	enginetest.Want(t, "deletions that the log names with an action and its reason", 3, actions)
 }
 
 func TestTwoRunsAtOnce(t *testing.T) {
@@ -581,13 +587,11 @@ func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 	}})
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"no date": 30, "young": 5}, got.Kept)
-	warnings := 0
-	for _, line := range f.LogLines(t) {
-		if line["severity"] == "WARNING" && line["reason"] == "no date" && line["target"] != "" {
-			warnings++
-		}
+	line := oneLine(t, f, ": kept, no date")
+	enginetest.Want(t, "named and counted", []any{20, 30.0, "WARNING"}, []any{len(line["targets"].([]any)), line["kept"], line["severity"]})
+	if !strings.HasPrefix(line["message"].(string), "things/0, things/1, things/10, ") || !strings.Contains(line["message"].(string), " more: kept, ") {
+		t.Errorf("the line says %v", line["message"])
 	}
-	enginetest.Want(t, "warnings", 20, warnings)
 }
 
 // TestShareOfWhatIsDue: an aborted run does nothing and gives its lease back.

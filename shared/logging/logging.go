@@ -3,6 +3,7 @@
 package logging
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,10 +29,28 @@ type Stderr struct{}
 // Write implements io.Writer.
 func (Stderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
-// New returns a logger that writes to w.
+// New returns a logger that writes to w. It cuts a message after [MaxMessage] characters; then the field text has all of it.
 func New(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename}))
+	return slog.New(short{slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename})})
 }
+
+// MaxMessage is how many characters a line's message has at most.
+const MaxMessage = 400
+
+// short cuts messages.
+type short struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h short) Handle(ctx context.Context, line slog.Record) error {
+	if runes := []rune(line.Message); len(runes) > MaxMessage {
+		line.AddAttrs(slog.String("text", line.Message))
+		line.Message = string(runes[:MaxMessage-1]) + "…"
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs implements slog.Handler.
+func (h short) WithAttrs(attrs []slog.Attr) slog.Handler { return short{h.Handler.WithAttrs(attrs)} }
 
 // rename gives slog's own attributes the names and values that Cloud Logging expects.
 func rename(groups []string, a slog.Attr) slog.Attr {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,5 +92,17 @@ func TestReportedAndStack(t *testing.T) {
 	}
 	if m["stack_trace"] != "panic: bad\n\ngoroutine 1" {
 		t.Errorf("stack_trace = %q", m["stack_trace"])
+	}
+}
+
+// TestLongMessages: a message has at most 400 characters, also in a logger with attributes; what is cut is in a field.
+func TestLongMessages(t *testing.T) {
+	for _, n := range []int{399, 400, 401, 3000} {
+		text := strings.Repeat("長", n)
+		m := line(t, func(l *slog.Logger) { l.With("a", 1).Warn(text) })
+		message, whole := m["message"].(string), m["text"]
+		if n <= MaxMessage && (message != text || whole != nil) || n > MaxMessage && (whole != text || message != strings.Repeat("長", 399)+"…") {
+			t.Errorf("%d characters: a message of %d, and of the text %.20v", n, len([]rune(message)), whole)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: no error
 		{name: "as it is"},
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "functions[5], cleanExpiredComped: name is taken by functions[4], cleanExpiredComped of manifest.json"},
-		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
+		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "write 6 to 30 letters and digits"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
 		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds": is it "timeoutSeconds"?`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},

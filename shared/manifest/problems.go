@@ -72,7 +72,7 @@ func (e *Entry) problems() (problems []string) {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
+	expect(namePattern.MatchString(e.Name), "name %q: write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts", e.Name)
 	for _, i := range e.Indexes { // what is wrong with those of a rule would follow from it
 		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
 	}

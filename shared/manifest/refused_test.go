@@ -35,7 +35,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			"rules[1], cleanupdrafts: name is taken by rules[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
 		}},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
-			`rules[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
+			`rules[0], drafts-x: name "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
 			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
@@ -210,6 +210,18 @@ func TestLockName(t *testing.T) {
 	for list, want := range map[string]string{"functions/rules.json": "functions/rules.lock.json", "a.b/mine": "a.b/mine.lock.json"} {
 		if got := LockName(list); got != want {
 			t.Errorf("%s has %s, want %s", list, got, want)
+		}
+	}
+}
+
+// TestNestedTooDeep: a pull request whose list would overflow the parser's stack.
+func TestNestedTooDeep(t *testing.T) {
+	for _, nested := range []string{"[", `{"a":`, `{"a":["[",`} {
+		for _, n := range []int{maxNested + 1, 2_000_000} {
+			_, err := ParseRules(File{Name: "rules.json", Text: []byte(strings.Repeat(nested, n))})
+			if err == nil || !strings.Contains(err.Error(), "it is no list of rules") {
+				t.Errorf("%d times %s: %v", n, nested, err)
+			}
 		}
 	}
 }

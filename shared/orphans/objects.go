@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -89,6 +90,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
 	ask := func(ctx context.Context, page page) (owners, error) { return f.lookUp(ctx, p.Documents, page) }
 	var listed objects.Cutter
+	var due inFolder
 	err := flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
 		defer room.Release(page.bytes)
 		p.Scanned(len(page.judged))
@@ -105,7 +107,8 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, collection := range found.nowhere {
 			p.Count(cleanup.Count{Collection: collection, Missing: 1})
 		}
-		if due := func(o object) bool { return o.Kind != "" }; f.Named != nil && named == nil && slices.ContainsFunc(page.judged, due) {
+		judgedDue := func(o object) bool { return o.Kind != "" }
+		if f.Named != nil && named == nil && slices.ContainsFunc(page.judged, judgedDue) {
 			var err error
 			if named, err = f.Named(ctx, p.Documents, p.Run); err != nil {
 				return err
@@ -114,7 +117,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, o := range page.judged {
 			listed.See(o.Name)
 			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
-			f.count(p, o, exists)
+			f.count(p, o, exists, &due)
 			if err := f.propose(ctx, p, o, exists); err != nil {
 				return err
 			}
@@ -221,8 +224,22 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 	return missing, nil
 }
 
+// inFolder counts the objects of one folder that are due, which follow each other.
+type inFolder struct {
+	folder string
+	due    int
+}
+
+func (i *inFolder) see(folder string) (string, int) {
+	if folder != i.folder {
+		*i = inFolder{folder: folder}
+	}
+	i.due++
+	return i.folder, i.due
+}
+
 // count counts an object for the safety limits.
-func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
+func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool, last *inFolder) {
 	if f.ByAge {
 		return
 	}
@@ -230,6 +247,9 @@ func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool) {
 	c := cleanup.Count{Collection: what, Looked: 1}
 	if o.Kind != "" && !ownerExists {
 		c.Due = 1
+		if below, _, deeper := strings.Cut(o.Name[len(f.Folder):], "/"); deeper {
+			c.Folder, c.InFolder = last.see(f.Folder + below + "/")
+		}
 	}
 	p.Count(c)
 }

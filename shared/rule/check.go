@@ -88,13 +88,11 @@ func (c *checker) source() {
 	}
 	c.collection("collection", r.Collection, true)
 	c.name("collectionGroup", r.CollectionGroup)
-	c.Expect(!slices.Contains(collections.Below(), r.CollectionGroup), "collectionGroup",
-		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
 }
 
 func (c *checker) ages() {
 	if c.rule.Age == nil {
-		c.Add("age", "how old? %s", criteria.AgeExamples[c.kind])
+		c.Add("age", "it is missing: write %s", criteria.AgeExamples[c.kind])
 		c.rule.Age = Ages{}
 		return
 	}
@@ -105,7 +103,7 @@ func (c *checker) ages() {
 		}
 		c.Age(key, &c.rule.Age[n], c.kind)
 	}
-	c.Expect(len(c.rule.Age) > 0 || c.kind == criteria.OfDocuments, "age", "how old? %s", criteria.AgeExamples[c.kind])
+	c.Expect(len(c.rule.Age) > 0 || c.kind == criteria.OfDocuments, "age", "it is missing: write %s", criteria.AgeExamples[c.kind])
 	c.Expect(len(c.rule.Age) < 2 || c.kind == criteria.OfDocuments, "age", "a list is for documents")
 }
 
@@ -131,8 +129,13 @@ func (c *checker) collection(key, path string, binds bool) {
 		right = right && (plainID(part) || binds && isHole && i%2 == 1 && criteria.Name.MatchString(hole) && !seen[hole])
 		seen[hole] = isHole
 	}
-	hint := ""
-	if last := parts[len(parts)-1]; len(parts) > 1 && len(parts)%2 == 1 && plainID(last) && binds {
+	hint, last := "", parts[len(parts)-1]
+	switch above := strings.Join(parts[:len(parts)-1], "/"); {
+	case parts[0] == "" || last == "":
+		hint = ": leave out the slash at its beginning and its end"
+	case len(parts)%2 == 0:
+		hint = fmt.Sprintf(", but the path of a document: write %q", above)
+	case len(parts) > 1 && plainID(last) && binds:
 		hint = fmt.Sprintf(`; for %s below any document use "collectionGroup": %q`, last, last)
 	}
 	c.Expect(right, key, "%q is not a collection, such as drafts or chats/{chat}/users%s", path, hint)
@@ -216,7 +219,13 @@ func (c *checker) path(key, path, hint string) {
 	for _, hole := range criteria.Holes(path) {
 		known := slices.Contains(bound, hole) || c.kind == criteria.OfDocuments && holeField.MatchString(hole) ||
 			c.kind == criteria.OfObjects && strings.HasPrefix(hole, "metadata.") && !strings.Contains(hole, "*")
-		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf("{%s} is neither {id} nor a field", hole)))
+		unknown := map[string]string{
+			criteria.OfDocuments: "{%s} is neither {id} nor a field",
+			criteria.OfAccounts:  "{%s} is nothing that an account has: write {uid}",
+			criteria.OfObjects: "{%[1]s} is not in the names of the objects: write {%[1]s} into objects where the id is, or " +
+				"{metadata.KEY} here",
+		}[c.kind]
+		c.Expect(known, key, "%s", cmp.Or(hint, fmt.Sprintf(unknown, hole)))
 	}
 	if hole, isHole := criteria.HoleOf(path); isHole && c.kind == criteria.OfDocuments {
 		c.Expect(hole != idHole, key, "%q is not a document's path, such as users/{id}", path)
@@ -343,7 +352,7 @@ func (c *checker) set() {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}
 	}
-	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set", `found again each run; add {"field":%q,"is":"not true"}`, sorted(r.Set)[0])
+	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set", `every run would find the same documents again: add {"field":%q,"is":"not true"} to where`, sorted(r.Set)[0])
 }
 
 // ends reports whether a condition no longer holds after set.

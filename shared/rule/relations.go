@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // Roles of relations: keys of a rule.
@@ -76,7 +77,7 @@ func (r Relation) goes() string {
 }
 
 // Everything is the subcollection that stands for all documents below one.
-const Everything = documents.Everywhere
+const Everything = pattern.Everything
 
 // kind returns the entry of the table; nil if the relation has none of its keys.
 func (r Relation) kind() *relation {
@@ -101,15 +102,15 @@ func (r Relation) keys() (all []string) {
 	return append(all, criteria.Condition{Ops: r.Ops}.Operators()...)
 }
 
-// Nameless returns why an item is kept that names nothing by the relation.
+// Nameless returns why an item is kept that has no valid id for the relation.
 func (r Relation) Nameless() string {
 	switch {
 	case r.Document != "":
-		return r.Document + " names no document"
+		return r.Document + " leads to no document: a field has no valid id"
 	case r.Account != "":
-		return r.Account + " names no account"
+		return r.Account + " leads to no account: a field has no valid id"
 	}
-	return "no query can ask for what names it by " + r.Field
+	return "no query can ask for what refers to it by " + r.Field
 }
 
 // conditions returns what the relation's conditions ask for.

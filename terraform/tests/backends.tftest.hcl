@@ -208,9 +208,9 @@ run "of_all_jobs" {
     condition = alltrue([
       for part in [
         "firesweep show --project ${var.project} $${log.extracted_label.run}`", "query=labels.runId%3D%22$${log.extracted_label.run}%22;",
-        "firesweep pause --project ${var.project} --location ${var.region} $${log.extracted_label.job}`",
+        "firesweep hold --project ${var.project} --stop $${log.extracted_label.job}`",
         "STORAGE_BUCKET=${var.bucket} firesweep plan --project ${var.project} --force $${log.extracted_label.job}`",
-        "firesweep run --project ${var.project} --location ${var.region} --force $${log.extracted_label.job}`",
+        "firesweep run --project ${var.project} --force $${log.extracted_label.job}`",
       ] : strcontains(google_monitoring_alert_policy.failed["0"].documentation[0].content, part)
     ]) && !strcontains(google_monitoring_alert_policy.failed["0"].documentation[0].content, "FIRESTORE_DATABASE=")
     error_message = google_monitoring_alert_policy.failed["0"].documentation[0].content

@@ -163,8 +163,14 @@ run "environment" {
     error_message = "placeholder_references reach the functions that ask for them, and no other"
   }
   assert {
-    condition     = jsonencode(output.collection_group_indexes) == jsonencode({ "(default)" = ["notes.author.id ASCENDING", "notes.author.id CONTAINS"] }) && length([for key in keys(google_firestore_field.override) : key if strcontains(key, "notes")]) == 0
-    error_message = "an index of the application's field is made, or not named: ${jsonencode(output.collection_group_indexes)}"
+    condition = output.collection_group_indexes == {} && keys(google_firestore_field.reference) == ["(default) notes.author.id"] && alltrue([
+      for r in values(google_firestore_field.reference) :
+      "${r.collection} ${r.field} ${r.deletion_policy}" == "notes author.id ABANDON" && length(r.ttl_config) == 0
+      && toset([for i in r.index_config[0].indexes : join(" ", [i.query_scope, i.order == null ? i.array_config : i.order])]) == toset([
+        for of in setproduct(["COLLECTION", "COLLECTION_GROUP"], ["ASCENDING", "DESCENDING", "CONTAINS"]) : join(" ", of)
+      ])
+    ])
+    error_message = "what refers to users in a group has not each index: ${jsonencode(google_firestore_field.reference)}, ${jsonencode(output.collection_group_indexes)}"
   }
   assert {
     condition     = output.queues == { for name in ["deletePlaceholderUser", "sendInactiveProjectWarning"] : name => name }

@@ -150,6 +150,19 @@ run "refuses_roles_that_are_not_on_its_list" {
   ]
 }
 
+run "refuses_indexes_that_its_rules_do_not_need" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/indexes.json"
+    enabled    = ["itsOwn", "indexElsewhere", "indexOfOther", "indexByOther", "noIndex", "noneAtAll", "recordsToo"]
+    dry_run    = {}
+  }
+  expect_failures = [
+    google_service_account.function["indexElsewhere"], google_service_account.function["indexOfOther"], google_service_account.function["indexByOther"],
+    google_service_account.function["noIndex"], google_service_account.function["noneAtAll"], google_service_account.function["recordsToo"],
+  ]
+}
+
 run "refuses_entries_of_no_rule" {
   command = plan
   variables {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"flag"
 	"maps"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
+	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends"
@@ -193,13 +195,16 @@ func (p *Project) All(t testing.TB) []*firestore.DocumentSnapshot {
 	return all
 }
 
+// connections are those that all clients for Cloud Storage and Authentication share: Google's never close their own.
+var connections = option.WithHTTPClient(&http.Client{})
+
 // Storage returns a client for Cloud Storage.
 func (p *Project) Storage(t testing.TB) *storage.Client {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.storage == nil {
-		client, err := storage.NewClient(context.Background())
+		client, err := storage.NewClient(context.Background(), connections)
 		if err != nil {
 			t.Fatalf("make a Storage client: %v", err)
 		}
@@ -211,7 +216,7 @@ func (p *Project) Storage(t testing.TB) *storage.Client {
 // Auth returns a client for Authentication.
 func (p *Project) Auth(t testing.TB) *auth.Client {
 	t.Helper()
-	app, err := firebase.NewApp(context.Background(), &firebase.Config{ProjectID: p.ID})
+	app, err := firebase.NewApp(context.Background(), &firebase.Config{ProjectID: p.ID}, connections)
 	if err != nil {
 		t.Fatalf("make a Firebase app: %v", err)
 	}

@@ -99,7 +99,7 @@ export async function show(article, job, about) {
       report.failures?.length > 0 ? problem("Something was not done.",
         report.failures.map((f) => `${f.action} ${f.target}: ${f.error}`)) : null,
       report.status === "partial" ? note("It had no time for the rest. The next run goes on from there.") : null,
-      report.status === "skipped" ? note("It did nothing: another run or an undo of this job is under way.") : null,
+      report.status === "skipped" ? note("It did nothing: the job is held, or a run or an undo of it is under way.") : null,
       report.dryRun ? note("It only planned, because DRY_RUN is true in its environment.") : null,
       back ? note(`It was taken back: ${moment(back.at.timestampValue)}.`) : null,
       tasks > 0 ? note(`It handed ${plural(tasks, "task")} to ${job.worker}. Cloud Tasks calls that with each.`) : null,
@@ -133,9 +133,9 @@ export async function show(article, job, about) {
       if (!await confirmed(title, outcomes(would), "first", n > 0 ? "Take it back" : "")) return false;
       const answer = await ask("undo", { run, apply: true });
       fill(place, h("h3", { tabindex: "-1" }, `Undone: ${plural(count(answer), "change is", "changes are")} taken back`),
-        h("div", { class: "box note" }, h("p", null, "What came back is pinned: no job deletes it again. To release it, in a " +
+        h("div", { class: "box note" }, h("p", null, "The jobs that could delete it again are held. To let them run again, in a " +
           "shell with the lines that the emulator printed:"),
-        h("code", null, "go run ./scripts/firesweep release --run " + run)), outcomes(answer));
+        h("code", null, "go run ./scripts/firesweep resume --all")), outcomes(answer));
       place.querySelector("h3").focus();
       announce(place.querySelector("h3").textContent);
       return true;

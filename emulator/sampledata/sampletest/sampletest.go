@@ -4,13 +4,10 @@ package sampletest
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // Open opens a test's project for the sample.
@@ -33,18 +30,4 @@ func Names(t testing.TB, project *sampledata.Project, bucket string) map[string]
 		t.Fatal(err)
 	}
 	return state.Names(bucket)
-}
-
-// Conformance returns a function with its sample for runs at now, for the conformance tests.
-func Conformance(
-	function func() *engine.Function, now time.Time, sample func(bucket string) sampledata.Sample,
-) enginetest.Conformance {
-	return enginetest.Conformance{
-		Function: function, Now: now,
-		Load: func(t testing.TB, f *enginetest.Function) {
-			if err := Open(t, f.Project).Load(t.Context(), sample(f.Bucket)); err != nil {
-				t.Fatal(err)
-			}
-		},
-	}
 }

@@ -102,8 +102,9 @@ func (f *field) isBool() bool {
 	return !slices.ContainsFunc(f.values, func(value any) bool { _, isBool := value.(bool); return !isBool })
 }
 
-// fact says what is worth knowing of the field of so many documents; "" if it holds neither times nor states.
-func (f *field) fact(documents int) string {
+// fact says what is worth knowing of the field of so many documents, which may be a sample of more; "" if it holds neither times
+// nor states.
+func (f *field) fact(documents int, ofMore bool) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(f.states)) {
 		parts = append(parts, fmt.Sprintf("%.20s %d", value, f.states[value]))
@@ -116,8 +117,13 @@ func (f *field) fact(documents int) string {
 	case len(parts) < 2:
 		return ""
 	}
-	if unset := documents - len(f.values); unset > 0 {
+	unset := documents - len(f.values)
+	if unset > 0 {
 		parts = append(parts, fmt.Sprintf("not set in %d", unset))
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if ofMore && (unset > 0 || !f.isTime()) {
+		text += fmt.Sprintf(", of a sample of %d", documents)
+	}
+	return text
 }

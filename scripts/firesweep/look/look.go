@@ -245,7 +245,7 @@ func (l *looker) places() (all []Place) {
 			}
 		}
 		for _, f := range c.fields {
-			if text := f.fact(len(c.docs)); text != "" {
+			if text := f.fact(len(c.docs), c.above == nil && !c.complete); text != "" {
 				facts = append(facts, f.name+": "+text)
 			}
 		}

@@ -110,7 +110,12 @@ func TestFields(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, f := range fieldsOf(docs) {
-		got[f.name] = f.fact(len(docs))
+		got[f.name] = f.fact(len(docs), false)
+	}
+	for _, f := range fieldsOf(docs) {
+		if f.name == "state" && f.fact(len(docs), true) != "a 10, b 10, of a sample of 20" {
+			t.Errorf("of a sample: %s", f.fact(len(docs), true))
+		}
 	}
 	const day = " from 2026-01-02 to 2026-01-02"
 	for name, want := range map[string]string{

@@ -9,7 +9,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -53,13 +52,6 @@ func (r *request) Receive(answer any, err error) error {
 	switch a := answer.(type) {
 	case *firestorepb.CommitResponse:
 		r.writes(r.sent.(*firestorepb.CommitRequest).GetWrites()...)
-	case *firestorepb.BatchWriteResponse:
-		writes := r.sent.(*firestorepb.BatchWriteRequest).GetWrites()
-		for i, s := range a.GetStatus()[:min(len(a.GetStatus()), len(writes))] {
-			if codes.Code(s.GetCode()) == codes.OK {
-				r.writes(writes[i])
-			}
-		}
 	case *firestorepb.RunQueryResponse:
 		r.query = true
 		if a.GetDocument() != nil {

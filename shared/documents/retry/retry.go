@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -55,7 +54,7 @@ func If(ctx context.Context, transient func(error) bool, f func(ctx context.Cont
 // but the context's end. It repeats a commit within the same transaction, which Firestore refuses if the first attempt took
 // effect. It repeats deletes without telling, so documents that the first attempt deleted would count as changed by somebody
 // else. With another code the failure reaches [Do] or the loop of a delete, which begin again at the right place. Aborted keeps
-// its code except in a BatchWrite, because RunTransaction knows how to handle it.
+// its code, because RunTransaction knows how to handle it.
 type ownRetryError struct{ error }
 
 // GRPCStatus gives the failure a code that no client retries.
@@ -75,8 +74,8 @@ func Code(err error) codes.Code {
 
 // DialOptions make a connection leave all repetition to this package.
 func DialOptions() []grpc.DialOption {
-	return wire.After(func(method string, _ any, err error) error {
-		if err == nil || !Transient(err) || Code(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
+	return wire.After(func(_ string, _ any, err error) error {
+		if err == nil || !Transient(err) || Code(err) == codes.Aborted {
 			return err
 		}
 		return ownRetryError{err}

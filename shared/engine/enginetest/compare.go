@@ -85,3 +85,19 @@ func (f *Function) RefuseCounts(err error) {
 		return nil
 	})...)
 }
+
+// Changes returns the names of what differs between two states of a project.
+func Changes(before, after map[string]any) map[string]bool {
+	changed := map[string]bool{}
+	for name, was := range before {
+		if is, there := after[name]; !there || !cmp.Equal(was, is) {
+			changed[name] = true
+		}
+	}
+	for name := range after {
+		if _, was := before[name]; !was {
+			changed[name] = true
+		}
+	}
+	return changed
+}

@@ -23,7 +23,7 @@ type Recorder struct {
 	unrouted []string
 }
 
-// Methods returns the short names of the RPCs sent so far, in order, e.g. "BatchWrite".
+// Methods returns the short names of the RPCs sent so far, in order, e.g. "Commit".
 func (r *Recorder) Methods() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

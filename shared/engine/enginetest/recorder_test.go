@@ -11,7 +11,7 @@ import (
 
 func TestRouted(t *testing.T) {
 	const ghost, other = "projects/p/databases/ghost", "projects/p/databases/(default)"
-	write := &firestorepb.BatchWriteRequest{Database: ghost}
+	write := &firestorepb.CommitRequest{Database: ghost}
 	query := func(parent string) *firestorepb.RunQueryRequest {
 		from := []*firestorepb.StructuredQuery_CollectionSelector{{CollectionId: "things"}}
 		return &firestorepb.RunQueryRequest{Parent: parent, QueryType: &firestorepb.RunQueryRequest_StructuredQuery{

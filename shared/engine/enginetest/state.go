@@ -22,6 +22,20 @@ func Leased(by string, until any) map[string]any {
 // From returns what cleanupJobs/{job} says of a run that ended at a checkpoint.
 func From(checkpoint string) map[string]any { return map[string]any{"checkpoint": checkpoint} }
 
+// Keeping returns what cleanupJobs/{job} says of a job that keeps these.
+func Keeping(paths ...string) map[string]any {
+	items := []any{}
+	for _, path := range paths {
+		items = append(items, map[string]any{"path": path})
+	}
+	return map[string]any{"keep": items}
+}
+
+// HeldBy returns what cleanupJobs/{job} says of a job that somebody holds.
+func HeldBy(by, why string) map[string]any {
+	return map[string]any{"held": map[string]any{"at": time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC), "by": by, "why": why}}
+}
+
 // Checkpoint returns where the next run of a job begins, by cleanupJobs/{job}.
 func Checkpoint(record map[string]any) string {
 	checkpoint, _ := record["checkpoint"].(string)

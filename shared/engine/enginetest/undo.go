@@ -20,8 +20,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
-	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -97,69 +95,6 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b)) })
-}
-
-// checkUndo undoes a run. Everything is as before, except what was sent. It stays so when the job runs again, until it is
-// released.
-func (tr *trial) checkUndo() {
-	NeedsSoftDelete(tr, tr.f.Project, tr.f.Uses...)
-	tr.f.Env["UNDO_DAYS"] = "7"
-	before := tr.state()
-	rep := tr.f.Run(tr, tr.Body)
-	after := tr.state()
-	p := tr.f.Restorer(tr, tr.f.Clock)
-	undone := func(o restore.Options) map[undo.Step]int {
-		tr.Helper()
-		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none
-		steps := map[undo.Step]int{}
-		err := p.Undo(tr.Context(), rep.RunID, o, func(outcome restore.Outcome) error {
-			steps[outcome.Step]++
-			if outcome.Step == undo.Conflict || outcome.Step == undo.Lost {
-				tr.Errorf("%s: %s", outcome.Target, outcome.Why)
-			}
-			return nil
-		})
-		if err != nil {
-			tr.Fatal(err)
-		}
-		return steps
-	}
-	foretold := undone(restore.Options{})
-	if diff := gocmp.Diff(after, tr.state()); diff != "" {
-		tr.Errorf("to say what would be done changed something:\n%s", diff)
-	}
-	if done := undone(restore.Options{Apply: true}); !gocmp.Equal(foretold, done) {
-		tr.Errorf("%v was done, %v was foretold", done, foretold)
-	}
-	sent := tr.wantBack(before, after)
-	for range 2 {
-		steps := undone(restore.Options{Apply: true})
-		if steps[undo.Recreate]+steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove] > 0 {
-			tr.Errorf("taken back twice: %v", steps)
-		}
-	}
-	// The next run keeps what was restored, and says so.
-	next := tr.f.Run(tr, tr.Body)
-	if next.Status != report.Completed {
-		tr.Errorf("the next run: %s, failures %v", next.Status, next.Failures)
-	}
-	if again := tr.wantBack(before, after); again != sent {
-		tr.Errorf("%d things were sent, %d by the next run as well", sent, again)
-	}
-	if _, err := p.Release(tr.Context(), tr.f.Job.Name); err != nil {
-		tr.Fatal(err)
-	}
-	tr.wantEnd(maxRuns)
-}
-
-// wantBack compares the project with its state before a run. What the run sent is still there: sent is how much that is.
-func (tr *trial) wantBack(before, after map[string]any) (sent int) {
-	tr.Helper()
-	sent, lines := NotBack(before, after, tr.state())
-	for _, line := range lines {
-		tr.Error(line)
-	}
-	return sent
 }
 
 // NotBack compares the state of a project after an undo with its state before the run. Each line names one difference. What

@@ -36,3 +36,20 @@ func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID
 	})
 	return err
 }
+
+// What cleanupJobs/{job} says of a job that somebody holds, and of what the job keeps.
+type (
+	// Hold says since when a job is held, by whom and why.
+	Hold = state.Hold
+	// Kept is an item that the job keeps.
+	Kept = state.Kept
+)
+
+// Reasons of a run to keep an item because of the list of what the job keeps.
+const (
+	KeptListed     = state.KeptListed
+	KeptWithListed = state.KeptWithListed
+)
+
+// CheckKept returns an error unless a path names items that a job can keep.
+func CheckKept(path string) error { return state.CheckKept(path) }

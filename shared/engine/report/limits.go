@@ -34,6 +34,14 @@ func Forced(limit string) bool {
 	return limit == MaxActions || limit == MaxDuePercent || limit == RulesPercent
 }
 
+// MostIn says in which folder most of what is due lies, if in one.
+func MostIn(e cleanup.LimitError) string {
+	if e.Folder == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them in %s", e.InFolder, harmless.Text(e.Folder))
+}
+
 // limited says which limit stopped what, by which figures, and what to do.
 func (r *Report) limited(e cleanup.LimitError) string {
 	text := e.Limit + ": "
@@ -54,8 +62,8 @@ func (r *Report) limited(e cleanup.LimitError) string {
 		if e.Limit == RulesPercent {
 			raise = "raise it in the rule"
 		}
-		return fmt.Sprintf("%s%d of %d %s are due (%.1f %%), but at most %d %% may be: %s%s%s", text, e.Due, e.Looked, of,
-			100*float64(e.Due)/float64(max(1, e.Looked)), e.Most, look, raise, orForce)
+		return fmt.Sprintf("%s%d of %d %s are due (%.1f %%%s), but at most %d %% may be: %s%s%s", text, e.Due, e.Looked, of,
+			100*float64(e.Due)/float64(max(1, e.Looked)), MostIn(e), e.Most, look, raise, orForce)
 	case e.Field != "":
 		return fmt.Sprintf("%sno document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
 			"the application calls the field something else", text, of, harmless.Text(e.Field))

@@ -26,7 +26,7 @@ type Status string
 const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time, or told to stop; the next run continues
-	Skipped   Status = "skipped"   // another run holds the lease
+	Skipped   Status = "skipped"   // another run holds the lease, or somebody holds the job
 	Aborted   Status = "aborted"   // a safety limit tripped; nothing was done of the plan, or of the passes that tripped it
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
 	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
@@ -108,6 +108,14 @@ type Counts struct {
 	Changed int `json:"changed" firestore:"changed"` // no longer what was judged: left alone
 	Failed  int `json:"failed" firestore:"failed"`
 	Begun   int `json:"begun,omitempty" firestore:"begun,omitempty"` // out of time when some of it was done: the next run does the rest
+}
+
+// Progress is how far a run or a plan is.
+type Progress struct {
+	Looked int // items that were looked at
+	About  int // as many as the last run looked at; 0: nobody knows
+	Due    int
+	Done   int
 }
 
 // Failure is one thing that went wrong.

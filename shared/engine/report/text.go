@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// accountPrefix is what the target of an action on an account begins with.
-const accountPrefix = "account "
+// AccountPrefix is what the target of an action on an account begins with.
+const AccountPrefix = "account "
 
 // ForLog returns the report with its plan cut to what one log line can hold.
 func (r *Report) ForLog() Report {
@@ -106,7 +106,7 @@ func (r *Report) Summary(why string) string {
 func KindOf(target string) string {
 	steps := strings.Split(target, "/")
 	switch {
-	case strings.HasPrefix(target, accountPrefix):
+	case strings.HasPrefix(target, AccountPrefix):
 		return "account"
 	case strings.HasPrefix(target, "gs://"):
 		return "file"
@@ -130,5 +130,5 @@ func Clip(s string, n int) string {
 
 // Phrase says what is done to what. An action on accounts says by itself what its target is.
 func Phrase(action, target string) string {
-	return action + " " + strings.TrimPrefix(target, accountPrefix)
+	return action + " " + strings.TrimPrefix(target, AccountPrefix)
 }

@@ -110,7 +110,6 @@ func UnpackFields(parts [][]byte) ([]undo.Fields, error) {
 // The names of what a record holds.
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
-	copyOfKey                                                          = "copyOf"
 	objectKey, generationKey                                           = "object", "generation"
 	accountKey, dataKey                                                = "account", "data"
 	itemKey, actionKey, reasonKey, ofKey                               = "item", "action", "reason", "of"
@@ -122,7 +121,7 @@ func fieldsOf(r undo.Record) undo.Fields {
 		w := r.Write
 		return undo.Fields{
 			opKey: text(string(w.Op)), pathKey: text(w.Path), foundKey: truth(w.Found), sentKey: truth(w.Sent),
-			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed), copyOfKey: text(w.CopyOf),
+			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed),
 			ofKey: number(int64(r.Of)),
 		}
 	case r.Object != nil:
@@ -141,15 +140,11 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 		w := undo.Write{
 			Op: documents.Op(f[opKey].GetStringValue()), Path: f[pathKey].GetStringValue(), Found: f[foundKey].GetBooleanValue(),
 			Sent: f[sentKey].GetBooleanValue(), Before: f[beforeKey].GetMapValue().GetFields(), After: f[afterKey].GetMapValue().GetFields(),
-			CopyOf: f[copyOfKey].GetStringValue(),
 		}
 		for _, v := range f[removedKey].GetArrayValue().GetValues() {
 			w.Removed = append(w.Removed, v.GetStringValue())
 		}
 		_, err := documents.RefOf(w.Path)
-		if w.CopyOf != "" && err == nil {
-			_, err = documents.RefOf(w.CopyOf)
-		}
 		known := w.Op == documents.Delete || w.Op == documents.Update || w.Op == documents.Create || w.Op == documents.Set
 		return undo.Record{Write: &w, Of: of}, err == nil && known
 	case f[objectKey] != nil:

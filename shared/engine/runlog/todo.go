@@ -29,10 +29,10 @@ type Step struct {
 	Account bool          // the one whose uid is the item's id
 	Objects []string
 	// Folder says that each of Objects is a folder; OwnerKey is the key of metadata in which an object names its owner, the
-	// item's id; with Marked, one without it stays.
+	// item's id; one without it stays outside of Home, if that is set.
 	Folder   bool
 	OwnerKey string
-	Marked   bool
+	Home     string
 }
 
 // Item is something to judge next.
@@ -96,7 +96,7 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 		ref, err := documents.RefOf(f[absentKey].GetStringValue())
 		s := Step{
 			Rule: f[ruleKey].GetStringValue(), Absent: ref, Account: f[accountKey].GetBooleanValue(), Folder: f[folderKey].GetBooleanValue(),
-			OwnerKey: f[ownerKeyKey].GetStringValue(), Marked: f[markedKey].GetBooleanValue(),
+			OwnerKey: f[ownerKeyKey].GetStringValue(), Home: f[homeKey].GetStringValue(),
 		}
 		for _, name := range f[objectsKey].GetArrayValue().GetValues() {
 			s.Objects = append(s.Objects, name.GetStringValue())
@@ -111,14 +111,14 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 
 // The names of what a Todo holds.
 const (
-	ruleKey, absentKey, objectsKey    = "rule", "absent", "objects"
-	folderKey, ownerKeyKey, markedKey = "folder", "ownerKey", "marked"
+	ruleKey, absentKey, objectsKey  = "rule", "absent", "objects"
+	folderKey, ownerKeyKey, homeKey = "folder", "ownerKey", "home"
 )
 
 func (s Step) fields() undo.Fields {
 	return undo.Fields{
 		ruleKey: text(s.Rule), absentKey: text(s.Absent.Path()), accountKey: truth(s.Account), objectsKey: texts(s.Objects),
-		folderKey: truth(s.Folder), ownerKeyKey: text(s.OwnerKey), markedKey: truth(s.Marked),
+		folderKey: truth(s.Folder), ownerKeyKey: text(s.OwnerKey), homeKey: text(s.Home),
 	}
 }
 

@@ -21,7 +21,7 @@ func someTodos(rt *rapid.T) Todo {
 		s := Step{Rule: name.Draw(rt, "rule"), Absent: ref.Draw(rt, "absent"), Account: rapid.Bool().Draw(rt, "account")}
 		if !s.Account {
 			s.Objects = rapid.SliceOfN(name, 1, 3).Draw(rt, "objects")
-			s.Folder, s.Marked = rapid.Bool().Draw(rt, "folder"), rapid.Bool().Draw(rt, "marked")
+			s.Folder, s.Home = rapid.Bool().Draw(rt, "folder"), rapid.SampledFrom([]string{"", "/", "posts/u/"}).Draw(rt, "home")
 			s.OwnerKey = rapid.SampledFrom([]string{"", "postId"}).Draw(rt, "owner")
 		}
 		return s

@@ -21,7 +21,6 @@ type Change struct {
 	Whole   bool
 	Removed []string // fields that it removed; none if Whole
 	Sent    bool     // it told somebody something, which is not taken back
-	CopyOf  string   // the path of the document whose copy it left; empty: none
 }
 
 // Net returns what the writes of one run come to for each document, in the order of its first write. The writes are in the order
@@ -52,9 +51,9 @@ func (c *Change) add(w Write) {
 	}
 	switch w.Op {
 	case documents.Delete:
-		c.Exists, c.After, c.Removed, c.Whole, c.CopyOf = false, nil, nil, true, ""
+		c.Exists, c.After, c.Removed, c.Whole = false, nil, nil, true
 	case documents.Create, documents.Set:
-		c.Exists, c.After, c.Removed, c.Whole, c.CopyOf = true, maps.Clone(w.After), nil, true, w.CopyOf
+		c.Exists, c.After, c.Removed, c.Whole = true, maps.Clone(w.After), nil, true
 	case documents.Update:
 		if c.After == nil {
 			c.After = Fields{}
@@ -119,9 +118,6 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 	}
 	return Revert, ""
 }
-
-// Left reports whether the run left a document with these fields.
-func (c Change) Left(fields Fields) bool { return c.Whole && c.Exists && equal(fields, c.After) }
 
 // Wrote returns the fields of a document that the run only updated, sorted.
 func (c Change) Wrote() []string { return written(c.After, c.Removed) }

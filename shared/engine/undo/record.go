@@ -15,12 +15,15 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
+// HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
+const HolderPrefix = "undo-"
+
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
 // Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
 type Record struct {
-	Item           string // as the job's plan names its target; if what was done to it is taken back, it is pinned
+	Item           string // as the job's plan names its target
 	Action, Reason string // of the item: what the run did to it, and why
 	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, and of what belongs to none.
 	Of      int
@@ -54,8 +57,7 @@ type Write struct {
 	After   Fields   // of a create or set, the whole document; of an update, the fields that it wrote
 	Removed []string // fields that an update removed
 	// Sent says that the write told somebody something, as a notification or an e-mail does. It is not taken back.
-	Sent   bool
-	CopyOf string // the path of the document that it copied; empty: none
+	Sent bool
 }
 
 // Object is an object that was deleted.
@@ -72,7 +74,7 @@ type Account struct {
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.
 func Of(w documents.Write, before documents.Document, found bool) (Record, error) {
-	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent, CopyOf: w.CopyOf.Path()}
+	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent}
 	var err error
 	if found {
 		if r.Before, err = encode.Fields(before.Data); err != nil {

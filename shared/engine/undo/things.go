@@ -1,11 +1,19 @@
 package undo
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
 // Thing is what a run did to a document, an object or an account in all.
 type Thing struct {
-	Target  string  `json:"target"` // as [Record.Target]
-	What    string  `json:"what"`   // "deleted", "changed" or "created"
+	Target  string  `json:"target"`           // as [Record.Target]
+	What    string  `json:"what,omitempty"`   // "deleted", "changed" or "created"; empty of an item that is none of these itself
+	Action  string  `json:"action,omitempty"` // of an item that was judged
+	Reason  string  `json:"reason,omitempty"` // likewise
 	Sent    bool    `json:"sent,omitempty"`
-	Reason  string  `json:"reason,omitempty"`  // of an item that was judged
 	Fields  []Field `json:"fields,omitempty"`  // of a document, before and after the run
 	Account string  `json:"account,omitempty"` // what there was to know of an account, as JSON
 }
@@ -23,32 +31,71 @@ func (r Record) Target(bucket string) string {
 	return r.Item
 }
 
-// Things returns what the records of one run come to for each document, object and account, in the order of the first record of each.
-func Things(records []Record, bucket string) []Thing {
-	all, at := []Thing{}, map[string]int{}
-	reasons, writes := map[string]string{}, []Write{}
+// Sum adds up the records of one run.
+type Sum struct {
+	Bucket string
+	Of     func(Record) bool // of which records besides items; nil: all
+	Names  bool              // of what was in documents and accounts, only the names of written fields, which take little room
+
+	all    []Thing
+	at     map[string]int // by target
+	writes []Write
+}
+
+// Add adds the next records, in the order of the log.
+func (s *Sum) Add(records []Record) {
 	for _, r := range records {
-		target := r.Target(bucket)
-		if r.Item != "" {
-			reasons[r.Item] = r.Reason
+		if r == (Record{}) || r.Item == "" && s.Of != nil && !s.Of(r) {
 			continue
 		}
-		if _, known := at[target]; !known {
-			at[target], all = len(all), append(all, Thing{Target: target, What: "deleted"})
+		target := r.Target(s.Bucket)
+		i, known := s.at[target]
+		if !known {
+			if s.at == nil {
+				s.at = map[string]int{}
+			}
+			i, s.all = len(s.all), append(s.all, Thing{Target: target})
+			s.at[target] = i
 		}
-		if r.Write != nil {
-			writes = append(writes, *r.Write)
-		}
-		if r.Account != nil {
-			all[at[target]].Account = r.Account.Data
+		switch t := &s.all[i]; {
+		case r.Item != "": // of several commits, the first says why
+			t.Action, t.Reason = cmp.Or(t.Action, r.Action), cmp.Or(t.Reason, r.Reason)
+		case r.Write == nil:
+			if t.What = "deleted"; r.Account != nil && !s.Names {
+				t.Account = r.Account.Data
+			}
+		case s.Names:
+			s.writes = append(s.writes, r.Write.names())
+		default:
+			s.writes = append(s.writes, *r.Write)
 		}
 	}
-	for _, c := range Net(writes) {
-		t := &all[at[c.Path]]
-		t.What, t.Sent, t.Fields = c.What(), c.Sent, c.Fields()
+}
+
+// names returns the write without the contents of the document, but for the names of fields that an update wrote.
+func (w Write) names() Write {
+	n := Write{Op: w.Op, Path: w.Path, Found: w.Found, Sent: w.Sent}
+	if w.Op == documents.Update {
+		n.After = Fields{}
+		for _, name := range w.Wrote() {
+			n.After[name] = nil
+		}
 	}
-	for i := range all {
-		all[i].Reason = reasons[all[i].Target]
+	return n
+}
+
+// Things returns what the records come to, in the order of the first record of each; with Of, only what such a record is of.
+func (s *Sum) Things() []Thing {
+	for _, c := range Net(s.writes) {
+		t := &s.all[s.at[c.Path]]
+		t.What, t.Sent = c.What(), c.Sent
+		if !s.Names {
+			t.Fields = c.Fields()
+		} else if !c.Whole {
+			for _, name := range c.Wrote() {
+				t.Fields = append(t.Fields, Field{Name: name, Changed: true})
+			}
+		}
 	}
-	return all
+	return slices.DeleteFunc(append([]Thing{}, s.all...), func(t Thing) bool { return t.What == "" && s.Of != nil })
 }

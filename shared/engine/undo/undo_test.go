@@ -196,15 +196,3 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
-
-// TestWith: whatever is in ids, each is told from the other.
-func TestWith(t *testing.T) {
-	for _, id := range []string{"a", "a\nb", "\n", `a","b`, "a<b>\u2028", "花"} {
-		if something, target := CutWith(With("things/"+id, "reports/"+id)); something != "things/"+id || target != "reports/"+id {
-			t.Errorf("%q: %q and %q", id, something, target)
-		}
-	}
-	if _, err := PinnedOf(documents.Document{Data: map[string]any{"targets": []any{"reports/a"}, "with": []any{"things/a\nreports/a"}}}); err == nil {
-		t.Error("what nobody can read pins nothing, and no error says so")
-	}
-}

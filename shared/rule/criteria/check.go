@@ -64,7 +64,9 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 	p.Expect(Count(a.Hours != nil, a.Days != nil, a.Months != nil) == 1, key, "give one of hours, days and months, e.g. %s", example)
 	for name, n := range map[string]*int{"hours": a.Hours, "days": a.Days, "months": a.Months} {
 		unit := map[string]int{"hours": 1, "days": 24, "months": 31 * 24}[name]
-		p.Expect(n == nil || *n >= 0, key, "it cannot be negative")
+		if n != nil && *n < 0 {
+			p.Add(key, "%s is %d: write 0 or more", name, *n)
+		}
 		p.Expect(n == nil || *n <= maxHours/unit, key, "it is more than 100 years")
 	}
 	if a.By != "" {

@@ -262,15 +262,15 @@ func (a Age) Undated() string {
 	return a.Field + " is not " + a.Form()
 }
 
-// Reason returns why an item is due that is of a time. value is what its field holds: of a text, that is what people know.
-func (a Age) Reason(at time.Time, value any) string {
-	shown := retention.Stamp(at)
-	if text, isText := value.(string); isText {
-		shown = text
-	}
+// Reason returns why an item is due that is of a time.
+func (a Age) Reason(at time.Time) string {
 	older := ", older than " + a.Words()
 	if n, _ := a.length(); n == 0 {
 		older = ", which is past"
 	}
-	return cmp.Or(a.Field, a.clock().reason) + " " + shown + older
+	is := " "
+	if a.As == "text" { // the document may say less, such as a day without a time
+		is = " counts as "
+	}
+	return cmp.Or(a.Field, a.clock().reason) + is + retention.Stamp(at) + older
 }

@@ -65,13 +65,13 @@ func filled(value any, of func(hole string) string) any {
 	return value
 }
 
-// Words returns when a document goes, e.g. "if still so 7 days after it set warnedAt and created a document in mail".
+// Words returns when a document is deleted, e.g. "if that still holds 7 days after the rule set warnedAt and wrote a document to mail".
 func (w Warning) Words() string {
 	created := ""
 	if w.Create != "" {
-		created = " and created a document in " + w.Create
+		created = " and wrote a document to " + w.Create
 	}
-	return fmt.Sprintf("if still so %s after it set %s%s", Age{Days: &w.Days}.Words(), w.Field, created)
+	return fmt.Sprintf("if that still holds %s after the rule set %s%s", Age{Days: &w.Days}.Words(), w.Field, created)
 }
 
 // Waiting returns why a document is kept whose warning is too young.

@@ -10,14 +10,17 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
+// Everything stands for all that is below.
+const Everything = "**"
+
 // Check checks that a text is a pattern.
 func Check(p *criteria.Problems, key, pattern string) {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		last := i == len(parts)-1
 		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
-		right := part == documents.Everywhere && last ||
-			documents.ValidID(plain) && !strings.ContainsAny(plain, "{}") && !strings.Contains(part, documents.Everywhere) &&
+		right := part == Everything && last ||
+			documents.ValidID(plain) && !strings.ContainsAny(plain, "{}") && !strings.Contains(part, Everything) &&
 				(last || !strings.HasSuffix(part, ".*"))
 		p.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
 	}
@@ -41,7 +44,7 @@ func Binds(pattern string) func(name string) (bound map[string]string, ok bool) 
 	pattern, bare := strings.CutSuffix(pattern, ".*") // bare: names are matched without what follows their last dot
 	parts, holes := strings.Split(pattern, "/"), [][]string{}
 	for n, part := range parts {
-		if part == documents.Everywhere {
+		if part == Everything {
 			parts[n] = "(?s:.+)"
 			continue
 		}

@@ -1,18 +1,17 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -20,8 +19,8 @@ import (
 type Job struct {
 	enginetest.Pair                 // Worker is nil if it has none
 	Steps           []time.Duration // when it runs, each counted from the run before; nil: two runs, at the same time
-	// After is the model of a run and of its tasks. After an undo, the job keeps the things that are held. For most jobs
-	// these are all that is due, and the model is not asked.
+	// After is the model of a run and of its tasks. After an undo of what was named, the job keeps the things that are held. For most
+	// jobs these are all that is due, and the model is not asked.
 	After func(t *rapid.T, w World, held map[string]bool) World
 	// HoldsSome says that After is also asked if something is held.
 	HoldsSome bool
@@ -34,8 +33,8 @@ type Job struct {
 
 // Check proves the job on random worlds, which draw draws.
 //
-// The job runs some times. Then all runs are undone: everything is as it was, except what was sent. The job keeps what was restored,
-// until it is released.
+// The job runs some times. Then all runs are undone: everything is as it was, except what was sent. The job does nothing until it is
+// resumed, or keeps what was restored.
 func (j Job) Check(t *testing.T, draw func(t *rapid.T) World) {
 	t.Helper()
 	prove := j.Prover(t)
@@ -70,7 +69,7 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 		r.runAll()
 		r.undoAll()
 		r.runHeld()
-		r.runReleased()
+		r.runResumed()
 	}
 }
 
@@ -83,6 +82,8 @@ type round struct {
 	first    World           // before the first run
 	world    World           // what the project holds
 	sent     map[string]bool // documents that were sent to somebody
+	inPart   bool            // runs are taken back by naming all that they did
+	back     bool            // something came back
 }
 
 // run runs the job and its worker.
@@ -137,49 +138,63 @@ func (r *round) runAll() {
 	}
 }
 
-// held returns what every job keeps because it was restored, also what a worker had deleted along with something else.
-func (r *round) held() map[string]bool {
-	held := map[string]bool{}
-	for path, data := range r.Documents(r.tb, undo.PinnedIn) {
-		pinned, err := undo.PinnedOf(documents.Document{Path: path, Data: data})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		for _, target := range pinned.All() {
-			held[target] = true
-		}
+// records returns what is said of the job and its worker.
+func (r *round) records() []restore.Record {
+	all, err := r.restorer.Records(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	return held
+	return all
 }
 
-// runHeld runs the job after everything was restored. It keeps that, and says so.
+// runHeld runs the job after all runs were taken back whole: it does nothing. Where that was done by naming all that they did, it keeps
+// that, and says so.
 func (r *round) runHeld() {
 	const when = "with what came back"
-	held, want := r.held(), r.world
+	switch {
+	case !r.back: // so nobody holds it
+		return
+	case !r.inPart:
+		if rep := r.Run(r.tb, ""); rep.Status != report.Skipped {
+			r.t.Fatalf("%s: %s, %v", when, rep.Status, rep.Actions)
+		}
+		r.is(when, r.world)
+		return
+	}
+	held, want := map[string]bool{}, r.world
+	for _, record := range r.records() {
+		for _, kept := range record.State.Keep {
+			held[kept.Path] = true
+		}
+	}
 	most := len(held) // some of it may not be due any more, or belongs to something that is held
-	report := r.run(when)
+	rep := r.run(when)
 	if r.HoldsSome {
 		want = r.After(r.t, want, held)
-	} else if len(report.Actions) > 0 {
-		r.t.Fatalf("%s: %v", when, report.Actions)
+	} else if len(rep.Actions) > 0 {
+		r.t.Fatalf("%s: %v", when, rep.Actions)
 	}
-	if n := report.Kept[undo.KeptPinned]; n > most || most > 0 && n == 0 {
-		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, report.Kept, most)
+	if n := rep.Kept[jobstate.KeptListed]; n > most || most > 0 && n == 0 {
+		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, rep.Kept, most)
 	}
 	r.is(when, want)
 }
 
-// runReleased runs the job after what was restored has been released.
-func (r *round) runReleased() {
-	for _, f := range slices.DeleteFunc([]*enginetest.Function{r.Function, r.Worker},
-		func(f *enginetest.Function) bool { return f == nil }) {
-		if _, err := r.restorer.Release(r.t.Context(), f.Job.Name); err != nil {
+// runResumed runs the job after it was resumed, and keeps nothing any more.
+func (r *round) runResumed() {
+	for _, record := range r.records() {
+		paths := []string{}
+		for _, kept := range record.State.Keep {
+			paths = append(paths, kept.Path)
+		}
+		err := errors.Join(record.Err, r.restorer.Resume(r.t.Context(), record.Job), r.restorer.Unkeep(r.t.Context(), record.Job, paths...))
+		if err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	for _, d := range []time.Duration{0, r.Steps[len(r.Steps)-1]} {
 		r.Now = r.Now.Add(d)
-		when := fmt.Sprintf("released, at %s", r.Now)
+		when := fmt.Sprintf("resumed, at %s", r.Now)
 		r.run(when)
 		r.is(when, r.After(r.t, r.world, nil))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -95,6 +96,7 @@ func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinishe
 		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
+			ctx := tell.Doing(ctx, itemsOf(batch))
 			for k, err := range a.applyGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // the next run judges again what ctx's end interrupted
@@ -227,34 +229,39 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
-	level, how := slog.LevelInfo, "done"
+	level, how, keeps := slog.LevelInfo, "", ""
 	switch {
 	case err == nil:
-		a.Counted(done.Kind, func(c *report.Counts) { c.Done++ })
+		if a.Counted(done.Kind, func(c *report.Counts) { c.Done++ }); !tell.Told(ctx, done.Target) {
+			how = "done"
+		}
 	case errors.As(err, &invalid):
-		how = "kept, " + invalid.Reason
+		keeps = invalid.Reason
 		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
-		how = "left alone, it changed since it was judged"
+		keeps = "it changed since it was judged"
 		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
-		how = "kept, " + held.Reason
+		keeps = held.Reason
 		a.Keep(held.Reason, 1)
 	case errors.As(err, &kept):
-		how = "kept, " + kept.Error()
+		keeps = kept.Error()
 		a.Keep(kept.Reason, 1)
 	case errors.Is(err, errLater):
 		how = "not done yet, a later run continues it"
 	default:
-		how = ""
 		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, done.Target, done.Kind, err)
 	}
 	if errors.Is(err, errHalfDone) {
-		level, how = slog.LevelWarn, a.halfDone(err)
+		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
 	}
-	if how != "" {
-		a.Logger.Log(ctx, level, report.Phrase(done.Kind, done.Target)+": "+how,
+	message := report.Phrase(done.Kind, done.Target) + ": " + how
+	if keeps != "" {
+		message = tell.Kept(done.Target, keeps)
+	}
+	if how+keeps != "" {
+		a.Logger.Log(ctx, level, message,
 			slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason))
 	}
 }

@@ -89,11 +89,11 @@ func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
 		})
 	}
 	for _, f := range all {
-		pinned := a.FollowsPinned(f.FollowUp)
+		kept := a.FollowsKept(f.FollowUp)
 		switch {
-		case pinned != nil: // since the commit, which would have kept the item
-			a.Skip(ctx, decide.NameOf(f.FollowUp), pinned.Reason)
-			f.err = pinned
+		case kept != nil: // since the commit, which would have kept the item
+			a.Skip(ctx, decide.NameOf(f.FollowUp), kept.Reason)
+			f.err = kept
 		case f.Account != "":
 			accounts = append(accounts, f)
 		case f.Task != nil:
@@ -130,7 +130,7 @@ func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) er
 	var left, stays error
 	for _, f := range all {
 		switch {
-		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody releases it
+		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
 			stays = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:

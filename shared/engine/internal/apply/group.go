@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 )
@@ -178,7 +179,7 @@ func (a *Applier) conclude(ctx context.Context, group []*work, c committed) (aga
 		o := c.outcomes[i]
 		w.note(o)
 		if o.Invalid != "" && !w.begun {
-			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.Invalid)})
+			a.Notice(ctx, w.Ref.Path(), cleanup.Notice{Message: tell.Kept(w.Ref.Path(), o.Invalid)})
 		}
 		switch next := w.next(o); {
 		case next == toJudge && o.Apart:

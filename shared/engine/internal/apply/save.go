@@ -120,6 +120,15 @@ func stays(err error) bool {
 		accounts.Refused(err)
 }
 
+// itemsOf returns the records of the items of actions.
+func itemsOf(actions []decide.Action) []undo.Record {
+	all := make([]undo.Record, len(actions))
+	for i, a := range actions {
+		all[i] = itemOf(a)
+	}
+	return all
+}
+
 // itemOf returns the record of an action's item.
 func itemOf(a decide.Action) undo.Record {
 	return undo.Record{Item: a.Target, Action: a.Kind, Reason: a.Reason}

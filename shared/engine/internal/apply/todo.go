@@ -29,7 +29,7 @@ func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.
 				continue
 			case !step.Account:
 				step.Objects, step.Folder, todo.Bucket = []string{f.Object.Name}, f.Object.Folder, a.Run.Config.Bucket
-				step.OwnerKey, step.Marked = f.Object.OwnerKey, f.Object.Marked
+				step.OwnerKey, step.Home = f.Object.OwnerKey, f.Object.Home
 			}
 			todo.Steps, last = append(todo.Steps, step), f
 		}
@@ -95,9 +95,9 @@ func worse(a, b error) error {
 	return a
 }
 
-// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
+// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.
 func mustStay(err error) bool {
 	var held *objects.HeldError
-	var pinned *decide.KeptError
-	return errors.As(err, &held) || errors.As(err, &pinned)
+	var kept *decide.KeptError
+	return errors.As(err, &held) || errors.As(err, &kept)
 }

@@ -1,5 +1,5 @@
 // Package decide says what the rules of a job make of items: while planning, in each commit and in a preview. What a rule may not
-// do, because it does not declare it or something is pinned, is not done.
+// do, because it does not declare it or the job keeps something, is not done.
 package decide
 
 import (
@@ -8,14 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -28,11 +29,11 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
-	Objects   objects.Reader   // of no use in a function that does not use Storage
-	People    accounts.Reader  // of no use in a function that does not use Authentication
-	Pins      undo.Pins        // what every job keeps
-	Saves     bool             // what the run deletes is saved for undo
-	Approved  *report.Approval // what the run is restricted to; nil: to nothing
+	Objects   objects.Reader              // of no use in a function that does not use Storage
+	People    accounts.Reader             // of no use in a function that does not use Authentication
+	Saves     bool                        // what the run deletes is saved for undo
+	Approved  *report.Approval            // what the run is restricted to; nil: to nothing
+	keeps     atomic.Pointer[state.Keeps] // what the job keeps because its record lists it
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once
@@ -184,8 +185,8 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 	if o.Err == nil {
 		o.Err = d.beyond(w.Rule, w.Ref, o.Change)
 	}
-	if pinned := d.pinnedWith(o.Change); pinned != nil && o.Err == nil {
-		o.Err = pinned
+	if kept := d.keptWith(o.Change); kept != nil && o.Err == nil {
+		o.Err = kept
 	}
 }
 

@@ -95,8 +95,8 @@ func (d *Decider) PreviewTodo(ctx context.Context, t Todo) (Preview, error) {
 	p := Preview{More: len(t.Next) > 0}
 	then, err := d.StillAbsent(ctx, t.Then)
 	for _, f := range then {
-		if pinned := d.FollowsPinned(f); pinned != nil {
-			p.Kept = pinned.Error()
+		if kept := d.FollowsKept(f); kept != nil {
+			p.Kept = kept.Error()
 			continue
 		}
 		p.follow(f)

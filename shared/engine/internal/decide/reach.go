@@ -64,7 +64,7 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 	return slices.ContainsFunc(r.Objects, func(f cleanup.Files) bool {
 		folder := strings.ReplaceAll(f.Folder, idHole, id)
 		switch {
-		case f.Owner != o.OwnerKey:
+		case f.Owner != o.OwnerKey, f.Homes != (o.Home != ""), f.Homes && !isHome(f.Folder, o.Home):
 			return false
 		case o.Folder:
 			return f.Whole && strings.Contains(f.Folder, idHole) && o.Name == folder
@@ -73,6 +73,12 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 		}
 		return objects.Folders{folder}.Hold(o.Name)
 	})
+}
+
+// isHome reports whether a folder is one of those right in another, or that of nobody.
+func isHome(in, folder string) bool {
+	name, inside := strings.CutPrefix(folder, in)
+	return folder == cleanup.NoHome || inside && len(name) > 1 && strings.IndexByte(name, '/') == len(name)-1
 }
 
 // follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
@@ -176,6 +182,28 @@ func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 				return err == nil && r.Account && Has(r, ref) && ref.ID == record.Account.UID
 			}
 			return true // an item, which is but a name
+		})
+	}
+}
+
+// Covers returns what reports whether a job could delete or change what a record is of, or judges it.
+func Covers(j cleanup.Job) func(undo.Record) bool {
+	reaches, held := reaches(j), []func(undo.Object) bool(nil)
+	for _, r := range reaches {
+		for _, f := range r.Objects {
+			held = append(held, heldOnce(f))
+		}
+	}
+	return func(record undo.Record) bool {
+		if record.Object != nil {
+			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+		}
+		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
+			if record.Write == nil {
+				return record.Account != nil && r.Account
+			}
+			ref, err := documents.RefOf(record.Write.Path)
+			return err == nil && (Has(r, ref) || inAny(r.Deletes, ref) || inAny(r.Writes, ref))
 		})
 	}
 }

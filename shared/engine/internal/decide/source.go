@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -217,23 +218,18 @@ func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, 
 func (d *Decider) NoTenants(ctx context.Context) error {
 	d.tenants.once.Do(func() {
 		may, err := d.People.Tenants(ctx)
-		var text string
 		switch {
 		case ctx.Err() != nil:
 			d.tenants.err = ctx.Err()
-			return
-		case err != nil:
-			text = "some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because " +
-				"Authentication does not say whether the project allows any: grant firebaseauth.configs.get (terraform apply), or " +
-				"try again: " + err.Error()
+		case err != nil: // which passes, if it is no lack of a permission: the run fails, and a retry of it asks again
+			d.tenants.err = fmt.Errorf("some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because "+
+				"Authentication does not say whether the project allows any: grant firebaseauth.configs.get (terraform apply), or "+
+				"try again: %w", err)
 		case may:
-			text = "the project allows tenants (Identity Platform), whose accounts are not found and would count as gone: name a " +
-				`document in place of the account, such as {"document": "users/{id}"} or, if no tenant has accounts, ` +
-				"switch multi-tenancy off"
-		default:
-			return
+			d.tenants.err = &cleanup.LimitError{Limit: "tenants", Why: "the project allows tenants (Identity Platform), whose " +
+				"accounts are not found and would count as gone: name a document in place of the account, such as " +
+				`{"document": "users/{id}"} or, if no tenant has accounts, switch multi-tenancy off`}
 		}
-		d.tenants.err = &cleanup.LimitError{Limit: "tenants", Why: text}
 	})
 	return d.tenants.err
 }

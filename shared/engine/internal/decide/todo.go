@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -61,7 +62,7 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	if s.Account {
 		return []cleanup.FollowUp{{Account: s.Absent.ID, Absent: s.Absent}}
 	}
-	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Marked: s.Marked}
+	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Home: s.Home}
 	if s.OwnerKey != "" {
 		o.Owner = s.Absent.ID
 	}
@@ -86,7 +87,7 @@ func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
 // Skip counts and names something that is kept although its document went.
 func (d *Decider) Skip(ctx context.Context, what, reason string) {
 	d.Keep(reason, 1)
-	d.Logger.InfoContext(ctx, "kept "+what+": "+reason)
+	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
 }
 
 // StillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts
@@ -122,7 +123,7 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 	switch {
 	case o.OwnerKey != "" && named && owner != o.Owner:
 		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
-	case o.Marked && !named:
+	case o.Home != "" && !named && !strings.HasPrefix(object.Name, o.Home):
 		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
 	case object.Created.After(at):
 		return keptUploadedAnew

@@ -235,7 +235,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 		if err := p.propose(ctx, a); err != nil {
 			return c, err
 		}
-		c.Due += p.Size - before // not what is pinned
+		c.Due += p.Size - before // not what is kept
 	}
 	return c, nil
 }

@@ -194,7 +194,7 @@ func (p *Planner) KeepOdd(ctx context.Context, q documents.Query, field string, 
 				slog.String("target", q.Collection))
 		}
 		for _, d := range found[:min(len(found), max(0, tell.MaxNamed-n))] {
-			p.name(ctx, d.Path, reason)
+			p.Name(d.Path, reason, 0)
 		}
 		n += max(all, len(found))
 	}
@@ -232,7 +232,7 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 		}
 		p.named += len(first)
 		for _, d := range first {
-			p.name(ctx, d.Path, u.reason)
+			p.Name(d.Path, u.reason, 0)
 		}
 		found += len(first)
 	}
@@ -266,7 +266,7 @@ func (p *Planner) nameMissing(ctx context.Context, u unjudged, want int) (found,
 			if u.usable(v, there) || there && indexed {
 				continue
 			}
-			p.name(ctx, d.Path, u.reason)
+			p.Name(d.Path, u.reason, 0)
 			if found++; found == want {
 				return found, looked, true, nil
 			}

@@ -67,6 +67,9 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []*cleanup.Lim
 			e := &cleanup.LimitError{Pass: c.Pass, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field, Why: c.Why}
 			if l.force {
 				e.Due, e.Looked = c.Due, c.Looked
+				if 2*c.InFolder > c.Due {
+					e.Folder, e.InFolder = c.Folder, c.InFolder
+				}
 			}
 			if l.force && c.Percent != 0 {
 				e.Limit = report.RulesPercent

@@ -66,10 +66,9 @@ type Planner struct {
 	held        int        // bytes of what is proposed
 	sections    []*section // the first is what precedes the job's own
 	section     *section   // the last of them, which is being planned
-	invalid     map[string]int
-	previewed   int // actions of which a preview has worked out what goes with them
-	left        int // actions that interrupted runs have left to do
-	proposed    int // items of rules among the actions
+	previewed   int        // actions of which a preview has worked out what goes with them
+	left        int        // actions that interrupted runs have left to do
+	proposed    int        // items of rules among the actions
 	remembered  proposed
 	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
@@ -82,7 +81,7 @@ func (a Ask) planner() *Planner {
 	a.Versions = a.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := &Planner{
 		Teller: d.Teller, Time: a.Time, ask: a, begin: a.From,
-		sections: []*section{whole}, section: whole, invalid: map[string]int{}, pending: map[documents.Ref]bool{},
+		sections: []*section{whole}, section: whole, pending: map[documents.Ref]bool{},
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: a.Objects, Accounts: a.Accounts, Log: d.Logger,
@@ -119,16 +118,12 @@ func (a Ask) make(ctx context.Context) (p *Planner, err error) {
 	return p, p.plan(ctx)
 }
 
-// plan plans by what is pinned: first what interrupted runs have left to do, then the job.
-func (p *Planner) plan(ctx context.Context) (err error) {
-	d := p.ask.Decider
-	if d.Pins, err = d.ReadPins(ctx); err != nil {
-		return err
-	}
+// plan plans first what interrupted runs have left to do, then the job.
+func (p *Planner) plan(ctx context.Context) error {
 	if err := p.planTodos(ctx); err != nil {
 		return err
 	}
-	return d.Job.Plan(ctx, &p.Planner)
+	return p.ask.Decider.Job.Plan(ctx, &p.Planner)
 }
 
 // Check drops the sections of the plan that trip a safety limit. It returns a [*cleanup.LimitError] if none of the plan may be
@@ -163,21 +158,6 @@ func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.N
 
 // Planned implements [cleanup.Plan].
 func (p *Planner) Planned() int { return p.Size - p.left }
-
-// KeepInvalid implements [cleanup.Plan].
-func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
-	p.Keep(reason, n)
-	if p.invalid[reason]++; p.invalid[reason] <= tell.MaxNamed {
-		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: look at them", target, n, reason),
-			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
-	}
-}
-
-// name names in the log a document that was counted as one that cannot be judged.
-func (p *Planner) name(ctx context.Context, target, reason string) {
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: look at it", target, reason),
-		slog.String("target", target), slog.String("reason", reason))
-}
 
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
@@ -230,16 +210,16 @@ func (p *Planner) windowIsFull() bool {
 func (p *Planner) leave(ctx context.Context, a *decide.Action) {
 	p.Counted(a.Kind, func(c *report.Counts) { c.Changed++ })
 	a.Preview = decide.Preview{Kept: decide.KeptChanged}
-	p.Log.InfoContext(ctx, report.Phrase(a.Kind, a.Target)+": left alone, "+decide.KeptChanged,
+	p.Log.InfoContext(ctx, tell.Kept(a.Target, decide.KeptChanged),
 		slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason))
 }
 
 // stays reports whether nothing is to be done to the target of an action, and says why: it or something below it or with it is
-// pinned, or the job does not declare the action.
+// on the list of what the job keeps, or the job does not declare the action.
 func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
 	d := p.ask.Decider
-	if pinned := d.Keeps(a); pinned != nil {
-		p.KeepNamed(ctx, a.Target, pinned.Reason)
+	if kept := d.Keeps(a); kept != nil {
+		p.KeepNamed(ctx, a.Target, kept.Reason)
 		return true
 	}
 	err := decide.Proposes(d.Job, a.Effect)
@@ -267,7 +247,7 @@ func (p *Planner) applyWindow(ctx context.Context) error {
 
 // First implements [cleanup.Plan].
 func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
-	found, err := p.Documents.First(ctx, q, "", n+p.ask.Decider.Pins.In(q.Collection))
+	found, err := p.Documents.First(ctx, q, "", n+p.ask.Decider.Listed().In(q.Collection))
 	for i, d := range found {
 		if p.ask.Decider.KeptBy(d.Path) != nil {
 			continue

@@ -44,6 +44,9 @@ func (p *Planner) Count(c cleanup.Count) {
 	}
 	of.Looked, of.Due, of.Percent = of.Looked+c.Looked, of.Due+c.Due, max(of.Percent, c.Percent)
 	of.Missing, of.Exists = of.Missing+c.Missing, of.Exists+c.Exists
+	if c.InFolder > of.InFolder {
+		of.Folder, of.InFolder = c.Folder, c.InFolder
+	}
 	of.Unknown = errors.Join(of.Unknown, c.Unknown)
 }
 

@@ -62,13 +62,13 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	return err
 }
 
-// countTodo returns as how many actions more than one a todo counts, without what is pinned. It looks into folders, no further than
+// countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than
 // a safety limit allows.
 func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
 	n := len(todo.Next)
 	for _, f := range todo.Then {
-		switch pinned := p.ask.Decider.FollowsPinned(f); {
-		case pinned != nil:
+		switch kept := p.ask.Decider.FollowsKept(f); {
+		case kept != nil:
 			continue
 		case !f.Object.Folder:
 			n++

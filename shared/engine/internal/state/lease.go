@@ -51,11 +51,15 @@ func (e *LostError) Error() string {
 	return "the lease was lost to " + e.Holder
 }
 
-// Acquire has somebody hold the lease. The error is a [*LeasedError], [*TooLongError] or [*EndedError].
+// Acquire has somebody hold the lease. The error is a [*HeldError], [*LeasedError], [*TooLongError] or
+// [*EndedError].
 func (s State) Acquire(a Ask) (State, error) {
 	if s.Holder == a.Who { // an earlier attempt took effect and its answer was lost
 		s.Until = a.Now.Add(a.For)
 		return s, nil
+	}
+	if s.Held != nil && a.Begun != nil {
+		return s, &HeldError{a.Begun.Job, *s.Held}
 	}
 	if s.Leased(a.Now) != "" {
 		if err := s.TooLong(a.Now, a.Longest); a.Longest > 0 && err != nil {

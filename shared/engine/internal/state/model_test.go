@@ -12,7 +12,7 @@ import (
 )
 
 // The model tries random histories: scheduled runs, retries of the same schedule time, runs that are killed, answers that are lost,
-// clocks that differ, undos, orders to stop and rewinds. What is due are the numbers 0 to 11; a checkpoint is a number. At each step
+// clocks that differ, undos, orders to stop, rewinds and holds. What is due are the numbers 0 to 11; a checkpoint is a number. At each step
 // it checks what no history may break, and at the end, when nothing fails any more, that all that is due gets done.
 
 const (
@@ -48,12 +48,13 @@ type world struct {
 	told   map[string]bool // runs that were told to stop
 	saved  map[string]bool // runs that have a report
 	done   map[string]bool // runs that did something
+	held   bool            // somebody holds the job
 	rewind bool            // nobody has begun since the state was rewound, or an undo came
 	seen   *seen
 }
 
 // seen counts what the histories came to.
-type seen struct{ kills, killed, lost, undos, stops, leased, retries, rewinds, partial int }
+type seen struct{ kills, killed, lost, undos, stops, leased, retries, rewinds, partial, held int }
 
 func at(i int) string {
 	if i <= 0 {
@@ -166,9 +167,15 @@ func (w *world) acquire(a *actor, now time.Time, next func(string) bool) bool {
 		ask.Begun, ask.Retry = &report.Report{RunID: a.id, Job: "job", Now: a.now, StartedAt: now}, true
 	}
 	s, err := w.s.Acquire(ask)
+	var held *HeldError
 	var leased *LeasedError
 	var ended *EndedError
 	switch {
+	case errors.As(err, &held) != (w.held && !a.undo && w.s.Holder != a.id):
+		w.t.Fatalf("the job is held: %t, and %s is told %v", w.held, a.id, err)
+	case held != nil:
+		w.seen.held++
+		return false
 	case errors.As(err, &leased):
 		w.seen.leased++
 		return false
@@ -264,6 +271,12 @@ func (w *world) disturb() {
 	case what == 5 && w.s.Run() != "" && draw(3, "stop?") == 0:
 		w.seen.stops++
 		w.told[w.s.Holder], w.s.Stop = true, w.s.Holder
+	case what == 7 && draw(3, "hold?") == 0:
+		if w.held = !w.held; w.held {
+			w.s = w.s.Hold(Hold{At: w.clock, Why: "the rule is wrong"})
+		} else {
+			w.s = w.s.Resume()
+		}
 	case what == 6 && draw(3, "rewind?") == 0:
 		w.seen.rewinds++
 		w.s, w.rewind = w.s.Rewind(), true
@@ -292,7 +305,7 @@ func TestModel(t *testing.T) {
 		w.calmDown()
 	})
 	t.Logf("%+v", *total)
-	if min(total.kills, total.killed, total.lost, total.undos, total.stops, total.leased, total.retries, total.rewinds, total.partial) == 0 {
+	if min(total.kills, total.killed, total.lost, total.undos, total.stops, total.leased, total.retries, total.rewinds, total.partial, total.held) == 0 {
 		t.Error("the histories did not come to all that they are to prove")
 	}
 }
@@ -300,7 +313,7 @@ func TestModel(t *testing.T) {
 // calmDown lets nights go by in which nothing fails. Whatever happened, all that is due is done: the first night goes on from the
 // checkpoint, the second begins at the beginning.
 func (w *world) calmDown() {
-	w.calm, w.actors = true, nil
+	w.calm, w.actors, w.held, w.s = true, nil, false, w.s.Resume()
 	w.clock = w.clock.Add(time.Hour)
 	for range 2 {
 		w.clock = w.clock.Add(night)

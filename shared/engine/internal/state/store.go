@@ -157,8 +157,11 @@ func (s *State) fields() []field {
 		{"begun", &s.Begun, true, nil},
 		{"checkpoint", &s.Checkpoint, true, nil},
 		{"rewound", &s.Rewound, true, nil},
+		{"held", &s.Held, true, nil},
+		{"keep", &s.Keep, true, func() bool { return s.wrongKeep() }},
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
+		{"warned", &s.Warned, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}

@@ -2,18 +2,23 @@
 package tell
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // MaxNamed is how many items a run names in the log for each reason; all are counted.
@@ -27,8 +32,36 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu    sync.Mutex     // guards the report while actions are being applied, and what follows
-	wrote map[string]int // see [cleanup.Job]
+	mu      sync.Mutex     // guards the report while actions are being applied, and what follows
+	wrote   map[string]int // see [cleanup.Job]
+	invalid map[where]*invalid
+	about   int // see [report.Progress]
+
+	Warned []string // digests of what the log warns of, or did of an earlier run
+}
+
+// where says where something is kept, and why, because it cannot be judged.
+type where struct{ in, reason string }
+
+// invalid is what is kept so.
+type invalid struct {
+	n     int
+	named []string // up to [MaxNamed] items
+}
+
+// Expect says about how many items there are to look at.
+func (t *Teller) Expect(about int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.about = about
+}
+
+// Progress returns how far the run is.
+func (t *Teller) Progress() report.Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := t.Report.Totals()
+	return report.Progress{Looked: t.Report.Scanned, About: t.about, Due: counts.Planned, Done: counts.Done}
 }
 
 // Scanned implements [cleanup.Plan].
@@ -47,17 +80,95 @@ func (t *Teller) Keep(reason string, n int) {
 	}
 }
 
+// Kept says why something is kept, in the one way in which the log does.
+func Kept(what, reason string) string { return what + ": kept, " + reason }
+
+// KeepInvalid implements [cleanup.Plan].
+func (t *Teller) KeepInvalid(_ context.Context, target, reason string, n int) {
+	t.Keep(reason, n)
+	t.Name(target, reason, n)
+}
+
+// Name names an item that cannot be judged, or a collection in which such items are, and counts n more of them.
+func (t *Teller) Name(target, reason string, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	in, isItem := path.Base(target), true
+	switch {
+	case strings.Contains(target, "://"):
+		in = "files"
+	case strings.HasPrefix(target, report.AccountPrefix):
+		in = "accounts"
+	case strings.Count(target, "/")%2 == 1:
+		in = path.Base(path.Dir(target))
+	default:
+		isItem = false
+	}
+	if t.invalid == nil {
+		t.invalid = map[where]*invalid{}
+	}
+	i := t.invalid[where{in, reason}]
+	if i == nil {
+		i = &invalid{}
+		t.invalid[where{in, reason}] = i
+	}
+	if i.n += n; isItem && len(i.named) < MaxNamed && !slices.Contains(i.named, target) {
+		i.named = append(i.named, target)
+	}
+}
+
+// what says of how many things, and of which, in as many characters as a message has room for.
+func (i *invalid) what(in string) string {
+	if len(i.named) == 0 {
+		return fmt.Sprintf("%d of %s", i.n, in)
+	}
+	text, shown := report.Clip(i.named[0], logging.MaxMessage/2), 1
+	for shown < len(i.named) && len(text)+len(i.named[shown]) <= logging.MaxMessage/2 {
+		text += ", " + i.named[shown]
+		shown++
+	}
+	if shown < i.n {
+		text += fmt.Sprintf(" and %d more", i.n-shown)
+	}
+	return text
+}
+
+// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about the run as a whole.
+// What the last run warned of too, as before says, is one line.
+func (t *Teller) TellWarnings(ctx context.Context, before []string) {
+	var same []string
+	say := func(message string, fields ...any) {
+		id := digest.Of(append([]string{message}, fmt.Sprint(fields...))...)
+		if t.Warned = append(t.Warned, id); slices.Contains(before, id) {
+			same = append(same, message)
+			return
+		}
+		t.Logger.WarnContext(ctx, message, fields...)
+	}
+	byName := func(a, b where) int { return cmp.Or(strings.Compare(a.in, b.in), strings.Compare(a.reason, b.reason)) }
+	for _, w := range slices.SortedFunc(maps.Keys(t.invalid), byName) {
+		i, reason := t.invalid[w], w.reason
+		slices.Sort(i.named)
+		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
+	}
+	for _, warning := range t.Report.Warnings {
+		say(t.Job + ": " + warning)
+	}
+	if len(same) > 0 {
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Job, len(same)), slog.Any("warnings", same))
+	}
+}
+
 // KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is pinned.
+// one item it is, and for what is on the list of what the job keeps.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
-	t.Logger.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
+	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))
 }
 
 // Warn implements [cleanup.Plan].
-func (t *Teller) Warn(ctx context.Context, warning string) {
+func (t *Teller) Warn(_ context.Context, warning string) {
 	t.Report.Warnings = append(t.Report.Warnings, warning)
-	t.Logger.WarnContext(ctx, t.Job+": "+warning)
 }
 
 // Notice logs a warning about one item.
@@ -97,9 +208,11 @@ func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
-	r.NotCounted, r.Warnings = nil, nil
+	r.NotCounted, r.Warnings, t.invalid = nil, nil, nil
 }
 
 // Fail implements [cleanup.Plan]: something went wrong with one target.

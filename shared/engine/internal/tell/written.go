@@ -12,14 +12,16 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
 const (
-	maxWrittenBytes   = 180 << 10 // of the list
-	maxWrittenMessage = 1000      // bytes
-	maxWrittenNamed   = 10        // in the message
+	maxWrittenBytes   = 180 << 10               // of the list
+	maxWrittenMessage = logging.MaxMessage - 40 // bytes
+	maxWrittenNamed   = 10                      // in the message
 )
 
 // written is one thing that the run deleted or changed, as the log names it. It holds names and nothing of what was in
@@ -28,6 +30,8 @@ type written struct {
 	Op         string `json:"op"`
 	Path       string `json:"path"`
 	Generation string `json:"generation,omitempty"` // of an object, to restore it by
+	Action     string `json:"action,omitempty"`     // of an item, what the plan calls that
+	Reason     string `json:"reason,omitempty"`     // and why
 	// Unsure says that the answer was lost: it took effect, or it did not.
 	Unsure bool `json:"unsure,omitempty"`
 }
@@ -63,9 +67,55 @@ type Writes struct {
 // Writes begins to collect what was written.
 func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
 
+// doing are the items of actions that are under way, and of which of them the log has said that it was done, by their targets.
+type doing struct {
+	mu    sync.Mutex
+	items map[string]undo.Record
+	told  map[string]bool
+}
+
+type doingKey struct{}
+
+// Doing returns a context in which the lines of what is written say why that is done to some items.
+func Doing(ctx context.Context, items []undo.Record) context.Context {
+	d := &doing{items: map[string]undo.Record{}, told: map[string]bool{}}
+	for _, item := range items {
+		d.items[item.Item] = item
+	}
+	return context.WithValue(ctx, doingKey{}, d)
+}
+
+// Told reports whether a line of what was written has named a target.
+func Told(ctx context.Context, target string) bool {
+	d, _ := ctx.Value(doingKey{}).(*doing)
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.told[target]
+}
+
+// explain says of something written why, if it is an item.
+func (d *doing) explain(w *written) {
+	target := w.Path
+	if w.Op == deleteAccount {
+		target = report.AccountPrefix + target
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if item, is := d.items[target]; is {
+		w.Action, w.Reason = item.Action, item.Reason
+		d.told[target] = d.told[target] || !w.Unsure
+	}
+}
+
 func (c *Writes) add(w written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if d, ok := c.ctx.Value(doingKey{}).(*doing); ok {
+		d.explain(&w)
+	}
 	c.writes = append(c.writes, w)
 }
 
@@ -75,9 +125,11 @@ func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }
 
+const deleteAccount = "delete account"
+
 // Account adds the deletion of an account.
 func (c *Writes) Account(uid string, unsure bool) {
-	c.add(written{Op: "delete account", Path: uid, Unsure: unsure})
+	c.add(written{Op: deleteAccount, Path: uid, Unsure: unsure})
 }
 
 // Log logs what was collected, in as many lines as it needs.

@@ -14,7 +14,6 @@ import (
 
 // accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
 func (u *undoing) accounts(ctx context.Context, deleted []undo.Account) error {
-	deleted = slices.DeleteFunc(deleted, func(a undo.Account) bool { return !u.chosen(decide.AccountTarget(a.UID)) })
 	all := make([]accounts.Account, len(deleted))
 	for i, a := range deleted {
 		var err error

@@ -8,48 +8,48 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// Where means the documents whose saved contents have a value in a field, what lies below them, and the objects and accounts
-// that are named after them or after the value.
+// Where means the items that hold a value in a field of a document as it was, and the objects and accounts that are named after it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in a record.
-func (u *undoing) match(r undo.Record) {
-	if u.Where == nil || r.Write == nil || !undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
-		return
+// match notes what [Where] means in the records of an entry.
+func (u *undoing) match(records []undo.Record) {
+	for i, r := range records {
+		if r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
+			u.matched[r.Write.Path], u.matched[undo.ItemOf(records, i)] = true, true
+		}
 	}
-	u.matched[r.Write.Path] = true
-	u.ids[r.Write.Path[strings.LastIndexByte(r.Write.Path, '/')+1:]] = true
-	u.ids[u.Where.Value] = true
+	delete(u.matched, "")
 }
 
-// names reports whether a record is of a target, as an outcome names it.
-func (u *undoing) names(r undo.Record, target string) bool {
-	switch {
-	case r.Object != nil && u.Bucket != nil:
-		return covers(target, u.targetOf(r))
-	case r.Item != "":
-		return target == r.Item
+// chosen returns the records that are to be taken back, and items. The others are empty, so that each record stays in its place. Those
+// that no run of the job can have left are noted.
+func (u *undoing) chosen(records []undo.Record) []undo.Record {
+	chosen := slices.Clone(records)
+	for i, r := range records {
+		item := undo.ItemOf(records, i)
+		switch {
+		case r.Item != "":
+			continue
+		case !u.isChosen(u.targetOf(r), item):
+		case !u.canHave(r, item):
+			u.refused[u.targetOf(r)] = true
+		default:
+			continue
+		}
+		chosen[i] = undo.Record{}
 	}
-	return target == u.targetOf(r)
+	return chosen
 }
 
-// targetOf returns the target that an outcome of a record names; empty if it has none.
-func (u *undoing) targetOf(r undo.Record) string {
-	switch {
-	case r.Write != nil:
-		return r.Write.Path
-	case r.Object != nil && u.Bucket != nil:
-		return u.objectTarget(r.Object.Name)
-	case r.Account != nil:
-		return decide.AccountTarget(r.Account.UID)
+// isChosen reports whether a thing is to be taken back by itself, or with the item that it belongs to.
+func (u *undoing) isChosen(target, item string) bool {
+	chosen := len(u.Only) == 0
+	for _, only := range u.Only {
+		if only == item || covers(only, target) {
+			chosen, u.named[only] = true, true
+		}
 	}
-	return ""
-}
-
-// chosen reports whether a target is among those to take back.
-func (u *undoing) chosen(target string) bool {
-	named := func(only string) bool { return covers(only, target) }
-	return (len(u.Only) == 0 || slices.ContainsFunc(u.Only, named)) && (u.Where == nil || u.meant(target))
+	return chosen && (u.Where == nil || u.matched[item] || u.matched[target] || slices.Contains(parts(target), u.Where.Value))
 }
 
 // covers reports whether a target is the one that was named, or in the folder of objects that was.
@@ -57,20 +57,26 @@ func covers(named, target string) bool {
 	return target == named || strings.HasPrefix(named, "gs://") && strings.HasSuffix(named, "/") && strings.HasPrefix(target, named)
 }
 
-// meant reports whether [Where] means a target.
-func (u *undoing) meant(target string) bool {
+// parts returns what an object or an account is named by.
+func parts(target string) []string {
 	if uid, isAccount := strings.CutPrefix(target, decide.AccountTarget("")); isAccount {
-		return u.ids[uid]
+		return []string{uid}
 	}
-	if _, isObject := strings.CutPrefix(target, "gs://"); isObject {
-		return slices.ContainsFunc(strings.Split(target, "/")[3:], func(part string) bool { return u.ids[part] })
+	if name, isObject := strings.CutPrefix(target, "gs://"); isObject {
+		return strings.Split(name, "/")[1:]
 	}
-	for i := range len(target) + 1 {
-		if (i == len(target) || target[i] == '/') && u.matched[target[:i]] {
-			return true
+	return nil
+}
+
+// targetOf returns the target that an outcome of a record names; empty if it has none.
+func (u *undoing) targetOf(r undo.Record) string {
+	if u.Bucket == nil {
+		if r.Object != nil {
+			return r.Object.Name
 		}
+		return r.Target("")
 	}
-	return false
+	return r.Target(u.Bucket.BucketName())
 }
 
 // partial reports whether only a part of the run is to be taken back.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
@@ -17,18 +16,6 @@ import (
 
 func (p Project) store(job string) state.Store {
 	return state.Store{Writer: p.DB, Config: p.Config, Job: job}
-}
-
-// fromTheBeginning lets the job's next run begin at the beginning: what is pinned no longer may lie before the place from which
-// it would continue.
-func (p Project) fromTheBeginning(ctx context.Context, job string) error {
-	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
-		return s.Rewind(), nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("reset the checkpoint: %w", err)
-	}
-	return nil
 }
 
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
@@ -51,25 +38,6 @@ func (u *undoing) busy(s state.State, now time.Time) error {
 		s.Until.UTC().Format(time.RFC3339))
 }
 
-// underWay returns the runs and undos that hold a job's lease, by job.
-func (p Project) underWay(ctx context.Context) (map[string]string, error) {
-	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs})
-	if err != nil {
-		return nil, fmt.Errorf("look which jobs are under way: %w", err)
-	}
-	holders := map[string]string{}
-	for _, d := range records {
-		s, err := state.Of(p.Config, d.ID(), d)
-		if err != nil {
-			return nil, fmt.Errorf("look which jobs are under way: %w", err)
-		}
-		if holder := s.Leased(d.ReadTime); holder != "" {
-			holders[d.ID()] = holder
-		}
-	}
-	return holders, nil
-}
-
 // all returns all documents of a query.
 func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Document, err error) {
 	for page, err := range p.DB.Pages(ctx, q, "") {
@@ -79,19 +47,6 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 		all = append(all, page.Documents...)
 	}
 	return all, nil
-}
-
-// othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is
-// pinned. An undo of another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context, in Project, _ pinning) error {
-	holders, err := in.underWay(ctx)
-	for job, holder := range holders {
-		if job != u.job && !state.ByUndo(holder) {
-			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or tell it to stop with firesweep stop %s",
-				ErrUnderWay, holder, job)
-		}
-	}
-	return err
 }
 
 // lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins
@@ -174,6 +129,7 @@ func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) e
 			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
+	u.began = true
 	err := u.takeBack(ctx)
 	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
 		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)

@@ -2,7 +2,6 @@ package restore_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -20,19 +20,19 @@ import (
 // release it. One that was killed is waited for, and it is said until when.
 func TestTwoUndosOfARun(t *testing.T) {
 	w := newWorld(t)
-	report := w.run(t)
+	rep := w.run(t)
 	none := func(restore.Outcome) error { return nil }
-	w.lease(t, undo.HolderPrefix+report.RunID, time.Minute)
+	w.lease(t, undo.HolderPrefix+rep.RunID, time.Minute)
 	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
-	if err := w.restorer.Undo(t.Context(), report.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
+	if err := w.restorer.Undo(t.Context(), rep.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
 		t.Errorf("after one that was killed: %v, want that it ends at %s", err, until)
 	}
 	now := w.Clock().Add(2 * time.Minute)
 	w.Clock = func() time.Time { return now }
 	var once sync.Once
-	err := w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error {
+	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
 		once.Do(func() {
-			if err := w.restorer.Undo(t.Context(), report.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) {
+			if err := w.restorer.Undo(t.Context(), rep.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) {
 				t.Errorf("beside another: %v", err)
 			}
 		})
@@ -41,12 +41,12 @@ func TestTwoUndosOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("what is back is deleted again: %v", next.Actions)
+	if next := w.Run(t, ""); next.Status != report.Skipped {
+		t.Errorf("the next run: %s, %v", next.Status, next.Actions)
 	}
 }
 
-// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs keep what came back of them too. None
+// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs are held for them too, or keep them. None
 // of these may be under way.
 func TestOtherDatabases(t *testing.T) {
 	w := newWorld(t)
@@ -68,29 +68,24 @@ func TestOtherDatabases(t *testing.T) {
 	if err := w.restorer.Undo(t.Context(), report.RunID, o, nil); !errors.Is(err, restore.ErrUnderWay) {
 		t.Errorf("beside a run: %v", err)
 	}
-	running.Op = documents.Delete
+	held, _ := said(t, other)
+	enginetest.Want(t, "held after that", []string(nil), held)
+	running.Data = map[string]any{}
 	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
 		t.Fatal(err)
 	}
-	w.Put(t, "orphan", nil, []byte("new"))
+	file := "gs://" + w.Bucket + "/users/u1/a.png"
+	part := o
+	part.Only = []string{"drafts/u1", "account u1", file}
+	w.undo(t, report.RunID, part)
+	held, kept := said(t, other)
+	enginetest.Want(t, "held after a part", []string(nil), held)
+	for _, job := range []string{"testJob", "otherJob"} {
+		enginetest.Want(t, job+" keeps", []string{"account u1", file}, kept[job])
+	}
 	w.undo(t, report.RunID, o)
-	pinned := func() (all []string) {
-		found, err := other.Pinned(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, one := range found {
-			all = append(all, one.All()...)
-		}
-		slices.Sort(all)
-		return all
-	}
-	file := func(id string) string { return "gs://" + w.Bucket + "/users/" + id + "/a.png" }
-	enginetest.Want(t, "pinned", []string{"account u0", "account u1", "account u2", file("u0"), file("u1"), file("u2")}, pinned())
-	if _, err := other.Release(t.Context(), report.RunID, "users/u1"); err != nil {
-		t.Fatal(err)
-	}
-	enginetest.Want(t, "after a release", []string{"account u0", "account u2", file("u0"), file("u2")}, pinned())
+	held, _ = said(t, other)
+	enginetest.Want(t, "held", []string{"otherJob", "testJob"}, held)
 }
 
 // TestCallThatEndsMeanwhile: what a run's last call still wrote before the undo had the lease comes back too.

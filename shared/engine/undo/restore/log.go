@@ -19,8 +19,15 @@ func (p Project) doneBy(ctx context.Context, runID string) ([]runlog.Done, error
 	return all, err
 }
 
-// eachDone calls f with the records of each commit, in order. It reads the next ones meanwhile.
-func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Record) error) error {
+// entry is what an entry of the log tells.
+type entry struct {
+	runlog.Done
+	place   int // among the entries, from 0
+	records []undo.Record
+}
+
+// eachEntry calls f with the records of each commit, in order. It reads the next ones meanwhile.
+func (u *undoing) eachEntry(ctx context.Context, f func(entry) error) error {
 	log := func(context.Context) iter.Seq2[runlog.Done, error] {
 		return func(yield func(runlog.Done, error) bool) {
 			for _, done := range u.log {
@@ -38,96 +45,132 @@ func (u *undoing) eachDone(ctx context.Context, f func(runlog.Done, []undo.Recor
 		}
 		return done.Records(ctx, u.DB.Reader)
 	}
-	return flow.Each(ctx, 1, log, read, func(done runlog.Done, records []undo.Record) error { return f(done, u.within(records)) })
+	place := -1
+	return flow.Each(ctx, 1, log, read, func(done runlog.Done, records []undo.Record) error {
+		place++
+		return f(entry{done, place, records})
+	})
 }
 
-// survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
-// so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned. While
-// a run is under way, its log grows: this is called when none is any more.
-func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
+// survey goes through the log before anything is taken back: a document that several commits wrote to is taken back when the last of
+// them has been read, and nothing may come back before the jobs are held. It returns what may come back. While a run is
+// under way, its log grows: this is called when none is any more.
+func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
+	t = u.newTouched()
 	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
-		return pins, err
+		return t, err
 	}
-	u.writes, u.copyOf, u.whole = map[string]int{}, map[string]string{}, map[string]bool{}
-	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
-	pins.seen, pins.named, pins.of = map[string]bool{}, map[string]bool{}, map[string][]string{}
-	err = u.eachDone(ctx, func(_ runlog.Done, records []undo.Record) error {
-		u.pinsOf(&pins, records)
-		for _, r := range records {
-			u.match(r)
-			if r.Write != nil {
-				u.writes[r.Write.Path]++
-				if r.Write.CopyOf != "" {
-					u.copyOf[r.Write.Path] = r.Write.CopyOf
-				}
+	if u.Where != nil { // what it means may stand before the document that says so
+		if err := u.eachEntry(ctx, func(e entry) error { u.match(e.records); return nil }); err != nil {
+			return t, err
+		}
+	}
+	last := map[string]int{} // by item, the place of the last entry that tells of its documents
+	err = u.eachEntry(ctx, func(e entry) error {
+		records := u.chosen(e.records)
+		u.touch(t, records)
+		for i, r := range records {
+			if r.Write == nil {
+				continue
 			}
+			u.writes[r.Write.Path]++
+			item := undo.ItemOf(records, i)
+			if place, known := last[item]; known && place != e.place && item != "" {
+				u.several[item] = true
+			}
+			last[item] = e.place
 		}
 		return nil
 	})
 	for _, target := range u.Only {
-		if err == nil && !pins.named[target] && !u.refused[target] {
+		if err == nil && !u.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}
-	return pins, err
+	return t, err
 }
 
-// maxTurns is how often an undo goes through the log: an archive that was moved is a copy of what is a copy now.
-const maxTurns = 3
-
-// turnOf returns in which turn a document is taken back: copies go after what they are copies of is back.
-func (u *undoing) turnOf(path string) (turn int) {
-	for turn = 0; turn < maxTurns-1 && u.copyOf[path] != ""; turn++ {
-		path = u.copyOf[path]
-	}
-	return turn
+// part is what an entry of the log tells of the documents of an item: they come back together or not at all.
+type part struct {
+	item    string // empty: none, and there is but one document
+	changes []undo.Change
 }
 
-// takeBack goes through the log and takes back what it has: as often as there are turns.
+// eachPart calls f with each entry and the documents of which it is the last to tell.
+func (u *undoing) eachPart(ctx context.Context, f func(entry, []part) error) error {
+	open := map[string][]undo.Write{}
+	return u.eachEntry(ctx, func(e entry) error {
+		e.records = u.chosen(e.records)
+		var parts []part
+		places := map[string]int{} // of the parts, by their item
+		for i, r := range e.records {
+			if r.Write == nil {
+				continue
+			}
+			path := r.Write.Path
+			if open[path] = append(open[path], *r.Write); len(open[path]) < u.writes[path] {
+				continue
+			}
+			item := undo.ItemOf(e.records, i)
+			place, known := places[item]
+			if !known || item == "" {
+				place, parts = len(parts), append(parts, part{item: item})
+				places[item] = place
+			}
+			parts[place].changes = append(parts[place].changes, undo.Net(open[path])...)
+			delete(open, path)
+		}
+		return f(e, parts)
+	})
+}
+
+// takeBack goes through the log and takes back what it has. Before, it looks at the documents of items that several commits changed: the
+// last may tell why the first must stay.
 func (u *undoing) takeBack(ctx context.Context) error {
-	turns := 1
-	for path := range u.copyOf {
-		turns = max(turns, u.turnOf(path)+1)
-	}
-	for turn := range turns {
-		if err := u.takeTurn(ctx, turn, turns); err != nil {
+	if len(u.several) > 0 {
+		err := u.eachPart(ctx, func(_ entry, parts []part) error {
+			for _, p := range parts {
+				if u.several[p.item] {
+					if err := u.look(ctx, p); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return u.tellRefused()
-}
-
-func (u *undoing) takeTurn(ctx context.Context, turn, turns int) error {
-	open := map[string][]undo.Write{}
-	done := turn * len(u.log)
-	return u.eachDone(ctx, func(d runlog.Done, records []undo.Record) error {
+	err := u.eachPart(ctx, func(e entry, parts []part) error {
 		if u.Progress != nil {
-			u.Progress(done, turns*len(u.log))
+			u.Progress(e.place, len(u.log))
 		}
-		done++
-		var changes []undo.Change
+		if err := u.documents(ctx, parts); err != nil {
+			return err
+		}
 		var objects []undo.Object
 		var accounts []undo.Account
-		for _, r := range records {
-			switch {
-			case r.Write != nil && u.turnOf(r.Write.Path) == turn:
-				path := r.Write.Path
-				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {
-					changes = append(changes, undo.Net(open[path])...)
-					delete(open, path)
+		for i, r := range e.records {
+			switch stays := u.stays[undo.ItemOf(e.records, i)]; {
+			case r.Object == nil && r.Account == nil:
+			case stays != "":
+				if err := u.tell(Outcome{Target: u.targetOf(r), Step: undo.Conflict, Why: onlyWith(stays)}); err != nil {
+					return err
 				}
-			case r.Object != nil && turn == 0:
+			case r.Object != nil:
 				objects = append(objects, *r.Object)
-			case r.Account != nil && turn == 0:
+			default:
 				accounts = append(accounts, *r.Account)
 			}
 		}
-		if err := u.documents(ctx, changes); err != nil {
-			return err
-		}
-		if err := u.objects(ctx, objects, d.At); err != nil {
+		if err := u.objects(ctx, objects, e.At); err != nil {
 			return err
 		}
 		return u.accounts(ctx, accounts)
 	})
+	if err != nil {
+		return err
+	}
+	return u.tellRefused()
 }

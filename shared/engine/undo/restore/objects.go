@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// objectsAtOnce is how many objects are looked for side by side, and how many are restored.
+// objectsAtOnce is how many objects are looked for, and restored, side by side.
 const objectsAtOnce = 16
 
 const uploadedAgain = "somebody has uploaded it again since"
@@ -37,9 +37,6 @@ func (u *undoing) objects(ctx context.Context, all []undo.Object, at time.Time) 
 
 // generation takes back the deletion of a generation of an object.
 func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) error {
-	if !u.chosen(u.objectTarget(o.Name)) {
-		return nil
-	}
 	generation := u.Bucket.Object(o.Name).Generation(o.Generation)
 	attrs, err := generation.SoftDeleted().Attrs(ctx)
 	if errors.Is(err, storage.ErrObjectNotExist) {
@@ -68,9 +65,6 @@ func gone(attrs *storage.ObjectAttrs) time.Time {
 // missing is the error for an object that is not among the deleted ones.
 func (u *undoing) missing(ctx context.Context, o undo.Object) error {
 	target := u.objectTarget(o.Name)
-	if !u.chosen(target) {
-		return nil
-	}
 	live, err := u.Bucket.Object(o.Name).Attrs(ctx)
 	switch {
 	case err == nil && live.Generation == o.Generation: // it was never deleted
@@ -86,14 +80,6 @@ func (u *undoing) missing(ctx context.Context, o undo.Object) error {
 
 // restore brings a deleted object back, unless there is one of its name.
 func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error {
-	target := u.objectTarget(attrs.Name)
-	if !u.chosen(target) {
-		return nil
-	}
-	if err := u.restoring.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer u.restoring.Release(1)
 	outcome, err := u.restored(ctx, attrs)
 	if refusal, is := errors.AsType[*googleapi.Error](err); is && refusal.Code == http.StatusPreconditionFailed {
 		// There is one of its name meanwhile.
@@ -104,7 +90,7 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 	if err != nil {
 		return err
 	}
-	outcome.Target = target
+	outcome.Target = u.objectTarget(attrs.Name)
 	return u.tell(outcome)
 }
 

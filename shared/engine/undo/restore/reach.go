@@ -21,37 +21,14 @@ var (
 		"since, give the file of then with --rules; if not, somebody else wrote that: find out who can write to cleanupRuns")
 )
 
-// within returns the records that say what a run of the job can have done, and notes the others: these are empty then, so that each
-// record stays in its place.
-func (u *undoing) within(records []undo.Record) []undo.Record {
-	believed := slices.Clone(records)
-	for i, r := range records {
-		if u.canHave(r, undo.ItemOf(records, i)) {
-			continue
-		}
-		target := u.targetOf(r)
-		if r.Object != nil && u.Bucket == nil {
-			target = r.Object.Name
-		}
-		u.refused[target] = true
-		believed[i] = undo.Record{}
-	}
-	return believed
-}
-
 // tellRefused tells what was left out, and returns [ErrRefused] if anything was that is to be taken back.
 func (u *undoing) tellRefused() error {
-	n := 0
 	for _, target := range slices.Sorted(maps.Keys(u.refused)) {
-		if !u.chosen(target) {
-			continue
-		}
-		n++
 		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "no run of " + u.job + " can have done this, as the job is now"}); err != nil {
 			return err
 		}
 	}
-	if n > 0 {
+	if n := len(u.refused); n > 0 {
 		return fmt.Errorf("%d of its records: %w", n, ErrRefused)
 	}
 	return nil

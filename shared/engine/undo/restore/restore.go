@@ -2,8 +2,8 @@
 // it; no function needs its rights.
 //
 // log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each
-// kind of thing needs. lease.go keeps runs out meanwhile, pins.go makes every job keep what came back, and undone.go notes what
-// was done.
+// kind of thing needs. lease.go keeps runs out meanwhile, hold.go holds the jobs that could delete it again, and undone.go notes what was
+// done.
 package restore
 
 import (
@@ -18,13 +18,12 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -70,7 +69,7 @@ type Outcome struct {
 var (
 	ErrUnknown    = errors.New("there is no such run")
 	ErrDryRun     = errors.New("it was a preview, which writes nothing")
-	ErrUnfinished = errors.New("the run has work left: release its pins, end its holds, run the job once more; or take back all of it")
+	ErrUnfinished = errors.New("the run has work left: let the job run once more, which finishes it; or take back all of the run")
 	ErrUnderWay   = errors.New("the job is under way")
 	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
 	ErrNotInLog   = errors.New("the undo log does not have it: look at the targets of firesweep undo without --only")
@@ -90,9 +89,13 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
-		holder:    undo.HolderPrefix + runID + "-" + rand.Text()[:8],
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}, pinned: map[place][]toPin{},
-		canHave: decide.CanHaveDone(p.Jobs[job])}
+		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8],
+		writes: map[string]int{}, several: map[string]bool{}, stays: map[string]string{}, named: map[string]bool{}, matched: map[string]bool{},
+		claimed: map[identifier]string{}, refused: map[string]bool{}, held: map[place]*state.Hold{}, kept: map[place][]string{},
+		came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]), covers: map[string]func(undo.Record) bool{}}
+	for name, j := range p.Jobs {
+		u.covers[name] = decide.Covers(j)
+	}
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -106,21 +109,20 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err != nil {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	pins, err := u.survey(ctx)
+	t, err := u.survey(ctx)
 	var todos []documents.Document
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) },
 		func(ctx context.Context) (err error) { todos, err = u.leftToDo(ctx); return err },
-		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.pin) },
-		func(ctx context.Context) error { return u.everywhere(ctx, pins, u.othersFree) }, // one that begins now knows what is pinned
+		func(ctx context.Context) error { return u.everywhere(ctx, t, u.hold) },
+		func(ctx context.Context) error { return u.everywhere(ctx, t, u.othersFree) }, // a run that begins now knows
 		func(ctx context.Context) error { return u.takeAllBack(ctx, todos) },
 	} {
 		if err == nil {
 			err = step(ctx)
 		}
 	}
-	if err == nil || errors.Is(err, ErrRefused) {
-		err = errors.Join(err, u.everywhere(ctx, pins, u.unpin))
+	if err == nil || errors.Is(err, ErrRefused) || !u.began {
+		err = errors.Join(err, u.everywhere(context.WithoutCancel(ctx), t, u.letGo))
 	}
 	return errors.Join(err, u.noteUndone(ctx, err), release())
 }
@@ -132,20 +134,22 @@ type undoing struct {
 	job, runID string
 	holder     string // as whom it holds the lease; the same undo in another process is another
 	log        []runlog.Done
-	writes     map[string]int        // how many the log has of each document
-	copyOf     map[string]string     // of which document each copy is that the run left
-	whole      map[string]bool       // whether documents are back, with what is below them
-	matched    map[string]bool       // documents that Where means
-	ids        map[string]bool       // of these documents, and Where's value
-	claimed    map[identifier]string // which account comes back, by what identifies it
-	back       int                   // things that came back
-	came       undo.Pins             // these
-	same       int                   // things that are as they were
-	again      bool                  // an earlier undo has pinned something
-	pinned     map[place][]toPin     // what this call has pinned and nobody before, by the document that says so
-	restoring  *semaphore.Weighted   // how many objects may be, besides
-	filesBack  sync.Once             // says how files come back
-	refused    map[string]bool       // targets that no run of the job can have had
+	writes     map[string]int                    // how many the log has of each document
+	several    map[string]bool                   // items whose documents several commits changed
+	stays      map[string]string                 // items that do not come back, because of a document that cannot
+	named      map[string]bool                   // of Only, by something in the log
+	matched    map[string]bool                   // documents and items that Where means
+	claimed    map[identifier]string             // which account comes back, by what identifies it
+	back       int                               // things that came back
+	came       map[string]bool                   // these
+	same       int                               // things that are as they were
+	began      bool                              // something may be back
+	again      bool                              // an earlier undo of the run has held a job, or had it keep something
+	held       map[place]*state.Hold             // the jobs that this call holds, and who held them before; nil: nobody
+	kept       map[place][]string                // what it has them keep, and nobody before
+	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
+	filesBack  sync.Once                         // says how files come back
+	refused    map[string]bool                   // targets that no run of the job can have had
 	canHave    func(r undo.Record, item string) bool
 
 	telling sync.Mutex
@@ -163,35 +167,22 @@ func (u *undoing) warn(text string) {
 	}
 }
 
-// tell hands an outcome to the caller.
-func (u *undoing) tell(o Outcome) error {
+// tell hands outcomes to the caller.
+func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
-	if o.Step.Back() {
-		u.back++
-		u.came.Add(o.Target)
-	} else if o.Step == undo.Nothing {
-		u.same++
-	}
-	return u.each(o)
-}
-
-// settle notes whether a document is back as it was, if that decides about a copy. What is above one that is not back is not wholly
-// back either.
-func (u *undoing) settle(path string, back bool) {
-	if len(u.copyOf) == 0 {
-		return
-	}
-	u.telling.Lock()
-	defer u.telling.Unlock()
-	if _, known := u.whole[path]; back && !known {
-		u.whole[path] = true
-	}
-	for i := range len(path) + 1 {
-		if !back && (i == len(path) || path[i] == '/') {
-			u.whole[path[:i]] = false
+	for _, o := range outcomes {
+		if o.Step.Back() {
+			u.back++
+			u.came[o.Target] = true
+		} else if o.Step == undo.Nothing {
+			u.same++
+		}
+		if err := u.each(o); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // jobOf returns the job that a run was of. Its report must say so, unless it needs none.

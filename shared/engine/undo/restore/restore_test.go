@@ -30,6 +30,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -147,7 +148,40 @@ func (w world) run(t *testing.T) *report.Report {
 	return rep
 }
 
-// TestConflicts: what somebody has done since stays as it is and is said; the rest comes back.
+// said returns the jobs that a database says are held, and what each keeps.
+func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
+	t.Helper()
+	records, err := p.Records(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept = map[string][]string{}
+	for _, r := range records {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		if r.State.Held != nil {
+			held = append(held, r.Job)
+		}
+		for _, k := range r.State.Keep {
+			kept[r.Job] = append(kept[r.Job], k.Path)
+		}
+		slices.Sort(kept[r.Job])
+	}
+	return held, kept
+}
+
+// keeps checks what the job keeps because it came back, and that it is not held.
+func (w world) keeps(t *testing.T, want ...string) {
+	t.Helper()
+	held, kept := said(t, w.restorer)
+	enginetest.Want(t, "held", []string(nil), held)
+	slices.Sort(want)
+	enginetest.Want(t, "kept", want, kept["testJob"])
+}
+
+// TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the rest comes
+// back.
 func TestConflicts(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -181,7 +215,7 @@ func TestConflicts(t *testing.T) {
 	}, steps)
 	for target, part := range map[string]string{
 		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
-		"gs://bucket/users/u0/a.png": "uploaded it again", "account u0": "signed up",
+		"gs://bucket/users/u0/a.png": "only together with users/u0", "account u0": "only together with users/u0",
 	} {
 		if !strings.Contains(why[target], part) {
 			t.Errorf("%s: %q should say %q", target, why[target], part)
@@ -245,64 +279,6 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestPinned: what came back is kept until it is released, item by item.
-func TestPinned(t *testing.T) {
-	w := newWorld(t)
-	first := w.run(t)
-	w.undo(t, first.RunID, restore.Options{Apply: true})
-	for name, body := range map[string]string{"the next run": "", "a preview": `{"dryRun":true}`, "a forced run": `{"force":true}`} {
-		w.Now = w.Now.Add(time.Minute)
-		if next := w.Run(t, body); len(next.Actions) != 0 || slices.Max(slices.Collect(maps.Values(next.Kept))) != 7 {
-			t.Errorf("%s: actions %v, kept %v", name, next.Actions, next.Kept)
-		}
-	}
-	notPinned, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
-	if err != nil || !slices.Equal(notPinned, []string{"users/none"}) {
-		t.Errorf("not pinned %v, %v", notPinned, err)
-	}
-	w.run(t)
-	enginetest.Want(t, "users", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
-	enginetest.Want(t, "drafts", []string{"u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
-	if _, err := w.restorer.Release(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
-	w.run(t)
-	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
-		t.Errorf("%d things are left after all was released", left)
-	}
-}
-
-// TestUndoAgainAfterARelease pins nothing but what comes back that time: what was released goes.
-func TestUndoAgainAfterARelease(t *testing.T) {
-	w := newWorld(t)
-	first := w.run(t)
-	all := restore.Options{Apply: true}
-	w.undo(t, first.RunID, all)
-	if _, err := w.restorer.Release(t.Context(), first.RunID, "users/u1", "drafts/u0"); err != nil {
-		t.Fatal(err)
-	}
-	before := w.Documents(t, undo.PinnedIn)
-	w.undo(t, first.RunID, all)
-	for id, d := range w.Documents(t, undo.PinnedIn) {
-		enginetest.Want(t, "targets", before[id][undo.TargetsField], d[undo.TargetsField])
-		enginetest.Want(t, "with them", before[id][undo.WithField], d[undo.WithField])
-	}
-	if _, err := w.restorer.Release(t.Context(), first.RunID); err != nil {
-		t.Fatal(err)
-	}
-	w.undo(t, first.RunID, all)
-	wantPinned(t, w)
-	w.Delete(t, "users/u1") // by hand
-	w.Set(t, "friends/u2", map[string]any{"count": 0, "other": "x"})
-	steps, _ := w.undo(t, first.RunID, all)
-	enginetest.Want(t, "back", []string{"users/u1"}, steps[undo.Recreate])
-	enginetest.Want(t, "back as it was", []string{"friends/u2"}, steps[undo.Revert])
-	u1, u2 := "gs://"+w.Bucket+"/users/u1/a.png", "gs://"+w.Bucket+"/users/u2/a.png"
-	wantPinned(t, w, "users/u1", "account u1", u1, "users/u2", "account u2", u2)
-	w.run(t)
-	enginetest.Want(t, "users and drafts", 2, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
-}
-
 // TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when it is done
 // again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
@@ -341,16 +317,23 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	enginetest.Want(t, "noted anew", first, noted())
 }
 
-// TestOnly takes back what is named, and pins nothing else.
+// TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "gs://" + w.Bucket + "/users/u1/a.png"}})
-	enginetest.Want(t, "steps", map[undo.Step][]string{undo.Recreate: {"gs://bucket/users/u1/a.png", "users/u1"}}, steps)
-	enginetest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("%v", next.Actions)
-	}
+	u2 := "gs://" + w.Bucket + "/users/u2/a.png"
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", u2}})
+	enginetest.Want(t, "steps", map[undo.Step][]string{
+		undo.Recreate: {"account u1", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png", "users/u1"}, undo.Remove: {"gone/u1"},
+		undo.Revert: {"friends/u1"}, undo.Stays: {"notifications/u1"},
+	}, steps)
+	w.keeps(t, "account u1", "gs://"+w.Bucket+"/users/u1/a.png", u2, "users/u1")
+	w.Set(t, "drafts/new", map[string]any{"name": "new"})
+	next := w.run(t)
+	enginetest.Want(t, "next", enginetest.Done("delete drafts", 1), next.Actions)
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, next.Kept)
+	enginetest.Want(t, "users", []string{"u1"}, w.IDs(t, "users"))
+	enginetest.Want(t, "objects", []string{"users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
 // TestOnlyAFolder: a folder of objects that is named comes back whole, and so does one in it; they stay.
@@ -362,7 +345,7 @@ func TestOnlyAFolder(t *testing.T) {
 	report, folder := w.run(t), "gs://"+w.Bucket+"/users/"
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/b/"}})
 	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
-	wantPinned(t, w, folder+"u1/b/c.png", folder+"u1/b/d.png")
+	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png")
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}}, func(restore.Outcome) error { return nil })
 	if !errors.Is(err, restore.ErrNotInLog) {
 		t.Errorf("a folder that held nothing: %v", err)
@@ -377,8 +360,7 @@ func TestOnlyAFolder(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/"}}) // with what was deleted by itself
 	enginetest.Want(t, "objects of the bucket", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u1/b/c.png", "users/u1/b/d.png",
 		"users/u1/bc.png", "users/u2/a.png"}, w.Objects(t))
-	wantPinned(t, w, "gs://"+w.Bucket+"/orphan", folder+"u0/a.png", folder+"u1/a.png", folder+"u1/b/c.png", folder+"u1/b/d.png", folder+"u1/bc.png",
-		folder+"u2/a.png")
+	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png", folder+"u2/a.png", "gs://"+w.Bucket+"/orphan", folder+"u0/a.png", folder+"u1/a.png", folder+"u1/bc.png")
 }
 
 // TestWhere: objects and accounts that begin like an id are not of it.
@@ -395,106 +377,7 @@ func TestWhere(t *testing.T) {
 	enginetest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
 	enginetest.Want(t, "objects", []string{"users/u1/a.png", "users/u1/b/c.png"}, w.Objects(t))
 	enginetest.Want(t, "accounts", []string{"u1"}, w.Accounts(t))
-}
-
-// TestOnlyInParts: what was taken back before stays pinned when more of the run is, one thing at a time, all of it, or again.
-func TestOnlyInParts(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	file := "gs://" + w.Bucket + "/users/u2/a.png"
-	for _, only := range [][]string{{"drafts/u0"}, {"drafts/u1"}, {file}} {
-		w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
-	}
-	wantPinned(t, w, "drafts/u0", "drafts/u1", file)
-	w.undo(t, report.RunID, restore.Options{Apply: true})
-	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "gs://" + w.Bucket + "/orphan"}
-	for _, id := range []string{"u0", "u1", "u2"} {
-		all = append(all, "users/"+id, "account "+id, "gs://"+w.Bucket+"/users/"+id+"/a.png")
-	}
-	wantPinned(t, w, all...)
-	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"drafts/u2"}})
-	wantPinned(t, w, all...)
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("%v", next.Actions)
-	}
-}
-
-// wantPinned checks what the job keeps because it came back.
-func wantPinned(t *testing.T, w world, want ...string) {
-	t.Helper()
-	var got []string
-	for _, d := range w.Documents(t, undo.PinnedIn) {
-		pinned, err := undo.PinnedOf(documents.Document{Path: "pinned", Data: d})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, pinned.All()...)
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	enginetest.Want(t, "pinned", want, slices.Compact(got))
-}
-
-// TestWhatGoesAlongIsPinned: what was deleted with one of several items comes back to stay, and is released with that item, whatever the
-// fields of the other refer to.
-func TestWhatGoesAlongIsPinned(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	rule := users
-	rule.Reach.Deletes = []string{"users", "users/*/prefs"}
-	rule.Change = func(s cleanup.Subject, d cleanup.Decision, r cleanup.Run) cleanup.Change {
-		c := users.Change(s, d, r)
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: documents.Ref{Collection: s.Ref().Path() + "/prefs", ID: "p"}})
-		return c
-	}
-	w.Job.Rules = []cleanup.AnyRule{rule, plain}
-	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		return errors.Join(p.Sweep(ctx, documents.Query{Collection: "users", Select: []string{"name"}}, "", rule),
-			p.Sweep(ctx, documents.Query{Collection: "drafts", Select: []string{"name"}}, "", plain))
-	}
-	w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
-	deleted := func(of int, path, field, value string) undo.Record {
-		text := &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: value}}
-		return undo.Record{Of: of, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: undo.Fields{field: text}}}
-	}
-	packed, err := runlog.Pack([]undo.Record{
-		{Item: "users/b1"}, {Item: "users/b2"}, deleted(1, "users/b1", "friend", "b2"), deleted(1, "drafts/c7", "text", "hi"),
-		deleted(2, "users/b2", "chatId", "c7"), deleted(2, "users/b2/prefs/p", "text", "hi"), deleted(2, "drafts/c8", "owner", "b1"),
-		deleted(1, "drafts/c9", "text", "hi"), deleted(2, "drafts/c5", "owner", "b2"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": 9, "at": documents.ServerTimestamp,
-	})
-	w.Set(t, "friends/b1", map[string]any{})
-	w.Set(t, "friends/b2", map[string]any{})
-	all := []string{"users/b1", "users/b2", "drafts/c5", "drafts/c7", "drafts/c8", "drafts/c9"}
-	w.undo(t, report.RunID, restore.Options{Apply: true})
-	w.run(t)
-	for _, path := range all {
-		collection, id, _ := strings.Cut(path, "/")
-		if w.Documents(t, collection)[id] == nil {
-			t.Errorf("%s was deleted again", path)
-		}
-	}
-	enginetest.Want(t, "prefs of b2", 1, len(w.Documents(t, "users/b2/prefs")))
-	for _, released := range []struct {
-		id            string
-		users, drafts []string // which are left then
-	}{
-		{"b2", []string{"b1", "u0", "u1", "u2"}, []string{"c7", "c9", "u0", "u1", "u2"}},
-		{"b1", []string{"u0", "u1", "u2"}, []string{"u0", "u1", "u2"}},
-	} {
-		if _, err := w.restorer.Release(t.Context(), report.RunID, "users/"+released.id); err != nil {
-			t.Fatal(err)
-		}
-		w.run(t)
-		enginetest.Want(t, "users after the release of "+released.id, released.users, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
-		enginetest.Want(t, "drafts after the release of "+released.id, released.drafts, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
-	}
-	enginetest.Want(t, "prefs of b2, released", 0, len(w.Documents(t, "users/b2/prefs")))
+	w.keeps(t, "users/u1", "drafts/u1", "account u1", "gs://"+w.Bucket+"/users/u1/a.png", "gs://"+w.Bucket+"/users/u1/b/c.png")
 }
 
 // TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
@@ -504,7 +387,7 @@ func TestLeaseLost(t *testing.T) {
 		want      error
 	}{
 		"nobody has it":    {func(*testing.T, world) {}, restore.ErrLeaseLost},
-		"a run came by":    {func(t *testing.T, w world) { w.run(t) }, restore.ErrLeaseLost},
+		"a run came by":    {func(t *testing.T, w world) { w.Run(t, "") }, restore.ErrLeaseLost},
 		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -549,14 +432,14 @@ func (w world) lease(t *testing.T, holder string, length time.Duration) {
 func TestRefusedWrite(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	refuse := func(_ string, reply any, err error) error {
-		if written, ok := reply.(*firestorepb.BatchWriteResponse); ok {
-			written.GetStatus()[0].Code = int32(codes.PermissionDenied)
+	refuse := func(_ context.Context, _ string, request any) error {
+		if commit, ok := request.(*firestorepb.CommitRequest); ok && strings.Contains(commit.String(), "/drafts/") {
+			return status.Error(codes.PermissionDenied, "no")
 		}
-		return err
+		return nil
 	}
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.After(refuse)...)
+		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.Before(refuse)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -573,7 +456,8 @@ func TestRefusedWrite(t *testing.T) {
 	}
 }
 
-// TestTooLargeToComeBack: what Firestore refuses is told, and the rest comes back, whether it refuses a write or the request.
+// TestTooLargeToComeBack: what Firestore refuses is told, and what belongs to it, and the rest comes back, whether it refuses a write or
+// the request.
 func TestTooLargeToComeBack(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		w := newWorld(t)
@@ -584,14 +468,15 @@ func TestTooLargeToComeBack(t *testing.T) {
 		}
 		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
 			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
-			if r, is := request.(*firestorepb.BatchWriteRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
+			if r, is := request.(*firestorepb.CommitRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
 				return status.Error(codes.InvalidArgument, "the request is invalid")
 			}
 			return nil
 		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
 		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-		enginetest.Want(t, "conflicts", []string{"friends/u1"}, steps[undo.Conflict])
+		enginetest.Want(t, "conflicts", []string{"account u1", "friends/u1", "gone/u1", "gs://bucket/users/u1/a.png", "users/u1"},
+			steps[undo.Conflict])
 		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
 			t.Errorf("%q", why["friends/u1"])
 		}
@@ -699,7 +584,7 @@ func TestUnfinished(t *testing.T) {
 	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
 	w.Set(t, other, map[string]any{"run": "another"})
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}}, nil)
-	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "release its pins") || len(w.Documents(t, "users")) != 0 {
+	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "let the job run once more") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
 	w.undo(t, report.RunID, restore.Options{Apply: true})
@@ -714,7 +599,7 @@ func TestLeftToDo(t *testing.T) {
 	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
 	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
 	begins := enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
-		if r, is := request.(*firestorepb.CommitRequest); is && strings.Contains(fmt.Sprint(r.GetWrites()), "/pinned/") {
+		if r, is := request.(*firestorepb.CommitRequest); is && strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
 			w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
 		}
 		return nil
@@ -725,6 +610,9 @@ func TestLeftToDo(t *testing.T) {
 	err := begins.Undo(t.Context(), report.RunID, apply, fails)
 	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
 		t.Errorf("another job began: %v, %d todos", err, todos())
+	}
+	if held, _ := said(t, w.restorer); held != nil {
+		t.Errorf("held: %v", held)
 	}
 	w.Delete(t, "cleanupJobs/otherJob")
 	err = w.restorer.Undo(t.Context(), report.RunID, apply, fails)
@@ -775,7 +663,7 @@ func TestAnotherJobIsUnderWay(t *testing.T) {
 	report := w.run(t)
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
-	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep stop otherJob") || len(w.Documents(t, "users")) != 0 {
+	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
@@ -803,11 +691,6 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 		t.Errorf("steps[undo.Conflict]: %v", len(steps[undo.Conflict]))
 	}
 	enginetest.Want(t, "name", any("kept"), w.Documents(t, "drafts")["u0"]["name"])
-	for _, d := range w.Documents(t, undo.PinnedIn) {
-		if slices.Contains(d[undo.TargetsField].([]any), any("drafts/u0")) {
-			t.Error("what stayed is pinned")
-		}
-	}
 }
 
 // TestObjectsThatTheRunLeft: what is held, or what there was no time for, an undo leaves when its owner has deleted it since.
@@ -1080,14 +963,13 @@ func TestForgedRecords(t *testing.T) {
 		}
 		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
 	}
-	if _, err := w.restorer.Release(t.Context(), report.RunID); err != nil {
+	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
 		t.Fatal(err)
 	}
 	err = w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if !errors.Is(err, restore.ErrRefused) {
-		t.Error(err)
+	if held, _ := said(t, w.restorer); !errors.Is(err, restore.ErrRefused) || held != nil { // for nothing came back
+		t.Errorf("%v, held: %v", err, held)
 	}
-	wantPinned(t, w) // for nothing came back
 	for path := range forged {
 		if strings.Contains(path, "://") {
 			continue
@@ -1191,7 +1073,9 @@ func TestDamagedLog(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		wantPinned(t, w)
+		if held, _ := said(t, w.restorer); held != nil {
+			t.Errorf("held: %v", held)
+		}
 		if _, err := w.Firestore(t).Doc(log + "/" + name).Delete(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// noteUndone notes in the run's report, where there is one, that things came back: also by an undo of which nothing but its pins tells,
+// noteUndone notes in the run's report, where there is one, that things came back: also by an undo of which nothing but what it held tells,
 // as it was killed. One that ended with an error has brought back a part.
 func (u *undoing) noteUndone(ctx context.Context, ended error) error {
 	if u.back == 0 && (!u.again || u.same == 0) {

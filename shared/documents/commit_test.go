@@ -19,50 +19,46 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
-// TestBatchWrite makes each write on its own condition, at the pace and in requests that begin small, and sends none twice.
-func TestBatchWrite(t *testing.T) {
+// TestCommit makes all writes or none, each on its own condition, at the pace, and sends nothing twice.
+func TestCommit(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
-	var sent []int
+	sent := 0
 	ctx, c, meter := open(t, p, wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
-		batch, ok := req.(*firestorepb.BatchWriteRequest)
-		if !ok {
-			return send()
-		}
-		sent = append(sent, len(batch.GetWrites()))
 		err := send()
-		if len(sent) == 2 { // the answer to the second is lost
-			return status.Error(codes.Unavailable, "the connection broke")
+		if _, ok := req.(*firestorepb.CommitRequest); ok {
+			if sent++; sent == 3 {
+				return status.Error(codes.Unavailable, "the connection broke")
+			}
 		}
 		return err
 	}))
-	p.Set(t, "things/t001", map[string]any{"n": 1})
 	pace := &counted{}
 	w := c.Writer(pace)
-	missing := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: false}}
-	writes := make([]*firestorepb.Write, 60)
-	for i := range writes {
-		d := &firestorepb.Document{Name: w.Name(fmt.Sprintf("things/t%03d", i))}
-		writes[i] = &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: d}, CurrentDocument: missing}
-	}
-	results := w.BatchWrite(ctx, writes)
-	for i, err := range results {
-		switch {
-		case i == 1 && !errors.Is(err, documents.ErrChanged), i != 1 && i < 50 && err != nil, i >= 50 && !retry.Transient(err):
-			t.Errorf("write %d: %v", i, err)
+	commit := func(ids ...string) error {
+		var writes []*firestorepb.Write
+		for _, id := range ids {
+			writes = append(writes, &firestorepb.Write{
+				Operation:       &firestorepb.Write_Update{Update: &firestorepb.Document{Name: w.Name("things/" + id)}},
+				CurrentDocument: &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: false}},
+			})
 		}
+		return w.Commit(ctx, writes)
 	}
-	if want := []int{50, 10}; !slices.Equal(sent, want) || !slices.Equal(pace.waits, want) {
-		t.Errorf("sent %v, waited for %v; want %v", sent, pace.waits, want)
+	if err := commit("a", "b"); err != nil {
+		t.Error(err)
 	}
-	if len(results) != 60 {
-		t.Errorf("%d results", len(results))
+	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
+		t.Errorf("one is there: %v", err)
 	}
-	if n := len(p.Documents(t, "things")); n != 60 || meter.Usage().FirestoreWrites != 49 {
-		t.Errorf("%d documents, %d writes are billed", n, meter.Usage().FirestoreWrites)
+	if err := commit("d"); !retry.Transient(err) {
+		t.Errorf("the answer is lost: %v", err)
 	}
-	if again := w.BatchWrite(ctx, writes[50:]); slices.ContainsFunc(again, func(err error) bool { return !errors.Is(err, documents.ErrChanged) }) {
-		t.Errorf("those whose answer was lost: %v", again)
+	if n := len(p.Documents(t, "things")); n != 3 || sent != 3 || meter.Usage().FirestoreWrites != 2 {
+		t.Errorf("%d documents, %d requests, %d writes are billed", n, sent, meter.Usage().FirestoreWrites)
+	}
+	if want := []int{2, 2, 1}; !slices.Equal(pace.waits, want) {
+		t.Errorf("waited for %v, want %v", pace.waits, want)
 	}
 }
 

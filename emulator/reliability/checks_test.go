@@ -1,0 +1,425 @@
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// expected is what undisturbed runs of a subject come to.
+type expected struct {
+	calls  []Call         // of the first run and its worker's
+	ofUndo []Call         // of an undo of these, once it is known
+	report *report.Report // of the first run
+	end    map[string]any // all there is when nothing is left to do
+}
+
+// checks are tried once of each subject, each on data of its own. Each returns what is wrong.
+var checks = []struct {
+	name  string
+	prove func(t *testing.T, s subject, want *expected) []string
+}{
+	{"a preview changes nothing and foretells what a run does", checkPreview},
+	{"an empty project", checkEmpty},
+	{"more is due than the limit allows", checkLimit},
+	{"commits that are too large", checkTooLarge},
+	{"runs with time for one write each", checkTime},
+	{"each kind of call loses its first answer", checkFirst(Faults[2])},
+	{"each kind of call is contended at first", checkFirst(aborted)},
+	{"a run is taken back, twice", checkUndo},
+}
+
+// aborted is contention.
+var aborted = Faults[slices.IndexFunc(Faults, func(f Fault) bool { return f.Name == "Aborted" })]
+
+// expect runs the subject undisturbed until nothing is left to do. What it leaves must be as the sample says, or else the
+// comparisons mean nothing.
+func expect(t *testing.T, s subject) *expected {
+	t.Helper()
+	w := newWorld(t, s)
+	steps := Undisturbed()
+	want := &expected{report: w.runJob(t, steps)}
+	if want.report.Status != report.Completed || len(want.report.Actions) == 0 {
+		t.Fatalf("undisturbed: %s, actions %v, failures %v: nothing is proved of it, so emulator/sampledata must have something for %s to do",
+			want.report.Status, want.report.Actions, want.report.Failures, s.job.Name)
+	}
+	w.deliver(t, steps)
+	want.calls = steps.Calls()
+	if s.body == "" { // a worker alone does not do all that the sample says
+		for _, line := range w.differences(t, w.sample) {
+			t.Error(line)
+		}
+	}
+	if !w.recover(t) {
+		t.Errorf("after %d undisturbed runs something is still left to do", maxRuns)
+	}
+	if want.end = w.named(t); t.Failed() {
+		t.FailNow()
+	}
+	return want
+}
+
+// named returns all that the project holds but the bundle's own records, by names and with values that are the same in each world.
+func (w *world) named(t *testing.T) map[string]any {
+	t.Helper()
+	all := w.state(t)
+	if tasks := w.Tasks(); tasks != nil {
+		for _, task := range tasks.Pending("") {
+			all["task "+task.GetName()[strings.LastIndexByte(task.GetName(), '/')+1:]] = string(task.GetHttpRequest().GetBody())
+		}
+	}
+	return neutral(all, w.Bucket).(map[string]any)
+}
+
+// neutral returns a value in which the bucket is called bucket.
+func neutral(value any, bucket string) any {
+	switch v := value.(type) {
+	case string:
+		return strings.ReplaceAll(v, bucket, "bucket")
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = neutral(item, bucket)
+		}
+		return list
+	case map[string]any:
+		fields := make(map[string]any, len(v))
+		for name, item := range v {
+			fields[strings.ReplaceAll(name, bucket, "bucket")] = neutral(item, bucket)
+		}
+		return fields
+	default:
+		return value
+	}
+}
+
+// notEnded runs the job until nothing is left to do, at most so many times, and returns what is not as after undisturbed runs.
+func (w *world) notEnded(t *testing.T, want *expected, runs int) (lines []string) {
+	t.Helper()
+	if !w.recoverIn(t, runs) {
+		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", runs))
+	}
+	got := w.named(t)
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want.end, got))) {
+		lines = append(lines, fmt.Sprintf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(want.end[name], got[name])))
+	}
+	return append(lines, w.noted(t)...)
+}
+
+// records returns all documents, with the bundle's own records.
+func (w *world) records(t *testing.T) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, d := range w.All(t) {
+		all[d.Ref.Path] = d.Data()
+	}
+	return all
+}
+
+// checkPreview compares a preview with the undo log of a run on the same data.
+func checkPreview(t *testing.T, s subject, _ *expected) []string {
+	tr := &previewed{T: t, w: newWorld(t, s)}
+	records, before := tr.w.records(t), tr.w.named(t)
+	tr.w.query = "?dryRun=true"
+	preview := tr.w.runJob(t, Undisturbed())
+	if diff := cmp.Diff(records, tr.w.records(t)) + cmp.Diff(before, tr.w.named(t)); diff != "" {
+		tr.Errorf("the preview changed something (-before +after):\n%s", diff)
+	}
+	if preview.Truncated {
+		tr.Fatal("the preview is not complete: what would this prove?")
+	}
+	tr.w.query = ""
+	run := tr.w.runJob(t, Undisturbed())
+	for _, kind := range slices.Sorted(maps.Keys(run.Actions)) {
+		if planned := preview.Actions[kind].Planned; planned != run.Actions[kind].Planned {
+			tr.Errorf("%s: the preview has %d, the run %d", kind, planned, run.Actions[kind].Planned)
+		}
+	}
+	done := tr.done(run.RunID)
+	told, more := map[string]bool{}, false
+	for _, p := range preview.Plan {
+		more = more || p.More
+		if told[p.Target] = true; done[p.Target] == nil {
+			tr.Errorf("the preview said %q of %s, and the run did nothing to it", p.Action, p.Target)
+			continue
+		}
+		tr.compare(p, done[p.Target])
+	}
+	for _, item := range slices.Sorted(maps.Keys(done)) {
+		_, ofPlan := run.Actions[done[item].action]
+		if !told[item] && (ofPlan || !more) { // others follow from an item, of which the preview says that there is more
+			tr.Errorf("the run did something to %s, of which the preview said nothing", item)
+		}
+	}
+	tr.checkLogged(before, done)
+	return nil
+}
+
+// previewed is a preview and a run that are compared.
+type previewed struct {
+	*testing.T
+	w *world
+}
+
+// did is what a run did to one item.
+type did struct {
+	action, reason string
+	things         map[string][]undo.Write // by the thing's name; none of an object or account, which it deleted
+}
+
+// done returns what the undo log of a run tells, by item.
+func (tr *previewed) done(run string) map[string]*did {
+	tr.Helper()
+	all := map[string]*did{}
+	err := tr.w.restorer(tr.T, restore.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
+		for i, r := range records {
+			item := undo.ItemOf(records, i)
+			if r.Item != "" {
+				item = r.Item
+			}
+			if all[item] == nil {
+				all[item] = &did{things: map[string][]undo.Write{}}
+			}
+			if r.Item != "" {
+				if all[item].action == "" { // a later commit may call it something else
+					all[item].action, all[item].reason = r.Action, r.Reason
+				}
+				continue
+			}
+			name, of := tr.nameOf(r), all[item]
+			writes := of.things[name]
+			if r.Write != nil {
+				writes = append(writes, *r.Write)
+			}
+			of.things[name] = writes
+		}
+		return nil
+	})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	return all
+}
+
+func (tr *previewed) nameOf(r undo.Record) string {
+	switch {
+	case r.Object != nil:
+		return "gs://" + tr.w.Bucket + "/" + r.Object.Name
+	case r.Account != nil:
+		return "account " + r.Account.UID
+	}
+	return r.Write.Path
+}
+
+// compare compares what a preview tells of an item with what a run did.
+func (tr *previewed) compare(p report.Planned, d *did) {
+	tr.Helper()
+	if p.Action != d.action || p.Reason != d.reason || p.Kept != "" {
+		tr.Errorf("the preview says %q of %s, because %q, kept %q; the run did %q, because %q", p.Action, p.Target, p.Reason, p.Kept,
+			d.action, d.reason)
+	}
+	with := map[string]int{}
+	for name, writes := range d.things {
+		verb := "delete "
+		if len(writes) > 0 {
+			net := undo.Net(writes)[0]
+			if !net.Found && !net.Exists { // there was nothing, and there is nothing
+				continue
+			}
+			if net.Exists {
+				verb = "write "
+			}
+		}
+		if name != p.Target {
+			with[verb+report.KindOf(name)]++
+		}
+	}
+	foretold := map[string]int{}
+	maps.Copy(foretold, p.With)
+	delete(foretold, "queue task") // which leaves no record
+	if foretold["delete folder of files"] > 0 {
+		delete(foretold, "delete folder of files")
+		delete(with, "delete file") // as many as there are in it
+	}
+	for _, what := range []string{"delete file", "delete account"} { // one that a document names need not be there
+		foretold[what] = min(foretold[what], with[what])
+	}
+	for what, n := range with {
+		if told := foretold[what]; told != n && !p.More {
+			tr.Errorf("%s: the run did %q %d times, and the preview says %d", p.Target, what, n, told)
+		}
+	}
+	for what, n := range foretold {
+		if with[what] < n {
+			tr.Errorf("%s: the preview says %q %d times, and the run did so %d times", p.Target, what, n, with[what])
+		}
+	}
+}
+
+// checkLogged makes sure that the undo log tells of all that a run changed.
+func (tr *previewed) checkLogged(before map[string]any, done map[string]*did) {
+	tr.Helper()
+	logged := map[string]bool{}
+	for _, d := range done {
+		for name := range d.things {
+			logged[neutral(name, tr.w.Bucket).(string)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(before, tr.w.named(tr.T)))) {
+		if !logged[name] && !strings.HasPrefix(name, "task ") {
+			tr.Errorf("the run changed %s, of which its undo log says nothing", name)
+		}
+	}
+}
+
+func checkEmpty(t *testing.T, s subject, _ *expected) (lines []string) {
+	s.data = func(time.Time, string) sampledata.Sample { return sampledata.Sample{} }
+	w := newWorld(t, s)
+	for range 2 {
+		if rep := w.run(t, Undisturbed()); rep.Status != report.Completed || len(rep.Actions) > 0 {
+			lines = append(lines, fmt.Sprintf("%s, actions %v, failures %v", rep.Status, rep.Actions, rep.Failures))
+		}
+	}
+	if left := w.named(t); len(left) > 0 {
+		lines = append(lines, fmt.Sprintf("it holds %v", left))
+	}
+	return lines
+}
+
+// checkLimit has each pass of a run be allowed one action. One in which more are due does none.
+func checkLimit(t *testing.T, s subject, want *expected) (lines []string) {
+	due := 0
+	for _, c := range want.report.Actions {
+		due += c.Planned
+	}
+	if due < 2 {
+		return nil
+	}
+	w := newWorld(t, s)
+	w.env = map[string]string{"MAX_ACTIONS": "1"}
+	before := w.named(t)
+	rep := w.runJob(t, Undisturbed())
+	stopped := slices.ContainsFunc(rep.Failures, func(f report.Failure) bool { return f.Limit != nil && f.Limit.Limit == report.MaxActions })
+	ofOne := slices.ContainsFunc(rep.Failures, func(f report.Failure) bool { return f.Limit != nil && f.Limit.Pass != "" })
+	if rep.Status != report.Aborted || !stopped {
+		lines = append(lines, fmt.Sprintf("of %d due, and one allowed: %s, failures %v", due, rep.Status, rep.Failures))
+	}
+	if diff := cmp.Diff(before, w.named(t)); diff != "" && !ofOne { // the other passes may have one action
+		lines = append(lines, "it changed something (-before +after):\n"+diff)
+	}
+	return lines
+}
+
+// maxCommit is how many writes a commit may have before the disturbed Firestore refuses it: fewer than a few items need
+// together, and as many as one item of the data needs that must be written as a whole.
+const maxCommit = 12
+
+func checkTooLarge(t *testing.T, s subject, want *expected) []string {
+	return withstands(t, s, want, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
+		if commit, ok := req.(*firestorepb.CommitRequest); ok && len(commit.GetWrites()) > maxCommit {
+			return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	})
+}
+
+// checkFirst has the first call of each kind, by what it writes, have a fault. The run does what an undisturbed run does.
+func checkFirst(fault Fault) func(*testing.T, subject, *expected) []string {
+	return func(t *testing.T, s subject, want *expected) []string {
+		var mu sync.Mutex
+		had := map[string]bool{}
+		return withstands(t, s, want, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
+			kind := kindOf(req)
+			mu.Lock()
+			first := kind != "" && !had[kind]
+			had[kind] = true
+			mu.Unlock()
+			if first && !fault.sent {
+				return fault.grpcError()
+			}
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if first && err == nil {
+				return fault.grpcError()
+			}
+			return err
+		})
+	}
+}
+
+// withstands runs the job with something between it and Firestore. It does what an undisturbed run does.
+func withstands(t *testing.T, s subject, want *expected, between grpc.UnaryClientInterceptor) (lines []string) {
+	s.between = between
+	w := newWorld(t, s)
+	rep := w.run(t, Undisturbed())
+	if diff := cmp.Diff(want.report.Actions, rep.Actions); rep.Status != report.Completed || diff != "" {
+		lines = append(lines, fmt.Sprintf("%s, failures %v, actions (-undisturbed +disturbed):\n%s", rep.Status, rep.Failures, diff))
+	}
+	return append(lines, w.notEnded(t, want, maxRuns)...)
+}
+
+// kindOf returns how a request writes to which collections; empty if it writes nothing but a run's own records. It leaves out what is
+// still to be done.
+func kindOf(req any) string {
+	r, ok := req.(interface{ GetWrites() []*firestorepb.Write })
+	if !ok {
+		return ""
+	}
+	var kinds []string
+	for i, path := range targetsOf(req) {
+		if strings.HasPrefix(path, "cleanup") {
+			continue
+		}
+		parts := strings.Split(path, "/")
+		w := r.GetWrites()[i]
+		kinds = append(kinds, fmt.Sprintf("%s %T %v", parts[len(parts)-2], w.GetOperation(), slices.Sorted(slices.Values(
+			w.GetUpdateMask().GetFieldPaths()))))
+	}
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), "\n")
+}
+
+// checkTime has each run's time be up once it has written something.
+func checkTime(t *testing.T, s subject, want *expected) []string {
+	if s.body != "" {
+		return nil // a worker that is out of time fails, and its task is sent again
+	}
+	w := newWorld(t, s)
+	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if f := w.running.Load(); f != nil && kindOf(req) != "" {
+			f.ahead.Store(int64(w.clock + f.Timeout - time.Second)) // what is under way may still end
+		}
+		return err
+	}
+	return w.notEnded(t, want, 200)
+}
+
+func checkUndo(t *testing.T, s subject, want *expected) []string {
+	if !softDeletes(t, s) {
+		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
+	}
+	w := newWorld(t, s)
+	before := w.state(t)
+	w.run(t, Undisturbed())
+	return append(w.takenBack(t, before, Undisturbed(), true), w.notEnded(t, want, maxRuns)...)
+}

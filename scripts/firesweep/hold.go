@@ -1,0 +1,465 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// That a job is held, and what it keeps, is in the job's own record in the database, which each run reads first. So a job is held
+// wherever it runs: deployed, at a terminal, or from another checkout whose rules nobody here knows.
+
+// holding is which jobs are held and what is kept, or what of this a command changes. docs/command.md documents it as JSON.
+type holding struct {
+	Applied bool       `json:"applied"` // it was changed
+	Jobs    []heldJob  `json:"jobs"`
+	Keep    []keptItem `json:"keep"`
+}
+
+type heldJob struct {
+	Job           string `json:"job"`
+	Database      string `json:"database"`
+	jobstate.Hold        // its time is zero: nobody holds the job
+	Ended         string `json:"ended,omitempty"` // the run that --stop has ended, and how it did
+	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
+	state         jobstate.State
+}
+
+type keptItem struct {
+	jobstate.Kept
+	Database string   `json:"database"`
+	JobsKeep []string `json:"jobs"` // those that keep it
+}
+
+// failed reports whether something was not changed.
+func (h holding) failed() bool {
+	return slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return j.Error != "" })
+}
+
+// held returns those of the jobs that somebody holds.
+func (h holding) held() []heldJob {
+	return slices.DeleteFunc(slices.Clone(h.Jobs), func(j heldJob) bool { return j.At.IsZero() && j.Error == "" })
+}
+
+type holdFlags struct {
+	because        string
+	stop, all, yes bool
+	keep           []string
+}
+
+func (a *app) holdCommand() *cobra.Command {
+	var f holdFlags
+	c := &cobra.Command{
+		Use:   "hold [JOB...]",
+		Short: "Make jobs do nothing, or keep something; list what is held",
+		Long: `Hold jobs, or with --all every job that ever ran and those of firesweep.json:
+none of their runs does anything until 'firesweep resume', wherever it runs.
+Workers of held jobs refuse their tasks, and Cloud Tasks keeps these.
+With --stop, what is under way ends in order, too.
+
+With --keep, jobs go on, but keep a document with all below it, a file, a folder
+or a collection (with a slash at its end), or an account. A rule that you add
+later does not know of that: an exemption for good belongs into your data
+(unless).
+
+Without names and flags, list what is held and kept, by whom and why.
+
+It needs roles/datastore.user, for the list roles/datastore.viewer.`,
+		Example: `  firesweep hold
+  firesweep hold --all --because "restoring the database"
+  firesweep hold cleanupReports --stop
+  firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"
+  firesweep hold --keep gs://my-bucket/posts/abc/ --because "an appeal"`,
+	}
+	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
+	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
+	c.Flags().BoolVar(&f.all, "all", false, "hold all jobs")
+	c.Flags().StringArrayVar(&f.keep, "keep", nil, "have jobs keep what is at this `PATH`; may be repeated")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		f.because = strings.TrimSpace(f.because)
+		switch {
+		case len(names) == 0 && asGiven(c, "because", "stop", "all", "keep", "yes") == "":
+			return a.listHeld(c.Context())
+		case len(f.keep) > 0 && (f.all || f.stop || len(names) > 0):
+			return wrongUse("--keep is for every job: leave out the jobs, --all and --stop")
+		case len(f.keep) == 0 && f.all == (len(names) > 0):
+			return wrongUse("name the jobs, or give --all, or --keep PATH")
+		case f.because == "" && !f.stop:
+			return wrongUse("say why, for those who come after you: --because TEXT")
+		case len(f.because) > mostBecause:
+			return wrongUse("--because has %d bytes, and may have %d", len(f.because), mostBecause)
+		}
+		for _, path := range f.keep {
+			if err := jobstate.CheckKept(path); err != nil {
+				return wrongUse("--keep: %w", err)
+			}
+		}
+		return a.hold(c, f, names)
+	}
+	return c
+}
+
+// mostBecause is how many bytes a reason may have.
+const mostBecause = 500
+
+func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
+	h, err := a.holding(c.Context(), f.all || len(f.keep) > 0, names)
+	if err != nil {
+		return err
+	}
+	h.Keep = []keptItem{}
+	if len(f.keep) > 0 {
+		for _, path := range f.keep {
+			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
+		}
+		return a.change(c, f.yes, nil, h, "Have "+plural(len(h.Jobs), "job")+" keep this", func(p restore.Project, j *heldJob) error {
+			return p.Keep(c.Context(), j.Job, who(), f.because, f.keep...)
+		})
+	}
+	if f.because == "" {
+		f.because = "somebody stopped it"
+	}
+	steps := []func(restore.Project, *heldJob) error{func(p restore.Project, j *heldJob) error {
+		err := p.Hold(c.Context(), j.Job, who(), f.because)
+		if err == nil && j.At.IsZero() {
+			j.Hold = jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
+		}
+		return err
+	}}
+	question := "Hold " + plural(len(h.Jobs), "job")
+	if f.stop {
+		question += ", and end what is under way"
+		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) },
+			func(p restore.Project, j *heldJob) error { return a.awaitEnd(c.Context(), p, j) })
+	}
+	return a.change(c, f.yes, names, h, question, steps...)
+}
+
+type resumeFlags struct {
+	all, yes bool
+	keep     []string
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	var f resumeFlags
+	c := &cobra.Command{
+		Use:   "resume [JOB...]",
+		Short: "Let jobs that are held run again, or judge again what they keep",
+		Long: `Let the runs of held jobs begin again, or with --all those of all jobs, in every
+database: also after an undo, which holds the jobs that could delete again what
+came back. From their next run on they delete what is due then: correct the rule
+or the data before.
+
+With --keep, jobs judge again what they keep: a PATH as 'firesweep hold' lists
+it, or a run's whole id for all that undoing a part of it has them keep.
+
+It needs the role roles/datastore.user.`,
+		Example: `  firesweep resume --project my-project cleanupReports
+  firesweep resume --all
+  firesweep resume --keep users/abc --keep 'account abc'
+  firesweep resume --keep cleanupReports-20260110T150000Z-5f3a9c01`,
+	}
+	c.Flags().BoolVar(&f.all, "all", false, "all jobs that are held, by whomever")
+	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		ways := map[bool]int{}
+		for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
+			ways[given]++
+		}
+		if ways[true] != 1 {
+			return wrongUse("name the jobs, or give --all, or --keep PATH: firesweep hold lists them")
+		}
+		return a.resume(c, f, names)
+	}
+	return c
+}
+
+func (a *app) resume(c *cobra.Command, f resumeFlags, names []string) error {
+	h, err := a.holding(c.Context(), f.all || len(f.keep) > 0, names)
+	if err != nil {
+		return err
+	}
+	if len(f.keep) > 0 {
+		var paths []string
+		for _, path := range f.keep {
+			some := slices.DeleteFunc(slices.Clone(h.Keep), func(k keptItem) bool { return k.Path != path && k.RunID != path })
+			if len(some) == 0 {
+				return fmt.Errorf("no job keeps %s: see %s", path, a.cmd("hold"))
+			}
+			for _, one := range some {
+				paths = append(paths, one.Path)
+			}
+		}
+		h.Keep = slices.DeleteFunc(h.Keep, func(k keptItem) bool { return !slices.Contains(paths, k.Path) })
+		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool {
+			return !slices.ContainsFunc(j.state.Keep, func(k jobstate.Kept) bool { return slices.Contains(paths, k.Path) })
+		})
+		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again", func(p restore.Project, j *heldJob) error {
+			return p.Unkeep(c.Context(), j.Job, paths...)
+		})
+	}
+	h.Jobs, h.Keep = h.held(), []keptItem{}
+	for _, name := range names {
+		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(name, j.Job) }) {
+			return fmt.Errorf("nobody holds %s: see %s", name, a.cmd("hold"))
+		}
+	}
+	if len(h.Jobs) == 0 {
+		return a.show(h, func(p *printer) { p.Say("", 0, 2, "No job is held.") }, false)
+	}
+	return a.change(c, f.yes, names, h, "Let "+plural(len(h.Jobs), "job")+" run again", func(p restore.Project, j *heldJob) error {
+		return p.Resume(c.Context(), j.Job)
+	})
+}
+
+// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared, and of
+// those that the application uses, or of jobs with these names.
+func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
+	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
+	defer a.progress(ctx, doing("reading the jobs' records"))()
+	err = a.eachDatabase(ctx, func(p restore.Project, database string) error {
+		records, err := p.Records(ctx)
+		for _, r := range records {
+			j := heldJob{Job: r.Job, Database: database, state: r.State}
+			if r.State.Held != nil {
+				j.Hold = *r.State.Held
+			}
+			if r.Err != nil {
+				j.Error = r.Err.Error()
+			}
+			h.Jobs = append(h.Jobs, j)
+			h.keep(r, database)
+		}
+		return err
+	})
+	used := a.used()
+	for _, e := range a.All {
+		cfg, wrong := a.settings(e, config.Firestore)
+		if err = errors.Join(err, wrong); err != nil {
+			return h, err
+		}
+		uses := func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name }
+		there := func(j heldJob) bool { return j.Job == e.Name && j.Database == cfg.Database }
+		if (slices.ContainsFunc(used, uses) || len(names) > 0) && !slices.ContainsFunc(h.Jobs, there) {
+			h.Jobs = append(h.Jobs, heldJob{Job: e.Name, Database: cfg.Database})
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(name, j.Job) }) {
+			_, err := a.jobsNamed([]string{name})
+			return h, err
+		}
+	}
+	if !all {
+		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool {
+			return !slices.ContainsFunc(names, func(name string) bool { return a.means(name, j.Job) })
+		})
+	}
+	return h, nil
+}
+
+// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it is.
+func (a *app) means(name, job string) bool {
+	return name == job || name == strings.ToLower(job) || slices.ContainsFunc(a.All, func(e manifest.Entry) bool {
+		return e.Worker == job && (name == e.Name || name == strings.ToLower(e.Name))
+	})
+}
+
+// keep adds what a job of a database keeps.
+func (h *holding) keep(r restore.Record, database string) {
+	for _, one := range r.State.Keep {
+		i := slices.IndexFunc(h.Keep, func(k keptItem) bool { return k.Path == one.Path && k.Database == database })
+		if i < 0 {
+			i, h.Keep = len(h.Keep), append(h.Keep, keptItem{Kept: one, Database: database})
+		}
+		h.Keep[i].JobsKeep = append(h.Keep[i].JobsKeep, r.Job)
+	}
+}
+
+func (a *app) listHeld(ctx context.Context) error {
+	h, err := a.holding(ctx, true, nil)
+	if err != nil {
+		return err
+	}
+	h.Jobs = h.held()
+	return a.show(h, func(p *printer) {
+		p.holding(h)
+		if len(h.Jobs)+len(h.Keep) == 0 {
+			p.Say("", 0, 2, "No job is held, and none keeps anything.")
+		}
+		if len(h.Jobs) > 0 {
+			p.Say("", 0, 2, "Let a job run again:")
+			p.Command("%s", p.cmd("resume", "JOB"))
+		}
+		if len(h.Keep) > 0 {
+			p.Say("", 0, 2, "Let the jobs judge something again:")
+			p.Command("%s", p.cmd("resume", "--keep", "PATH"))
+		}
+	}, h.failed())
+}
+
+// change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails keeps no
+// other job from it.
+func (a *app) change(
+	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
+) error {
+	p := a.aside()
+	quiet := a.json && (yes || !a.screen.in) // no person looks on
+	if shown := h; !quiet {
+		if len(h.Keep) > 0 { // by these jobs
+			shown.Jobs = nil
+		}
+		p.holding(shown)
+	}
+	command := "firesweep " + c.Name() + " --yes" + asGiven(c, "project", "rules", "all", "stop", "keep", "because")
+	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ", "y", "yes")
+	if !agreed {
+		return err
+	}
+	for _, step := range steps {
+		err = errors.Join(err, a.eachDatabase(c.Context(), func(project restore.Project, database string) error {
+			for i := range h.Jobs {
+				if j := &h.Jobs[i]; j.Database == database && j.Error == "" && c.Context().Err() == nil {
+					if wrong := step(project, j); wrong != nil {
+						j.Error = wrong.Error()
+					}
+				}
+			}
+			return context.Cause(c.Context())
+		}))
+	}
+	if err != nil {
+		return err
+	}
+	h.Applied = true
+	return a.show(h, func(p *printer) { p.changed(c.Name(), h) }, h.failed())
+}
+
+// lookEvery is how often hold looks whether a run has ended.
+const lookEvery = time.Second
+
+// tellToStop tells the run of a job to stop, if one is under way.
+func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
+	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+j.Job)
+	if err == nil {
+		j.state, err = jobstate.Of(p.Config, j.Job, doc)
+	}
+	if j.Ended = j.state.Run(); err != nil || j.Ended == "" {
+		return err
+	}
+	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
+		err = nil
+	}
+	return err
+}
+
+// awaitEnd waits until the run that is told to stop has given its lease back, or its lease ends: then it was killed.
+func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error {
+	runID := j.Ended
+	if runID == "" {
+		return nil
+	}
+	defer a.progress(ctx, doing("waiting for the end of "+runID+", at "+when(j.state.Until)+" UTC at the latest"))()
+	for {
+		doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+j.Job)
+		if err == nil {
+			j.state, err = jobstate.Of(p.Config, j.Job, doc)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
+		case j.state.Released(runID):
+			j.Ended = runID + " ended " + statusWords(j.state.Last)
+			return nil
+		case j.state.Leased(doc.ReadTime) != runID:
+			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
+		}
+		if err := a.sleep(ctx, lookEvery); err != nil {
+			return fmt.Errorf("%s stops nevertheless: %w", runID, err)
+		}
+	}
+}
+
+// holding prints jobs, and things that jobs keep.
+func (p *printer) holding(h holding) {
+	var jobs, keep []tableRow
+	for _, j := range h.Jobs {
+		row := tableRow{Cells: []string{j.Job, j.Database}, Notes: []string{j.Ended, j.Error}}
+		if !j.At.IsZero() {
+			row.Notes = append(row.Notes, since(j.Hold))
+		}
+		jobs = append(jobs, row)
+	}
+	for _, k := range h.Keep {
+		keep = append(keep, tableRow{Cells: []string{k.Path, k.Database}, Notes: []string{
+			since(jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}) + prefixed("; by ", strings.Join(k.JobsKeep, ", "))}})
+	}
+	if len(jobs) > 0 {
+		p.Table(jobs, "JOB", "DATABASE")
+		p.Line("")
+	}
+	if len(keep) > 0 {
+		p.Table(keep[:min(len(keep), listed)], "KEPT", "DATABASE")
+		if more := len(keep) - listed; more > 0 {
+			p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
+		}
+		p.Line("")
+	}
+}
+
+// changed says what hold or resume has done, and the way back.
+func (p *printer) changed(verb string, h holding) {
+	var jobs, keep, failed []string
+	for _, j := range h.Jobs {
+		if j.Error != "" {
+			failed = append(failed, j.Job)
+			p.Say(red, 0, 2, "%s, database %s: %s", j.Job, j.Database, j.Error)
+			continue
+		}
+		if j.Ended != "" {
+			p.Say("", 0, 2, "%s", j.Ended)
+		}
+		jobs = append(jobs, j.Job)
+	}
+	for _, k := range h.Keep {
+		keep = append(keep, "--keep "+quoted(k.Path))
+	}
+	slices.Sort(jobs)
+	slices.Sort(keep)
+	jobs, keep = slices.Compact(jobs), slices.Compact(keep)
+	switch {
+	case len(jobs) == 0:
+	case verb == "resume" && len(keep) > 0:
+		p.Say("", 0, 2, "From their next run on, the jobs judge it again.")
+	case verb == "resume":
+		p.Say("", 0, 2, "Resumed: %s. Deployed jobs run at their next time.", strings.Join(jobs, ", "))
+	case len(keep) > 0:
+		p.Say("", 0, 2, "The jobs keep it, also one that is under way, within seconds. Let them judge it again:")
+		p.Command("%s", p.cmd("resume", keep...))
+	default:
+		p.Say("", 0, 2, "Held. Let them run again:")
+		p.Command("%s", p.cmd("resume", jobs...))
+	}
+}
+
+// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have written.
+func since(h jobstate.Hold) string {
+	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + prefixed(": ", h.RunID)
+}
+
+// heldWords says of a job that is held since when, by whom and why, and the way out.
+func (p *printer) heldWords(job string, held jobstate.Hold) string {
+	return "held " + since(held) + ". It does nothing until " + p.cmd("resume", job)
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// underWayRun has a run of cleanupReports hold its lease, and returns its id.
+func (o *operator) underWayRun(t *testing.T) string {
+	t.Helper()
+	runID := "cleanupReports-20260110T145900Z-0123abcd"
+	o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased(runID, o.now.Add(5*time.Minute)))
+	return runID
+}
+
+// endsWhenTold has a run end when it sees that it is told to stop.
+func (o *operator) endsWhenTold(t *testing.T, runID string) {
+	t.Helper()
+	o.sleep = func(context.Context, time.Duration) error {
+		record := o.Documents(t, "cleanupJobs")["cleanupReports"]
+		if record["stop"] != runID {
+			t.Errorf("the mark is %v", record["stop"])
+		}
+		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"held": record["held"], "lastReport": map[string]any{
+			"job": "cleanupReports", "runId": runID, "status": "partial", "stopped": true, "startedAt": o.now, "now": o.now,
+		}})
+		return nil
+	}
+}
+
+// held returns which jobs are held, by what hold lists.
+func (o *operator) held(t *testing.T) (names []string) {
+	t.Helper()
+	for _, j := range parsed[holding](t, o.well(t, "hold", "--json")).Jobs {
+		names = append(names, j.Job)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestHoldAndResume: a job that is held does nothing, every command says so and the way out, and it goes on when it is resumed.
+func TestHoldAndResume(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	wantParts(t, o.well(t, "hold"), "No job is held, and none keeps anything.")
+	args := []string{"hold", "cleanupreports", "--because", "it's \x1b[2J wrong"}
+	out, errs := o.ends(t, exitWrongUse, args...)
+	wantParts(t, out, "cleanupReports  (default)")
+	wantParts(t, errs, `firesweep hold --yes --because 'it'\''s \x1b[2J wrong' cleanupreports`)
+	o.screen.in, o.in = true, "n\n"
+	_, errs = o.ends(t, exitFailed, args...)
+	wantParts(t, errs, "Hold 1 job in "+o.ID+" on emulators? (y/N) ", "nothing was changed")
+	want(t, "held", 0, len(o.held(t)))
+	o.in = "y\n"
+	out, _ = o.ends(t, exitFine, args...)
+	wantParts(t, out, "Held. Let them run again:\n    firesweep resume cleanupReports\n")
+	o.screen.in = false
+	again := parsed[holding](t, o.well(t, "hold", "--yes", "--because", "another reason", "cleanupReports", "--json"))
+	want(t, "the first reason", "it's \x1b[2J wrong", again.Jobs[0].Why)
+
+	rep := o.called(t, "cleanupReports", "")
+	want(t, "the run", report.Skipped, rep.Status)
+	wantParts(t, strings.Join(rep.Warnings, ""), "held since 2026-01-10T15:00:00Z by ")
+	const held, wayOut = `held since 2026-01-10 15:00 UTC by `, "firesweep resume cleanupReports"
+	wantParts(t, oneLine(o.well(t, "hold")), "since 2026-01-10 15:00 UTC by ", `, because "it's \x1b[2J wrong"`, "firesweep resume JOB")
+	wantParts(t, oneLine(o.well(t, "runs", "cleanupReports")), held, wayOut, "skipped")
+	wantParts(t, oneLine(o.well(t, "show", rep.RunID)), "The job is "+held, wayOut, "or the job is held")
+	wantParts(t, oneLine(o.well(t, "doctor", "cleanupReports")), "warning: cleanupReports: It is "+held, wayOut)
+	out = o.well(t, "plan", "cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports: 2 due", "warning: held since", wayOut)
+	wantNone(t, out, "Do it:")
+	o.screen.in = true
+	out, errs = o.ends(t, exitFailed, "run", "cleanupReports") // asks nobody
+	wantParts(t, oneLine(out), "warning: held since", wayOut)
+	want(t, "asked", "", errs)
+	o.screen.in = false
+	out, _ = o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID, "cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "or the job is held: firesweep runs cleanupReports")
+	want(t, "reports", 3, len(o.Documents(t, "reports")))
+
+	o.refuses(t, exitFailed, "nobody holds cleanExpiredComped: see firesweep hold", "resume", "--yes", "cleanExpiredComped")
+	out, errs = o.ends(t, exitWrongUse, "resume", "cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports (default) since 2026-01-10 15:00 UTC")
+	wantParts(t, errs, "firesweep resume --yes cleanupReports")
+	wantParts(t, o.well(t, "resume", "--yes", "cleanupReports"), "Resumed: cleanupReports.")
+	want(t, "held", 0, len(o.held(t)))
+	o.well(t, "run", "--yes", "--confirm", o.ID, "cleanupReports")
+	want(t, "reports", 1, len(o.Documents(t, "reports")))
+	wantParts(t, o.well(t, "resume", "--all"), "No job is held.")
+}
+
+// TestHoldAll: one command holds all that ever ran in any database, also what nobody here knows, and what fails keeps nothing else
+// from it. Another resumes all.
+func TestHoldAll(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "FIRESTORE_DATABASE_cleanupReports=other")
+	o.called(t, "cleanupReports", "")
+	o.Set(t, "cleanupJobs/cleanupOfAnotherCheckout", enginetest.From("m"))
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"until": 7})
+	out, _ := o.ends(t, exitFailed, "hold", "--yes", "--json", "--all", "--because", "restoring")
+	h := parsed[holding](t, out)
+	want(t, "failed", []string{"cleanExpiredComped"}, jobsWhere(h, func(j heldJob) bool { return j.Error != "" }))
+	others := slices.Sorted(maps.Keys(o.Documents(t, "cleanupJobs")))
+	for _, name := range append(jobNames(), "cleanupOfAnotherCheckout", "deletePlaceholderUser", "sendInactiveProjectWarning") {
+		if name != "cleanupReports" && !slices.Contains(others, name) {
+			t.Errorf("%s has no record: %v", name, others)
+		}
+	}
+	want(t, "skipped", report.Skipped, o.called(t, "cleanupReports", "").Status)
+	want(t, "skipped", report.Skipped, o.called(t, "cleanupBannedUsers", "").Status)
+	o.Delete(t, "cleanupJobs/cleanExpiredComped")
+	want(t, "held", len(functions.All()), len(o.held(t)))
+	wantParts(t, oneLine(o.well(t, "resume", "--yes", "cleanupPlaceholderUsers", "cleanupOfAnotherCheckout")),
+		"Resumed: cleanupOfAnotherCheckout, cleanupPlaceholderUsers, deletePlaceholderUser.") // a job with its worker
+	o.well(t, "resume", "--yes", "--all")
+	want(t, "held", 0, len(o.held(t)))
+	want(t, "goes on", report.Completed, o.called(t, "cleanupReports", "").Status)
+}
+
+func jobsWhere(h holding, is func(heldJob) bool) (names []string) {
+	for _, j := range h.Jobs {
+		if is(j) {
+			names = append(names, j.Job)
+		}
+	}
+	return names
+}
+
+// TestHoldAndStop: the run that is under way ends; what is not under way, or dies, keeps nobody waiting.
+func TestHoldAndStop(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	o.endsWhenTold(t, runID)
+	wantParts(t, o.well(t, "hold", "--yes", "--stop", "cleanupReports"), runID+" ended partial, stopped", "firesweep resume cleanupReports")
+	want(t, "held", []string{"cleanupReports"}, o.held(t))
+	ended := func() string {
+		return parsed[holding](t, o.well(t, "hold", "--yes", "--stop", "--json", "cleanupReports")).Jobs[0].Ended
+	}
+	want(t, "nothing is under way", "", ended())
+	o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased("undo-"+runID, o.now.Add(time.Hour)))
+	want(t, "an undo goes on", "", ended())
+
+	dead := enginetest.Leased(runID, o.now.Add(-time.Minute))
+	o.Set(t, "cleanupJobs/cleanupReports", dead)
+	out, _ := o.ends(t, exitFailed, "hold", "--yes", "--stop", "cleanupReports")
+	wantParts(t, oneLine(out), runID+" ended without a report: it was killed")
+	want(t, "held all the same", true, o.Documents(t, "cleanupJobs")["cleanupReports"]["held"] != nil)
+}
+
+// TestHoldIsInterrupted: the run stops nevertheless, and that is said.
+func TestHoldIsInterrupted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.sleep = func(context.Context, time.Duration) error {
+		cancel()
+		return context.Canceled
+	}
+	a, _, errs := o.app()
+	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"hold", "--yes", "--stop", "cleanupReports"}))
+	wantParts(t, errs.String(), "firesweep: interrupted")
+	want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
+	wantParts(t, o.well(t, "runs", "cleanupReports"), "held since", "under way", "was told to")
+}
+
+// TestHoldKeep: nothing that is kept goes, nor what leads to it, in whatever job and database.
+func TestHoldKeep(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "FIRESTORE_DATABASE_cleanupBannedUsers=other")
+	old := map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)}
+	for _, path := range []string{"reports/a", "reports/b", "reports/c", "reports/b/notes/n"} {
+		o.Set(t, path, old)
+	}
+	args := []string{"hold", "--because", "legal hold", "--keep", "reports/a", "--keep", "reports/b/notes/"}
+	out, errs := o.ends(t, exitWrongUse, args...)
+	wantParts(t, out, "reports/a", "reports/b/notes/", `because "legal hold"`)
+	wantParts(t, errs, "firesweep hold --yes --keep reports/a --keep reports/b/notes/ --because 'legal hold'\n")
+	wantParts(t, o.well(t, append(args, "--yes")...), "The jobs keep it", "firesweep resume --keep reports/a --keep reports/b/notes/")
+	kept := parsed[holding](t, o.well(t, "hold", "--json")).Keep
+	want(t, "kept", 4, len(kept)) // two paths in two databases
+	if got := o.called(t, "cleanupReports", ""); got.Kept[jobstate.KeptListed] != 1 || got.Kept[jobstate.KeptWithListed] != 1 {
+		t.Errorf("kept %v", got.Kept)
+	}
+	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
+	wantParts(t, oneLine(o.well(t, "plan", "cleanupReports")), "kept 1: "+jobstate.KeptListed)
+
+	o.refuses(t, exitFailed, "no job keeps reports/c: see firesweep hold", "resume", "--yes", "--keep", "reports/a", "--keep", "reports/c")
+	out, _ = o.ends(t, exitWrongUse, "resume", "--keep", "reports/a")
+	wantParts(t, out, "reports/a")
+	wantNone(t, out, "reports/b")
+	wantParts(t, o.well(t, "resume", "--yes", "--keep", "reports/a", "--keep", "reports/b/notes/"), "judge it again")
+	want(t, "kept", 0, len(parsed[holding](t, o.well(t, "hold", "--json")).Keep))
+	o.called(t, "cleanupReports", "")
+	want(t, "left", 0, len(o.Documents(t, "reports")))
+}
+
+// TestListOfMuchThatIsKept: the first is shown.
+func TestListOfMuchThatIsKept(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	args := []string{"hold", "--yes", "--because", "an appeal"}
+	for n := range listed + 2 {
+		args = append(args, "--keep", fmt.Sprintf("reports/r%02d", n))
+	}
+	o.well(t, args...)
+	out := o.well(t, "hold")
+	want(t, "listed", listed, strings.Count(out, "  reports/r"))
+	wantParts(t, out, "and 2 items more: use --json")
+}

@@ -1,0 +1,27 @@
+// Package pace says how fast requests are sent to Firestore.
+package pace
+
+import "golang.org/x/time/rate"
+
+// Connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
+// 40 ms some 2,500 a second.
+const Connections = 4
+
+// Lookups is how many lookups of up to 30 ids are under way at once, for all runs of a process. One may send several requests at
+// once, and takes more memory than the page that it is for.
+const Lookups = 40
+
+// MaxBatch is how many writes one request carries at most. Firestore takes up to 500.
+const MaxBatch = 200
+
+// writesPerSecond is how many writes a run sends a second. Firestore recommends to begin with 500 writes a second to a
+// collection and to increase that by half every five minutes. But jobs delete in the order of a time. For documents with such
+// sequential values in an index, 500 a second is the most that Firestore recommends
+// (https://cloud.google.com/firestore/quotas#soft_limits). So the rate does not grow.
+//
+// A second's worth of writes may go out at once. So a run with fewer than 500 deletes, as most are, does not wait at all. The
+// second after an idle one has 1000 writes at most, and any minute 30,500.
+const writesPerSecond = 500
+
+// NewRate returns the rate of one run.
+func NewRate() *rate.Limiter { return rate.NewLimiter(writesPerSecond, writesPerSecond) }

@@ -1,0 +1,219 @@
+package state
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// A Hold says that somebody holds the job: none of its runs does anything until the job is resumed.
+type Hold struct {
+	At    time.Time `json:"at" firestore:"at"`
+	By    string    `json:"by" firestore:"by"` // empty: not known
+	Why   string    `json:"why" firestore:"why"`
+	RunID string    `json:"runId" firestore:"runId"` // of the run that was taken back; empty: none was
+}
+
+// Kept is an item that the job keeps, and since when, by whose order and why.
+type Kept struct {
+	Path  string    `json:"path" firestore:"path"` // as [CheckKept] knows it
+	At    time.Time `json:"at" firestore:"at"`
+	By    string    `json:"by" firestore:"by"`
+	Why   string    `json:"why" firestore:"why"`
+	RunID string    `json:"runId" firestore:"runId"`
+}
+
+// Bounds of a job's list of items to keep, for its record is one document.
+const (
+	MaxKept      = 1000
+	maxKeptBytes = 500 << 10
+)
+
+// Reasons of a run to keep an item because of the list.
+const (
+	KeptListed     = "on the job's list of items to keep, until firesweep resume --keep"
+	KeptWithListed = "something that belongs to it is on the job's list of items to keep, until firesweep resume --keep"
+)
+
+// A HeldError says that somebody holds the job.
+type HeldError struct {
+	Job string
+	Hold
+}
+
+func (e *HeldError) Error() string {
+	return e.String() + ": it does nothing until firesweep resume " + e.Job
+}
+
+// String says since when a job is held, by whom and why. These are texts that somebody else may have written.
+func (h Hold) String() string {
+	text := "held since " + h.At.UTC().Format(time.RFC3339)
+	if h.By != "" {
+		text += " by " + quoted(h.By)
+	}
+	return text + ", because " + quoted(h.Why)
+}
+
+func quoted(text string) string { return fmt.Sprintf("%q", report.Clip(text, 200)) }
+
+// Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is replaced, for
+// that undo lets the job go on if it brings nothing back.
+func (s State) Hold(h Hold) State {
+	if s.Held == nil || s.Held.RunID != "" && s.Held.RunID != h.RunID {
+		s.Held = &h
+	}
+	return s
+}
+
+// Resume lets the job's runs begin again.
+func (s State) Resume() State {
+	s.Held = nil
+	return s
+}
+
+// Keeping adds items to those that the job keeps. One that is there already stays as it is.
+func (s State) Keeping(items ...Kept) (State, error) {
+	all := slices.Clone(s.Keep)
+	for _, item := range items {
+		if err := CheckKept(item.Path); err != nil {
+			return s, err
+		}
+		if !slices.ContainsFunc(all, func(k Kept) bool { return k.Path == item.Path }) {
+			all = append(all, item)
+		}
+	}
+	if tooMany(all) {
+		return s, fmt.Errorf("a job keeps at most %d items, of %d KiB: hold the job instead, or keep a folder or a collection",
+			MaxKept, maxKeptBytes>>10)
+	}
+	s.Keep = all
+	return s, nil
+}
+
+func tooMany(all []Kept) bool {
+	bytes := 0
+	for _, k := range all {
+		bytes += len(k.Path) + len(k.By) + len(k.Why) + len(k.RunID)
+	}
+	return len(all) > MaxKept || bytes > maxKeptBytes
+}
+
+// Unkeep takes items off the list, and has the next run begin at the beginning: they may lie before its checkpoint.
+func (s State) Unkeep(paths ...string) State {
+	left := slices.DeleteFunc(slices.Clone(s.Keep), func(k Kept) bool { return slices.Contains(paths, k.Path) })
+	if len(left) < len(s.Keep) {
+		s.Keep = left
+		s = s.Rewind()
+	}
+	return s
+}
+
+// wrongKeep reports whether the list is none that this program wrote.
+func (s State) wrongKeep() bool {
+	return tooMany(s.Keep) || slices.ContainsFunc(s.Keep, func(k Kept) bool { return CheckKept(k.Path) != nil })
+}
+
+const (
+	objectPrefix  = "gs://"
+	accountPrefix = "account "
+)
+
+// CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a collection, an
+// object, a folder of objects, or an account.
+func CheckKept(item string) error {
+	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, objectPrefix), "/")
+	switch {
+	case strings.HasPrefix(item, objectPrefix):
+		if !isObject || bucket == "" || name == "" {
+			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
+		}
+	case strings.HasPrefix(item, accountPrefix):
+		if len(item) == len(accountPrefix) {
+			return fmt.Errorf("%s is no account, such as 'account UID'", quoted(item))
+		}
+	default:
+		above, below := strings.CutSuffix(item, "/")
+		_, err := documents.RefOf(above)
+		if err != nil && below {
+			_, err = documents.RefOf(above + "/x")
+		}
+		if err != nil {
+			return fmt.Errorf("%s is no document's path such as reports/abc, no collection such as reports/, no gs://bucket/name "+
+				"and no 'account UID'", quoted(item))
+		}
+	}
+	return nil
+}
+
+// Keeps are the items that a job keeps. The zero value has none.
+type Keeps struct {
+	themselves map[string]bool
+	above      map[string]bool // what they belong to
+}
+
+// Keeps returns what the job keeps.
+func (s State) Keeps() Keeps {
+	k := Keeps{map[string]bool{}, map[string]bool{}}
+	for _, item := range s.Keep {
+		k.themselves[item.Path] = true
+		for _, higher := range above(item.Path) {
+			k.above[higher] = true
+		}
+	}
+	return k
+}
+
+// Any reports whether anything is kept.
+func (k Keeps) Any() bool { return len(k.themselves) > 0 }
+
+// Has reports whether an item is kept, or belongs to one that is: to a document above it, or to a collection or folder.
+func (k Keeps) Has(item string) bool {
+	return k.Any() && (k.themselves[item] || slices.ContainsFunc(above(item), func(higher string) bool { return k.themselves[higher] }))
+}
+
+// Within reports whether something that is kept belongs to an item.
+func (k Keeps) Within(item string) bool { return k.above[item] }
+
+// In returns how many documents of a collection are kept by themselves, or have something below them that is.
+func (k Keeps) In(collection string) (n int) {
+	for item := range k.themselves {
+		if path.Dir(item) == collection && !strings.HasSuffix(item, "/") && !k.above[item] {
+			n++
+		}
+	}
+	for item := range k.above {
+		if path.Dir(item) == collection && !strings.HasSuffix(item, "/") {
+			n++
+		}
+	}
+	return n
+}
+
+// above returns the documents that an item is below, and the collections or folders that it is in, these with a slash at their end.
+func above(item string) (all []string) {
+	if strings.HasPrefix(item, accountPrefix) {
+		return nil
+	}
+	begin, document := 0, true
+	if strings.HasPrefix(item, objectPrefix) {
+		begin, document = len(objectPrefix), false
+	}
+	for i, slashes := begin, 0; i < len(item); i++ {
+		if item[i] != '/' {
+			continue
+		}
+		slashes++
+		if document && slashes%2 == 0 {
+			all = append(all, item[:i])
+		}
+		if i < len(item)-1 {
+			all = append(all, item[:i+1])
+		}
+	}
+	return all
+}

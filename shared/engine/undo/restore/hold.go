@@ -1,0 +1,264 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again, before
+// the first thing is back. An undo of a part lets the jobs go on, but has them keep what comes back.
+
+// ErrMany says that a part of a run is more than jobs keep.
+var ErrMany = errors.New("it is too much to keep by name: take back all of the run, which holds the jobs")
+
+// touched is what an undo may bring back.
+type touched struct {
+	by     map[string]bool     // the jobs that can delete or change some of it
+	shared bool                // some of it is an object or an account, which the jobs of each database are about
+	items  []toKeep            // of an undo of a part
+	with   map[string][]string // by the path of one of these, what was done for it
+}
+
+// toKeep is an item that comes back, and the jobs that can delete or change it.
+type toKeep struct {
+	path string
+	jobs []string
+}
+
+func (u *undoing) newTouched() *touched {
+	return &touched{by: map[string]bool{u.job: true}, with: map[string][]string{}}
+}
+
+// touch notes the records of an entry that are to be taken back.
+func (u *undoing) touch(t *touched, records []undo.Record) {
+	for i, r := range records {
+		target := u.targetOf(r)
+		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent {
+			continue
+		}
+		jobs := []string{u.job}
+		for job, covers := range u.covers {
+			if job != u.job && covers(r) {
+				jobs = append(jobs, job)
+			}
+		}
+		for _, job := range jobs {
+			t.by[job] = true
+		}
+		t.shared = t.shared || r.Write == nil
+		if !u.partial() {
+			continue
+		}
+		if r.Deletes() {
+			t.keep(target, target, jobs)
+		}
+		if item := undo.ItemOf(records, i); item != "" && u.isChosen(item, item) {
+			t.keep(item, target, jobs)
+		}
+	}
+}
+
+// keep notes an item that comes back, for which something was done to a target.
+func (t *touched) keep(path, target string, jobs []string) {
+	if t.with[path] == nil && len(t.items) <= state.MaxKept {
+		t.items = append(t.items, toKeep{path, jobs})
+	}
+	t.with[path] = append(t.with[path], target)
+}
+
+// place is the record of a job in a database.
+type place struct{ database, job string }
+
+// everywhere calls f with the jobs of each database that may be about what comes back: objects and accounts are in all.
+func (u *undoing) everywhere(ctx context.Context, t *touched, f func(ctx context.Context, in Project, t *touched, jobs []string) error) error {
+	call := func(in Project, t *touched) error {
+		jobs, err := in.jobs(ctx, t.by, u.Jobs)
+		if err != nil {
+			return err
+		}
+		return f(ctx, in, t, jobs)
+	}
+	if err := call(u.Project, t); err != nil || u.Elsewhere == nil || !t.shared {
+		return err
+	}
+	others := *t
+	others.items = slices.DeleteFunc(slices.Clone(t.items), func(one toKeep) bool { return !isShared(one.path) })
+	if u.partial() && len(others.items) == 0 {
+		return nil
+	}
+	return u.Elsewhere(func(other Project) error { return call(other, &others) })
+}
+
+func isShared(path string) bool {
+	return strings.HasPrefix(path, "gs://") || strings.HasPrefix(path, decide.AccountTarget(""))
+}
+
+// jobs returns the given jobs, and those that have a record in the database although nobody here knows them: of another checkout, say.
+func (p Project) jobs(ctx context.Context, some map[string]bool, known map[string]cleanup.Job) ([]string, error) {
+	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
+	if err != nil {
+		return nil, fmt.Errorf("look which jobs have a record: %w", err)
+	}
+	all := maps.Clone(some)
+	for _, d := range records {
+		if _, is := known[d.ID()]; !is {
+			all[d.ID()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// hold holds the jobs, or has them keep what comes back.
+func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []string) error {
+	const why = "it came back by undoing a run"
+	if len(t.items) > state.MaxKept {
+		return ErrMany
+	}
+	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
+	for _, job := range jobs {
+		if err := u.stillOurs(ctx); err != nil {
+			return err
+		}
+		var kept []state.Kept
+		for _, one := range t.items {
+			if _, known := u.Jobs[job]; !known || slices.Contains(one.jobs, job) {
+				kept = append(kept, state.Kept{Path: one.path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+			}
+		}
+		at, ours := place{in.Config.Database, job}, []string(nil)
+		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
+			if !u.partial() {
+				u.again = u.again || s.Held != nil && s.Held.RunID == u.runID
+				after := s.Hold(hold)
+				if before := s.Held; *after.Held == hold {
+					u.held[at] = before
+				}
+				return after.Rewind(), nil // what comes back may lie before its checkpoint
+			}
+			for _, one := range kept {
+				there := slices.IndexFunc(s.Keep, func(k state.Kept) bool { return k.Path == one.Path })
+				if u.again = u.again || there >= 0 && s.Keep[there].RunID == u.runID; there < 0 {
+					ours = append(ours, one.Path)
+				}
+			}
+			return s.Keeping(kept...)
+		})
+		if err != nil {
+			return fmt.Errorf("hold %s: %w", job, err)
+		}
+		if u.partial() {
+			u.kept[at] = append(u.kept[at], ours...)
+		}
+	}
+	return nil
+}
+
+// letGo lets jobs go on that this undo held, if nothing came back, and takes off their lists what did not.
+func (u *undoing) letGo(ctx context.Context, in Project, t *touched, jobs []string) error {
+	for _, job := range jobs {
+		at := place{in.Config.Database, job}
+		before, held := u.held[at]
+		held = held && u.back == 0
+		stayed := slices.DeleteFunc(slices.Clone(u.kept[at]), func(path string) bool {
+			return slices.ContainsFunc(t.with[path], func(target string) bool { return u.came[target] })
+		})
+		if !held && len(stayed) == 0 {
+			continue
+		}
+		err := in.change(ctx, job, func(s state.State) (state.State, error) {
+			if held && s.Held != nil && s.Held.RunID == u.runID { // nobody has held it since
+				s.Held = before
+			}
+			return s.Unkeep(stayed...), nil
+		})
+		if err != nil {
+			return fmt.Errorf("let %s go on: %w", job, err)
+		}
+	}
+	return nil
+}
+
+// change makes a transition of a job's record.
+func (p Project) change(ctx context.Context, job string, f func(state.State) (state.State, error)) error {
+	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+		after, err := f(s)
+		return after, nil, err
+	})
+	return err
+}
+
+// othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of another job's run is
+// no such run.
+func (u *undoing) othersFree(ctx context.Context, in Project, _ *touched, jobs []string) error {
+	for _, job := range jobs {
+		s, now, err := in.store(job).Read(ctx)
+		if err != nil {
+			return fmt.Errorf("look whether %s is under way: %w", job, err)
+		}
+		if holder := s.Leased(now); holder != "" && !state.ByUndo(holder) {
+			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
+				ErrUnderWay, holder, job)
+		}
+	}
+	return nil
+}
+
+// Record is what cleanupJobs/{job} of a database says.
+type Record struct {
+	Job   string
+	State state.State
+	Now   time.Time // when it was read, by Firestore's clock
+	Err   error     // it is not one that this program wrote
+}
+
+// Records returns what the records of all jobs of the database say, in the order of their names.
+func (p Project) Records(ctx context.Context) ([]Record, error) {
+	found, err := p.all(ctx, documents.Query{Collection: collections.Jobs})
+	if err != nil {
+		return nil, fmt.Errorf("read the jobs' records: %w", err)
+	}
+	all := make([]Record, len(found))
+	for i, d := range found {
+		all[i] = Record{Job: d.ID(), Now: d.ReadTime}
+		all[i].State, all[i].Err = state.Of(p.Config, d.ID(), d)
+	}
+	return all, nil
+}
+
+// Hold has a job's runs do nothing from now on. One that is under way goes on. A job that is held stays held as it is.
+func (p Project) Hold(ctx context.Context, job, by, why string) error {
+	return p.change(ctx, job, func(s state.State) (state.State, error) {
+		return s.Hold(state.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
+	})
+}
+
+// Resume lets a job's runs begin again.
+func (p Project) Resume(ctx context.Context, job string) error {
+	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Resume(), nil })
+}
+
+// Keep has a job keep items. A run that is under way knows within seconds.
+func (p Project) Keep(ctx context.Context, job, by, why string, paths ...string) error {
+	items := make([]state.Kept, len(paths))
+	for i, path := range paths {
+		items[i] = state.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+	}
+	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Keeping(items...) })
+}
+
+// Unkeep lets a job's runs judge items again.
+func (p Project) Unkeep(ctx context.Context, job string, paths ...string) error {
+	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Unkeep(paths...), nil })
+}

@@ -1,0 +1,222 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// deaf is for undos of which only the end counts.
+func deaf(restore.Outcome) error { return nil }
+
+// TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of. Then all is deleted again.
+func TestHeld(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
+	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
+	held, kept := said(t, w.restorer)
+	enginetest.Want(t, "held", []string{"elsewhere", "testJob"}, held)
+	enginetest.Want(t, "kept", 0, len(kept))
+	next := w.Run(t, "")
+	enginetest.Want(t, "next", report.Skipped, next.Status)
+	if len(next.Warnings) != 1 || !strings.Contains(next.Warnings[0], `by "ann", because "it came back by undoing a run"`) {
+		t.Errorf("%v", next.Warnings)
+	}
+	enginetest.Want(t, "users and drafts", 6, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
+	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t)
+	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
+		t.Errorf("%d things are left", left)
+	}
+}
+
+// TestNothingCameBack: an undo that brings nothing back lets go what it held, and nobody else's hold. So does one of a part with what
+// did not come back.
+func TestNothingCameBack(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	w.undo(t, rep.RunID, apply)
+	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
+		t.Fatal(err)
+	}
+	w.undo(t, rep.RunID, apply)
+	held, _ := said(t, w.restorer)
+	enginetest.Want(t, "held", []string(nil), held)
+	byHand, byUndo := enginetest.HeldBy("ann", "the rule is wrong"), enginetest.HeldBy("ann", "it came back")
+	byUndo["held"].(map[string]any)["runId"] = "testJob-other"
+	for name, record := range map[string]map[string]any{"by hand": byHand, "by another undo": byUndo} {
+		w.Set(t, "cleanupJobs/testJob", record)
+		w.undo(t, rep.RunID, apply)
+		got, _ := w.Documents(t, "cleanupJobs")["testJob"]["held"].(map[string]any)
+		enginetest.Want(t, name, record["held"].(map[string]any)["why"], got["why"])
+	}
+	for _, path := range []string{"cleanupJobs/testJob", "users/u1", "drafts/u1"} {
+		w.Delete(t, path)
+	}
+	w.Set(t, "users/u1", map[string]any{"name": "another"})
+	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
+	w.keeps(t, "drafts/u1")
+}
+
+// TestTooManyToKeep: nothing comes back, and nothing is kept.
+func TestTooManyToKeep(t *testing.T) {
+	w := newWorld(t)
+	w.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"} })
+	rep := w.run(t)
+	o := restore.Options{Apply: true, Where: &restore.Where{Field: "name", Value: "x"}}
+	if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
+		t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
+	}
+	w.keeps(t)
+}
+
+// TestResumedMeanwhile: whoever resumes a job while what it deleted comes back has it run after that.
+func TestResumedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	resumed := false
+	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
+		if resumed {
+			return nil
+		}
+		resumed = true
+		if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
+			return err
+		}
+		if got := w.Run(t, ""); got.Status != report.Skipped { // for the undo has the lease
+			t.Errorf("a run meanwhile: %s", got.Status)
+		}
+		return nil
+	})
+	held, _ := said(t, w.restorer)
+	if err != nil || held != nil {
+		t.Errorf("%v, held: %v", err, held)
+	}
+	w.run(t)
+	enginetest.Want(t, "users", 0, len(w.Documents(t, "users")))
+}
+
+// TestRecordThatNobodyCanRead: an undo that cannot hold a job brings nothing back, says what to do, and lets the others go on.
+func TestRecordThatNobodyCanRead(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	w.Set(t, "cleanupJobs/zebra", map[string]any{"held": "yes"})
+	err := w.restorer.Undo(t.Context(), rep.RunID, apply, deaf)
+	if err == nil || !strings.Contains(err.Error(), "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field") {
+		t.Errorf("%v", err)
+	}
+	w.Delete(t, "cleanupJobs/zebra")
+	held, _ := said(t, w.restorer)
+	if held != nil || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("held: %v, users: %v", held, w.IDs(t, "users"))
+	}
+}
+
+// TestKilledUndo ends an undo before and after each commit. Before what the run has left to do is forgotten, all jobs are held; before
+// anything is back, it is forgotten. What is back stays. Done again, the undo goes on.
+func TestKilledUndo(t *testing.T) {
+	ended := false
+	for n := int32(1); !ended; n++ {
+		for _, after := range []bool{false, true} {
+			w := newWorld(t)
+			rep := w.run(t)
+			const todos = "cleanupJobs/testJob/cleanupTodo"
+			w.Set(t, todos+"/"+rep.RunID+"-000099", map[string]any{"run": rep.RunID})
+			w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
+			gone := w.Everything(t)
+			var commits atomic.Int32
+			var dead atomic.Bool
+			p := w.dying(t, &dead, func(request any, send func() error) error {
+				if _, is := request.(*firestorepb.CommitRequest); !is || commits.Add(1) != n {
+					return send()
+				}
+				if after {
+					_ = send() // nobody is told
+				}
+				dead.Store(true)
+				return errDead
+			})
+			err := p.Undo(t.Context(), rep.RunID, apply, deaf)
+			ended = commits.Load() < n
+			if (err == nil) != ended {
+				t.Fatalf("commit %d: %v", n, err)
+			}
+			back := 0
+			for name := range w.Everything(t) {
+				if _, was := gone[name]; !was && !strings.HasPrefix(name, "cleanup") {
+					back++
+				}
+			}
+			held, _ := said(t, w.restorer)
+			left, all := len(w.Documents(t, todos)), slices.Equal(held, []string{"elsewhere", "testJob"})
+			if left == 0 && !all || back > 0 && left > 0 {
+				t.Errorf("commit %d, after %t: %d things are back, %d are left to do, held: %v", n, after, back, left, held)
+			}
+			now := time.Now().Add(3 * time.Minute)
+			w.Clock = func() time.Time { return now }
+			if slices.Contains(held, "testJob") {
+				before := w.Everything(t)
+				enginetest.Want(t, "a run", report.Skipped, w.Run(t, "").Status)
+				after := w.Everything(t)
+				for name, data := range before {
+					if !strings.HasPrefix(name, "cleanup") {
+						enginetest.Want(t, name, data, after[name])
+					}
+				}
+			}
+			w.undo(t, rep.RunID, apply)
+			held, _ = said(t, w.restorer)
+			enginetest.Want(t, "held", []string{"elsewhere", "testJob"}, held)
+			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)) + len(w.Accounts(t)); things != 13 {
+				t.Errorf("commit %d, after %t: %d things are back, want 13", n, after, things)
+			}
+		}
+	}
+}
+
+var errDead = status.Error(codes.PermissionDenied, "the process is dead")
+
+// dying returns a restorer of which nothing arrives any more once it is dead.
+func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, send func() error) error) restore.Project {
+	t.Helper()
+	p := enginetest.OpenRestorer(t, restore.Hooks{
+		Dial: append([]grpc.DialOption{wire.Around(func(_ context.Context, _ string, request, _ any, send func() error) error {
+			return disturb(request, send)
+		})}, wire.Before(func(context.Context, string, any) error {
+			if dead.Load() {
+				return errDead
+			}
+			return nil
+		})...),
+		Transport: func(base http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if dead.Load() {
+					return nil, errDead
+				}
+				return base.RoundTrip(r)
+			})
+		},
+	}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	p.Jobs = w.restorer.Jobs
+	return p
+}

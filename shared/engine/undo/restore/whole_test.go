@@ -1,0 +1,131 @@
+package restore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// tree is a user with some of what lies below.
+type tree struct {
+	cleanup.Subject
+	notes []documents.Document
+}
+
+// treeJob has users deleted in several commits: first what lies below them, some at a time, and then the user.
+func treeJob() cleanup.Job {
+	rule := cleanup.Rule[*tree]{
+		Name: "user", Group: 1, Reach: users.Reach,
+		Load:  cleanup.Each(func(s cleanup.Subject) *tree { return &tree{Subject: s} }),
+		Judge: func(s *tree, r cleanup.Run) cleanup.Decision { return due(s.Subject, r) },
+		Gather: func(ctx context.Context, src cleanup.Source, all []**tree) (err error) {
+			(*all[0]).notes, err = src.First(ctx, documents.Query{Collection: (*all[0]).Path + "/notes"}, "", 4)
+			return err
+		},
+		Change: func(s *tree, d cleanup.Decision, r cleanup.Run) cleanup.Change {
+			if len(s.notes) == 4 {
+				c := cleanup.Delete(s.notes[:3]...)
+				c.Again = d.Kind
+				return c
+			}
+			c := users.Change(s.Subject, d, r)
+			c.Writes = append(c.Writes, cleanup.Delete(s.notes...).Writes...)
+			return c
+		},
+	}
+	rule.Reach.Deletes = []string{"users", "users/*/notes"}
+	j := job
+	j.Rules = []cleanup.AnyRule{rule, plain}
+	j.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "users", Select: []string{"name"}}, "", rule)
+	}
+	return j
+}
+
+// TestWholeOrNotAtAll: where one document of an item cannot come back, nothing of it does, whichever of its commits deleted that. The other
+// items come back.
+func TestWholeOrNotAtAll(t *testing.T) {
+	for _, edited := range []string{"users/u1", "users/u1/notes/n00", "users/u1/notes/n09"} {
+		t.Run(strings.ReplaceAll(edited, "/", " "), func(t *testing.T) {
+			w := newWorld(t)
+			w.Job = treeJob()
+			w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
+			for _, id := range []string{"u1", "u2"} {
+				w.SetMany(t, 10, func(i int) (string, map[string]any) {
+					return fmt.Sprintf("users/%s/notes/n%02d", id, i), map[string]any{"n": i}
+				})
+			}
+			rep := w.run(t)
+			w.Set(t, edited, map[string]any{"name": "by somebody"})
+			after := w.Everything(t)
+			foretold, _ := w.undo(t, rep.RunID, restore.Options{})
+			steps, why := w.undo(t, rep.RunID, apply)
+			enginetest.Want(t, "done", foretold, steps)
+			for path, now := range w.Everything(t) {
+				if strings.Contains(path, "/u1") {
+					enginetest.Want(t, path, after[path], now)
+				}
+			}
+			if slices.Contains(w.Accounts(t), "u1") || len(w.Documents(t, "users/u2/notes")) != 10 || len(w.Documents(t, "users")) < 2 {
+				t.Errorf("accounts %v, notes of u2: %v", w.Accounts(t), w.IDs(t, "users/u2/notes"))
+			}
+			if n := len(steps[undo.Conflict]); n != 1+10+4 {
+				t.Errorf("%d conflicts: %v", n, steps[undo.Conflict])
+			}
+			for target, why := range why {
+				if strings.HasPrefix(why, "somebody") != (target == edited) || target != edited && !strings.Contains(why, "only together with "+edited) {
+					t.Errorf("%s: %q", target, why)
+				}
+			}
+		})
+	}
+}
+
+// TestLargeDocuments come back in commits of a size that Firestore and its emulator take, also those that are one item.
+func TestLargeDocuments(t *testing.T) {
+	const n, size = 12, 1_000_000
+	for _, of := range []int{0, 1} { // each an item, or all of one
+		w := newWorld(t)
+		rep := w.run(t)
+		records := []undo.Record{{Item: "drafts/l00"}}
+		for i := range n {
+			text := strings.Repeat(string(rune('a'+i)), size)
+			records = append(records, undo.Record{Of: of, Write: &undo.Write{
+				Op: documents.Delete, Path: fmt.Sprintf("drafts/l%02d", i), Found: true,
+				Before: undo.Fields{"text": {ValueType: &firestorepb.Value_StringValue{StringValue: text}}},
+			}})
+		}
+		w.log(t, rep.RunID, "999999", w.Now, records...)
+		var largest atomic.Int64
+		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+			if commit, is := request.(*firestorepb.CommitRequest); is && int64(proto.Size(commit)) > largest.Load() {
+				largest.Store(int64(proto.Size(commit)))
+			}
+			return nil
+		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+		steps, _ := w.undo(t, rep.RunID, apply)
+		large := slices.DeleteFunc(steps[undo.Recreate], func(target string) bool { return !strings.HasPrefix(target, "drafts/l") })
+		enginetest.Want(t, "back", n, len(large))
+		if got := largest.Load(); got < 2*size || got > 4<<20 {
+			t.Errorf("the largest commit has %d bytes", got)
+		}
+		if text, _ := w.Documents(t, "drafts")["l11"]["text"].(string); text != strings.Repeat("l", size) {
+			t.Errorf("l11 holds %d bytes", len(text))
+		}
+	}
+}
