@@ -34,36 +34,23 @@ type With struct {
 // reach returns what a rule can do of whose items these are what goes along.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
-	for _, a := range w.With {
-		w.reachAlong(&r, a, w.At())
+	for _, a := range w.Along() {
+		folder := strings.TrimSuffix(a.Objects, rule.Everything)
+		along := rule.Pattern(a.At(a.Of))
+		switch {
+		case a.Account != "":
+			r.Account = true
+		case a.Objects != "" && a.Field == "":
+			r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
+		case a.Objects != "":
+			r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
+		case a.Remove:
+			r.Writes = append(r.Writes, along)
+		default:
+			r.Deletes = append(r.Deletes, along)
+		}
 	}
 	return r
-}
-
-// reachAlong adds what goes along with documents of a place.
-func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at string) {
-	folder := strings.TrimSuffix(a.Objects, rule.Everything)
-	switch {
-	case a.Account != "":
-		r.Account = true
-		return
-	case a.Objects != "" && a.Field == "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
-		return
-	case a.Objects != "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
-		return
-	}
-	at = a.At(at)
-	along := rule.Pattern(at)
-	if a.Remove {
-		r.Writes = append(r.Writes, along)
-		return
-	}
-	r.Deletes = append(r.Deletes, along)
-	for _, below := range a.With {
-		w.reachAlong(r, below, at)
-	}
 }
 
 // Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if

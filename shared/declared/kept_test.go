@@ -57,7 +57,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 			if says := strings.Contains(words, "what "+tt.meets+" keeps stays"); says != (tt.meets != "") {
 				t.Errorf("check says %q", words)
 			}
-			if entries[0].Uses(); strings.Contains(tt.rules, "account") != slices.Contains(entries[0].Uses(), config.Auth) {
+			if strings.Contains(tt.rules, "account") != slices.Contains(entries[0].Uses(), config.Auth) {
 				t.Errorf("it uses %v", entries[0].Uses())
 			}
 			f := enginetest.New(t, newFunction(t, entries[0]))
@@ -73,7 +73,6 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 			for path, data := range tt.keeps {
 				f.Set(t, path, data)
 			}
-			before := len(f.Everything(t))
 			preview := f.Run(t, `{"dryRun":true}`)
 			for _, one := range preview.Plan {
 				enginetest.Want(t, one.Target+" is kept by the plan", one.Target == "users/held", one.Kept != "")
@@ -91,9 +90,6 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				if _, there := f.Everything(t)[path]; !there {
 					t.Errorf("%s is deleted", path)
 				}
-			}
-			if len(f.Everything(t)) >= before {
-				t.Error("nothing was deleted")
 			}
 		})
 	}
