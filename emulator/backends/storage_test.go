@@ -89,41 +89,6 @@ func TestInvalidStorageRequests(t *testing.T) {
 	}
 }
 
-func TestParseContentRange(t *testing.T) {
-	for _, test := range []struct {
-		text        string
-		chunk       int
-		start, size int
-		ok          bool
-	}{
-		{"", 5, 0, 5, true},
-		{"bytes 0-4/*", 5, 0, -1, true},
-		{"bytes 5-9/10", 5, 5, 10, true},
-		{"bytes */10", 0, 0, 10, true},
-		{"bytes */*", 0, 0, -1, true},
-		{"bytes 0-*/*", 5, 0, 5, true},
-		{"bytes 5-*/*", 5, 5, 10, true},
-		{"bytes 5-*/*", 0, 5, 5, true},
-		{"bytes 5-*/10", 5, 5, 10, true},
-		{"bytes */10", 1, 0, 0, false},
-		{"bytes 5-*/10", 4, 0, 0, false},
-		{"bytes -5-*/*", 5, 0, 0, false},
-		{"bytes x-*/*", 5, 0, 0, false},
-		{"bytes 0-4/10", 4, 0, 0, false},
-		{"bytes 0-4", 5, 0, 0, false},
-		{"0-4/10", 5, 0, 0, false},
-		{"bytes x-4/10", 5, 0, 0, false},
-		{"bytes 0-4/x", 5, 0, 0, false},
-		{"bytes 04/10", 5, 0, 0, false},
-	} {
-		start, size, ok := parseContentRange(test.text, test.chunk)
-		if !ok {
-			start, size = 0, 0
-		}
-		same(t, fmt.Sprintf("%q with %d bytes", test.text, test.chunk), []any{test.start, test.size, test.ok}, []any{start, size, ok})
-	}
-}
-
 // TestPutAgeAndClear: an object that is stored without a request is like an uploaded one; what is made older keeps its generation.
 func TestPutAgeAndClear(t *testing.T) {
 	server := newStorage()

@@ -1,11 +1,9 @@
 // Package load_test holds the tests of size, which run a job over many objects and documents and take it back, in processes of
-// bounded memory, some of which are killed. docs/contributing/reliability.md says how to run it at full size, and what it measured.
+// bounded memory. docs/contributing/reliability.md says how to run it at full size, and what it measured.
 package load_test
 
 import (
-	"context"
 	"flag"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/emulator/process"
-	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -23,10 +20,7 @@ const job = "cleanupOrphanedMedia"
 // maxMemory is what manifest.json gives the function, in bytes.
 const maxMemory = 256 << 20
 
-var (
-	objectCount = flag.Int("objects", 100*smallest, "how many objects there are, a multiple of 2,000; half as many documents")
-	kills       = flag.Int("kills", 0, "how many runs are killed")
-)
+var objectCount = flag.Int("objects", 100*smallest, "how many objects there are, a multiple of 2,000; half as many documents")
 
 // besideOthers lets a test run beside the others if it has little data: each waits for rates and for processes.
 func besideOthers(t *testing.T, little bool) {
@@ -37,7 +31,7 @@ func besideOthers(t *testing.T, little bool) {
 }
 
 func TestLoad(t *testing.T) {
-	besideOthers(t, *objectCount == 100*smallest && *kills == 0)
+	besideOthers(t, *objectCount == 100*smallest)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
@@ -51,110 +45,51 @@ func TestLoad(t *testing.T) {
 		time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
-	did, took := w.finish(t, "undisturbed", now, "")
-	w.wantActions(t, did)
+	w.wantActions(t, w.finish(t, now))
 	w.wantDone(t)
-
-	moments := rand.New(rand.NewPCG(2026, 6))
-	for n := 1; n <= *kills; n++ {
-		w.restore(t)
-		w.killAt(t, n, now, took, moments)
-		w.finish(t, "after it", now, "")
-		w.wantDone(t)
-	}
 }
 
 // finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
-// slow for one run. It returns what the runs did together, and how long the first took.
-func (w world) finish(t *testing.T, what string, now time.Time, body string) (sum map[string]report.Counts, took time.Duration) {
+// slow for one run. It returns what the runs did together.
+func (w world) finish(t *testing.T, now time.Time) (sum map[string]report.Counts) {
 	t.Helper()
 	sum = map[string]report.Counts{}
 	for range 20 {
 		p := bundletest.Start(t, job, w.Environment)
 		samples := sample(p.PID)
-		rep := p.Run(t, body, now)
+		rep := p.Run(t, "", now)
 		memory := samples()
 		p.Stop()
-		logRun(t, what, rep)
+		logRun(t, job, rep)
 		logMemory(t, memory)
-		if took == 0 {
-			took = time.Duration(rep.DurationMs) * time.Millisecond
-		}
 		for kind, c := range rep.Actions {
 			had := sum[kind]
 			sum[kind] = report.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
 		if rep.Status == report.Completed {
-			return sum, took
+			return sum
 		}
 		if rep.Status != report.Partial {
-			t.Fatalf("%s: %s, failures %v", what, rep.Status, rep.Failures)
+			t.Fatalf("%s, failures %v", rep.Status, rep.Failures)
 		}
 	}
-	t.Fatalf("%s: twenty runs did not complete", what)
-	return nil, 0
+	t.Fatal("twenty runs did not complete")
+	return nil
 }
 
 // wantActions checks that the runs did what there was to do, and each thing once.
 func (w world) wantActions(t *testing.T, got map[string]report.Counts) {
 	t.Helper()
-	_, posts := w.deletions()
 	for kind, n := range map[string]int{
 		"delete post media":           perPost*w.posts()/10 + w.units,
 		"delete circle image":         perCircle * w.circles() / 10,
 		"delete task attachment":      w.units / 2,
-		"delete orphaned circle post": posts,
+		"delete orphaned circle post": w.postsOfGoneCircles(),
 	} {
 		if want := (report.Counts{Done: n}); got[kind] != want {
 			t.Errorf("%s: %+v, want %+v", kind, got[kind], want)
 		}
 	}
-}
-
-// killAt runs the job and kills it at a moment of the time that an undisturbed run takes. It leaves the lease expired.
-func (w world) killAt(t *testing.T, n int, now time.Time, took time.Duration, moments *rand.Rand) {
-	t.Helper()
-	objects, posts := w.deletions()
-	for range 5 {
-		p := bundletest.Start(t, job, w.Environment)
-		ended := make(chan error, 1)
-		go func() {
-			_, _, err := p.Post(context.WithoutCancel(t.Context()), "", now)
-			ended <- err
-		}()
-		moment := time.Duration((0.02 + 0.93*moments.Float64()) * float64(took))
-		time.Sleep(moment) // how far the run gets in it does not matter: every moment must do
-		p.Stop()
-		if err := <-ended; err == nil {
-			t.Logf("kill %d: the run had ended before %s, again", n, moment.Round(time.Millisecond))
-			took = moment // the machine has become faster
-			w.restore(t)
-			continue
-		}
-		objectsLeft, postsLeft := len(w.Objects(t)), len(w.names(t, "posts"))
-		t.Logf("kill %d after %s: %d of %d objects and %d of %d posts were deleted", n, moment.Round(time.Millisecond),
-			w.all()-objectsLeft, objects, w.posts()-postsLeft, posts)
-		w.expireLease(t, now)
-		return
-	}
-	t.Fatal("five runs ended before they could be killed")
-}
-
-// expireLease checks that the dead run's lease keeps others out, and then puts its end in the past, which is to have waited.
-func (w world) expireLease(t *testing.T, now time.Time) {
-	t.Helper()
-	if enginetest.Holder(w.Documents(t, "cleanupJobs")[job]) == "" {
-		t.Log("it had not taken its lease yet")
-		return
-	}
-	p := bundletest.Start(t, job, w.Environment)
-	defer p.Stop()
-	if got := p.Run(t, "", now); got.Status != report.Skipped {
-		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
-	}
-	record := w.Documents(t, "cleanupJobs")[job]
-	record["until"] = time.Now().Add(-time.Second)
-	w.Set(t, "cleanupJobs/"+job, record)
 }
 
 // sample samples a process's memory until the function it returns is called. The last sample is the most that was held.

@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,10 +12,49 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
+
+const reports = "cleanupReports"
+
+var reportCount = flag.Int("reports", 1_000, "how many documents a run deletes, all of which are taken back, at most 100,000")
+
+var reportsNow = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+
+// report returns a report that is due: some 400 bytes of all that a document holds.
+func (w world) report(t *testing.T, i int) map[string]any {
+	return map[string]any{
+		"status": "reviewed", "createdAt": reportsNow.AddDate(0, -2, 0).Add(-time.Duration(i) * time.Second),
+		"reporter": w.Firestore(t).Doc(fmt.Sprintf("users/u%05d", i%1000)), "score": 0.5 + float64(i),
+		"text": strings.Repeat(fmt.Sprintf("報告 %d ", i*7919), 10), "tags": []any{"spam", int64(i), nil, map[string]any{"n": int64(i)}},
+	}
+}
+
+// wantReports compares each report with what it was.
+func (w world) wantReports(t *testing.T, n int) {
+	t.Helper()
+	i := 0
+	byID := w.Firestore(t).Collection("reports").OrderBy(firestore.DocumentID, firestore.Asc)
+	for d, err := range each.Of(byID.Documents(t.Context())) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameRef := cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
+		if diff := cmp.Diff(w.report(t, i), d.Data(), sameRef); d.Ref.ID != fmt.Sprintf("r%06d", i) || diff != "" {
+			t.Fatalf("report %d is %s (-want +got):\n%s", i, d.Ref.ID, diff)
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d reports are back, want %d", i, n)
+	}
+}
 
 // What a process had resident at most is told by Linux, so this test is for Linux.
 

@@ -75,15 +75,11 @@ func (w world) all() (n int) {
 
 func postObject(id, n int) string { return fmt.Sprintf("posts/u%03d/%05d-%d.png", id%110, id, n) }
 
-// put stores objects: all, or only those that the job deletes.
-func (w world) put(t *testing.T, onlyDeleted bool) {
+// put stores the objects.
+func (w world) put(t *testing.T) {
 	t.Helper()
 	var all []object
-	w.objects(func(o object) {
-		if !onlyDeleted || !o.stays {
-			all = append(all, o)
-		}
-	})
+	w.objects(func(o object) { all = append(all, o) })
 	w.PutMany(t, len(all), func(i int) (string, map[string]string) {
 		if all[i].postID == "" {
 			return all[i].name, nil
@@ -92,17 +88,11 @@ func (w world) put(t *testing.T, onlyDeleted bool) {
 	})
 }
 
-// setPosts writes the posts' documents: all, or only those that the job deletes.
-func (w world) setPosts(t *testing.T, onlyDeleted bool) {
+// setPosts writes the posts' documents.
+func (w world) setPosts(t *testing.T) {
 	t.Helper()
-	var all []int
-	for k := range w.posts() {
-		if id := existing(k); !onlyDeleted || ofGoneCircle(id) {
-			all = append(all, id)
-		}
-	}
-	w.SetMany(t, len(all), func(i int) (string, map[string]any) {
-		id := all[i]
+	w.SetMany(t, w.posts(), func(i int) (string, map[string]any) {
+		id := existing(i)
 		var circle any // most belong to none: the emulator takes minutes to look for gaps between 40,000
 		switch {
 		case id%50 == 3:
@@ -121,8 +111,8 @@ func (w world) setPosts(t *testing.T, onlyDeleted bool) {
 // load fills the empty project.
 func (w world) load(t *testing.T) {
 	t.Helper()
-	w.put(t, false)
-	w.setPosts(t, false)
+	w.put(t)
+	w.setPosts(t)
 	w.SetMany(t, w.circles(), func(i int) (string, map[string]any) {
 		return fmt.Sprintf("circles/c%03d", existingCircle(i)), map[string]any{"name": "n"}
 	})
@@ -131,26 +121,14 @@ func (w world) load(t *testing.T) {
 	})
 }
 
-// restore brings back what a run deleted.
-func (w world) restore(t *testing.T) {
-	t.Helper()
-	w.put(t, true)
-	w.setPosts(t, true)
-}
-
-// deletions returns how many objects and posts the job must delete.
-func (w world) deletions() (objects, posts int) {
-	w.objects(func(o object) {
-		if !o.stays {
-			objects++
-		}
-	})
+// postsOfGoneCircles counts the posts that the job must delete.
+func (w world) postsOfGoneCircles() (n int) {
 	for k := range w.posts() {
 		if ofGoneCircle(existing(k)) {
-			posts++
+			n++
 		}
 	}
-	return objects, posts
+	return n
 }
 
 // wantDone compares everything with what a run must leave.

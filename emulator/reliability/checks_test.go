@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -41,8 +42,10 @@ var checks = []struct {
 	{"more is due than the limit allows", checkLimit},
 	{"commits that are too large", checkTooLarge},
 	{"runs with time for one write each", checkTime},
-	{"each kind of call loses its first answer", checkFirst(Faults[2])},
-	{"each kind of call is contended at first", checkFirst(aborted)},
+	{"each kind of call loses its first answer", checkFirst(Faults[2], "")},
+	{"each kind of call loses its first answer, without an undo log", checkFirst(Faults[2], "0")},
+	{"each kind of call is contended at first", checkFirst(aborted, "")},
+	{"by half of a plan", checkApproved},
 	{"a run is taken back, twice", checkUndo},
 }
 
@@ -341,9 +344,11 @@ func checkTooLarge(t *testing.T, s subject, want *expected) []string {
 	})
 }
 
-// checkFirst has the first call of each kind, by what it writes, have a fault. The run does what an undisturbed run does.
-func checkFirst(fault Fault) func(*testing.T, subject, *expected) []string {
+// checkFirst has the first call of each kind, by what it writes, have a fault. The run does what an undisturbed run does. What is done
+// is kept for so many days; empty: as many as usually.
+func checkFirst(fault Fault, undoDays string) func(*testing.T, subject, *expected) []string {
 	return func(t *testing.T, s subject, want *expected) []string {
+		s.undoDays = undoDays
 		var mu sync.Mutex
 		had := map[string]bool{}
 		return withstands(t, s, want, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
@@ -376,8 +381,7 @@ func withstands(t *testing.T, s subject, want *expected, between grpc.UnaryClien
 	return append(lines, w.notEnded(t, want, maxRuns)...)
 }
 
-// kindOf returns how a request writes to which collections; empty if it writes nothing but a run's own records. It leaves out what is
-// still to be done.
+// kindOf returns how a request writes to which collections; empty if it writes nothing.
 func kindOf(req any) string {
 	r, ok := req.(interface{ GetWrites() []*firestorepb.Write })
 	if !ok {
@@ -385,9 +389,6 @@ func kindOf(req any) string {
 	}
 	var kinds []string
 	for i, path := range targetsOf(req) {
-		if strings.HasPrefix(path, "cleanup") {
-			continue
-		}
 		parts := strings.Split(path, "/")
 		w := r.GetWrites()[i]
 		kinds = append(kinds, fmt.Sprintf("%s %T %v", parts[len(parts)-2], w.GetOperation(), slices.Sorted(slices.Values(
@@ -395,6 +396,12 @@ func kindOf(req any) string {
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), "\n")
+}
+
+// goesOn reports whether a request writes more than a run's lease and report.
+func goesOn(req any) bool {
+	_, writes := req.(interface{ GetWrites() []*firestorepb.Write })
+	return writes && slices.ContainsFunc(targetsOf(req), func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
 }
 
 // checkTime has each run's time be up once it has written something.
@@ -406,7 +413,7 @@ func checkTime(t *testing.T, s subject, want *expected) []string {
 	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 		opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		if f := w.running.Load(); f != nil && kindOf(req) != "" {
+		if f := w.running.Load(); f != nil && goesOn(req) {
 			f.ahead.Store(int64(w.clock + f.Timeout - time.Second)) // what is under way may still end
 		}
 		return err
@@ -422,4 +429,39 @@ func checkUndo(t *testing.T, s subject, want *expected) []string {
 	before := w.state(t)
 	w.run(t, Undisturbed())
 	return append(w.takenBack(t, before, Undisturbed(), true), w.notEnded(t, want, maxRuns)...)
+}
+
+// checkApproved restricts a run to every other item of its plan, which a person approved. It does all of that and, run again, no more.
+func checkApproved(t *testing.T, s subject, _ *expected) (lines []string) {
+	if s.worker != nil || s.body != "" {
+		return nil // it only runs deployed, and that is not by a plan
+	}
+	w := newWorld(t, s)
+	w.clock = time.Until(w.now) // a run by a plan has the clock's now
+	plan, err := w.start(t, w.job, Undisturbed()).Plan(t.Context(), engine.PlanOptions{Now: w.now, Versions: true})
+	if err != nil || plan.Status != report.Completed {
+		t.Fatalf("plan: %v, %+v", err, plan)
+	}
+	left := map[string]bool{}
+	half := plan.Plan[:0]
+	for i, p := range plan.Plan {
+		if left[p.Target] = i%2 == 1; i%2 == 0 {
+			half = append(half, p)
+		}
+	}
+	plan.Plan = half
+	w.approved = plan.Approve()
+	before := w.state(t)
+	if rep := w.runJob(t, Undisturbed()); rep.Status != report.Completed || rep.Done() != len(half) {
+		lines = append(lines, fmt.Sprintf("%s, %d of %d approved items are done: %v", rep.Status, rep.Done(), len(half), rep.Failures))
+	}
+	if again := w.runJob(t, Undisturbed()); again.Done() > 0 {
+		lines = append(lines, fmt.Sprintf("run again, it did %v", again.Actions))
+	}
+	for name := range enginetest.Changes(before, w.state(t)) {
+		if left[name] {
+			lines = append(lines, name+" was touched, and nobody approved that")
+		}
+	}
+	return lines
 }

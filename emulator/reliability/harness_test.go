@@ -45,10 +45,10 @@ func careless(change func(report cleanup.Subject, d cleanup.Decision, run cleanu
 // TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
 func TestFindsWhatACrashBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
+	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
 			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
-			return cleanup.Change{Writes: []documents.Write{mark}, Again: d.Kind}
+			return cleanup.Change{Writes: []documents.Write{mark}, Again: true}
 		}
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})

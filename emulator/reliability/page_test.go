@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	points = flag.Int("points", 2, "how many points of each kind are tried of each job; 0: all, which takes hours")
+	points = flag.Int("points", 2, "how many points of each kind are tried of each job; 0: all, in some twenty minutes")
 	write  = flag.Bool("write", false, "with -points 0: write when the jobs were tried, and with which figures, to docs/contributing/reliability.md")
 )
 

@@ -284,7 +284,9 @@ func tryUndoFault(t *testing.T, s subject, p point) (lines []string, tried bool)
 		for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(half, w.state(t)))) {
 			lines = append(lines, name+" was changed by a run between the undo that was killed and the next one")
 		}
-	} else if calls := steps.Calls(); slices.Contains(calls[len(calls)-1].Targets, "cleanupJobs/"+w.job.Name) {
+	} else if calls := steps.Calls(); slices.ContainsFunc(calls[len(calls)-1].Targets, func(path string) bool {
+		return path == "cleanupJobs/"+w.job.Name || w.worker != nil && path == "cleanupJobs/"+w.worker.Name
+	}) {
 		w.expireLease()
 	}
 	outcomes, _, err := w.undo(t, Undisturbed(), left, apply) // those before it are back: a worker's, before its job's

@@ -34,13 +34,14 @@ import (
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
-	name   string // as in docs/contributing/reliability.md
-	job    cleanup.Job
-	worker *cleanup.Job
-	body   string    // of the job's requests: a worker's task, where it is tried alone
-	now    time.Time // every run's
-	data   func(now time.Time, bucket string) sampledata.Sample
-	checks bool // only what is checked once is tried, with no fault or race at each call
+	name     string // as in docs/contributing/reliability.md
+	job      cleanup.Job
+	worker   *cleanup.Job
+	body     string    // of the job's requests: a worker's task, where it is tried alone
+	now      time.Time // every run's
+	data     func(now time.Time, bucket string) sampledata.Sample
+	undoDays string // UNDO_DAYS; empty: as many as the function's
+	checks   bool   // only what is checked once is tried, with no fault or race at each call
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
 	between, betweenUndo grpc.UnaryClientInterceptor
@@ -191,6 +192,9 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 		s.Indexes = e.AllIndexes()
 	}
 	maps.Copy(s.Env, w.env)
+	if w.undoDays != "" {
+		s.Env["UNDO_DAYS"] = w.undoDays
+	}
 	s.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered to a job that is tried without its worker
 	s.Now = w.now
 	if w.worker != nil {

@@ -4,8 +4,6 @@ package expiredcomped
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -15,7 +13,11 @@ import (
 // Job is cleanExpiredComped.
 var Job = cleanup.Job{
 	Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan,
-	FirstLine: "Starting cleanup of expired comp subscriptions", LastLine: lastLine,
+	Lines: &cleanup.Lines{ // in the words that people look for who know the job from Ghost
+		Begun: "Starting cleanup of expired comp subscriptions",
+		Ended: "Removed %d expired subscriptions, updated %d members in %dms", Counted: [2]string{"delete " + subscriptions, "update " + members},
+		Canceled: "Expired complimentary subscriptions cleanup cancelled before completion",
+	},
 }
 
 func init() { functions.Register(Job) }
@@ -58,15 +60,6 @@ func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Documen
 		due[i].Decision = cleanup.Do(kind, reasonFor(reasons[due[i].ID()]))
 	}
 	return due
-}
-
-// lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
-func lastLine(canceled bool, took time.Duration, written map[string]int) string {
-	if canceled {
-		return "Expired complimentary subscriptions cleanup cancelled before completion"
-	}
-	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms",
-		written["delete "+subscriptions], written["update "+members], took.Milliseconds())
 }
 
 // memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.
@@ -152,13 +145,13 @@ func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (
 }
 
 // change deletes the rows that have expired. A paying member, or one without a document, only loses rows.
-func change(s state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
+func change(s state, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 	if !s.rows.Whole && !s.Alone {
-		return cleanup.Change{Again: d.Kind}
+		return cleanup.Change{Again: true}
 	}
 	c := cleanup.Delete(s.expired...)
 	if !s.rows.Whole {
-		c.Again, c.From = d.Kind, string(s.rows.Next)
+		c.Again, c.From = true, string(s.rows.Next)
 		return c
 	}
 	if status, _ := s.Text(statusField); s.Found && status == comped && len(s.expired) > 0 && !s.stays {

@@ -92,8 +92,12 @@ func TestReasonFor(t *testing.T) {
 	}
 }
 
-func TestLastLine(t *testing.T) {
-	written := map[string]int{"delete members_products": 3, "update members": 2}
-	enginetest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(false, 1500*time.Millisecond, written))
-	enginetest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(true, 1500*time.Millisecond, written))
+func TestLines(t *testing.T) {
+	want := &cleanup.Lines{
+		Begun:    "Starting cleanup of expired comp subscriptions",
+		Ended:    "Removed %d expired subscriptions, updated %d members in %dms",
+		Counted:  [2]string{"delete members_products", "update members"},
+		Canceled: "Expired complimentary subscriptions cleanup cancelled before completion",
+	}
+	enginetest.Want(t, "lines", want, Job.Lines)
 }

@@ -82,6 +82,9 @@ var postRule = posts.Rule("post", func(s posts.State, _ cleanup.Run) cleanup.Dec
 	return cleanup.Do("delete post", "its circle is deleted")
 })
 
+// begun is what a circle's next judgment is told that a run has begun to delete.
+const begun = "begun"
+
 var postsOf = cleanup.Children{Collection: "posts", Field: "circleId"}
 
 // load looks whether there are owners of the circles that are warned of or deleted if there are.
@@ -155,7 +158,7 @@ func change(c state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 	case toDelete:
 		claim := map[string]any{"isDeleted": true, "deletedAt": run.Promise, "deletedBy": jobName, "deleteReason": d.Reason}
 		change := cleanup.Update(c.Ref(), claim)
-		change.Again = toFinish
+		change.Again, change.From = true, begun
 		return change
 	default:
 		return c.finish(run)
@@ -166,7 +169,7 @@ func change(c state, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 // a circle that can still be revived. Its owner is told in the commit that deletes it.
 func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 	if !c.posts.Whole && !c.Alone {
-		return cleanup.Change{Again: toFinish}
+		return cleanup.Change{Again: true, From: begun}
 	}
 	for _, post := range c.posts.Documents {
 		if !documents.Queryable(post.ID()) {
@@ -175,7 +178,7 @@ func (c state) finish(run cleanup.Run) (change cleanup.Change) {
 		change.Next = append(change.Next, cleanup.Item{Rule: postRule, Ref: post.Ref()})
 	}
 	if len(change.Next) > 0 || !c.posts.Whole {
-		change.Again = toFinish
+		change.Again, change.From = true, begun
 		return change
 	}
 	farewell := notifications.Notification{

@@ -43,6 +43,8 @@ func judge(c state, run cleanup.Run) cleanup.Decision {
 	switch deleted := c.Data["isDeleted"]; {
 	case !documents.ValidID(c.ID()), !documents.Queryable(c.ID()): // no post names it, or no query asks for those that do
 		return cleanup.Invalid(keptBadID)
+	case c.From == begun && !claimed(c.Subject):
+		return cleanup.Keep(keptRevived)
 	case claimed(c.Subject):
 		return cleanup.Do(toFinish, "a run that was interrupted began to delete it")
 	case deleted == true:
@@ -116,6 +118,7 @@ func idlenessOf(circle documents.Document) (i idleness, invalid string) {
 // Reasons to keep a circle.
 const (
 	keptDeleted       = "isDeleted, but not by this job"
+	keptRevived       = "somebody has undone its deletion meanwhile"
 	keptInUse         = "in use"
 	keptWarned        = "warned less than 7 days ago"
 	keptOddDeleted    = "isDeleted is neither true nor false"

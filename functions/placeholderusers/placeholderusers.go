@@ -80,7 +80,7 @@ const finalAttempt = "Maximum deletion attempts (15) reached for deletion of pla
 
 // countAttempt hands over the task of the attempt that is due, then counts the attempt. Each task is due a second after the one
 // before.
-func countAttempt(detail attempt, d cleanup.Decision, run cleanup.Run) cleanup.Change {
+func countAttempt(detail attempt, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 	attempts, _ := attemptsOf(detail.Subject)
 	last, _ := detail.Time("last_deletion_attempt_at") // the zero time if there was none
 	userID := userOf(detail.Subject).ID
@@ -91,7 +91,7 @@ func countAttempt(detail attempt, d cleanup.Decision, run cleanup.Run) cleanup.C
 			NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
 		}
 		then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
-		return cleanup.Change{Then: then, Again: d.Kind, From: handedOver}
+		return cleanup.Change{Then: then, Again: true, From: handedOver}
 	}
 	c := cleanup.Update(detail.Ref(), map[string]any{"deletion_attempts": attempts + 1, "last_deletion_attempt_at": run.Now})
 	if attempts+1 == maxAttempts {

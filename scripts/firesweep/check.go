@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -34,8 +33,7 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"`           // the same in words
-	Next     []time.Time                 `json:"next,omitempty"` // the next runs; left out where Terraform chooses the time
+	When     string                      `json:"when"` // the same in words
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
@@ -152,20 +150,11 @@ func (a *app) checkLock() error {
 	return saidError(exitWrongUse)
 }
 
-// runsSaid is how many of the next runs are shown.
-const runsSaid = 2
-
 // checked returns what is known of a job without running it.
 func (a *app) checked(e manifest.Entry) checked {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
 		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
-	}
-	for at := range schedule.Times(e, a.clock()) {
-		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
-			break
-		}
-		c.Next = append(c.Next, at.UTC())
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
@@ -277,7 +266,7 @@ func (c checked) facts() [][2]string {
 		indexes = append(indexes, text)
 	}
 	return [][2]string{
-		{"runs", c.When + prefixed(", next ", times(c))},
+		{"runs", c.When},
 		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
 		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
@@ -302,19 +291,6 @@ func judgedWords(judged map[string][]string) string {
 		texts = append(texts, strings.Join(judged[collection], ", ")+" of "+collection)
 	}
 	return strings.Join(texts, "; ")
-}
-
-// times lists the next runs of a job in its own time zone.
-func times(c checked) string {
-	zone, err := time.LoadLocation(c.TimeZone)
-	if err != nil { // it was loaded before
-		zone = time.UTC
-	}
-	var texts []string
-	for _, at := range c.Next {
-		texts = append(texts, at.In(zone).Format("Mon 2006-01-02 15:04"))
-	}
-	return strings.Join(texts, ", ")
 }
 
 func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }

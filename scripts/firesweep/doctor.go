@@ -370,8 +370,8 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		p.add(job.Name, levelProblem, "Look at: "+p.cmd("show", job.Name), "%s. %s", capital(st.State), st.Detail)
 	case st.State == stateNever || st.State == stateUnderWay:
 		p.add(job.Name, levelFine, "", "%s. %s", capital(st.State), st.Detail)
-	default:
-		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(st.last()))
+	case record.Last != nil:
+		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(record.Last.StartedAt))
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -272,24 +271,6 @@ func TestDoctorFinds(t *testing.T) {
 	}
 }
 
-// TestDoctorAdvisesWithoutTerraform: whoever runs jobs with run --here may have none.
-func TestDoctorAdvisesWithoutTerraform(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	g.healthy()
-	g.answer("/v1/projects/"+o.ID+"/databases/(default)/collectionGroups/reports/indexes", fields{})
-	var do []string
-	for _, f := range o.examined(t, "cleanupReports") {
-		if f.Do != "" {
-			do = append(do, f.Do)
-		}
-	}
-	want(t, "advice", []string{
-		"Make it: firesweep check --indexes says what to add to firestore.indexes.json, then firebase deploy --only firestore:indexes; " +
-			"or terraform apply",
-	}, do)
-}
-
 // TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
 func TestDoctorOfACollectionGroup(t *testing.T) {
 	t.Parallel()
@@ -320,30 +301,6 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFailures: a run that failed, and one that is missing.
-func TestDoctorOfFailures(t *testing.T) {
-	t.Parallel()
-	o := withReports(t)
-	success := o.called(t, "cleanupReports", "")
-	o.now = now.Add(26*time.Hour + 5*time.Minute)
-	id := "cleanupReports-" + o.now.Format("20060102T150405Z") + "-00000001"
-	failed := fields{"job": "cleanupReports", "runId": id, "status": "failed", "startedAt": o.now}
-	o.Set(t, "cleanupRuns/"+id, failed)
-	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
-	wantNarrow(t, out, defaultWidth)
-	wantParts(t, out, "problem: cleanupReports: Failed. See firesweep show 00000001.",
-		"-> Look at: firesweep show cleanupReports", "1 problem, 1 fine")
-
-	o.now = now.Add(27 * time.Hour)
-	o.Set(t, "cleanupJobs/cleanupReports", fields{"lastReport": fields{"job": "cleanupReports", "runId": success.RunID,
-		"status": "completed", "startedAt": now}})
-	o.Delete(t, "cleanupRuns/"+id)
-	out, _ = o.ends(t, exitFailed, "doctor", "cleanupReports")
-	wantParts(t, out, "problem: cleanupReports: Did not run in time. ")
-	o.now = now.Add(24 * time.Hour)
-	wantParts(t, o.well(t, "doctor", "cleanupReports"), "fine: cleanupReports: The last success was ")
-}
-
 // TestDoctorSaysTheWorstFirst also looks at every job of a project in which nothing ever ran.
 func TestDoctorSaysTheWorstFirst(t *testing.T) {
 	t.Parallel()
@@ -352,7 +309,7 @@ func TestDoctorSaysTheWorstFirst(t *testing.T) {
 	wantParts(t, text, fmt.Sprintf("%d fine", len(scheduled())+1))
 	o.called(t, "cleanupReports", "")
 	o.Set(t, "cleanupJobs/cleanExpiredComped", fields{"until": 7})
-	out, _, _ := o.run(t, "doctor")
+	out, _ := o.ends(t, exitFailed, "doctor")
 	if !strings.HasPrefix(out, "problem: cleanExpiredComped: ") || !strings.Contains(out, "\nfine: cleanupReports: ") {
 		t.Error(out)
 	}

@@ -114,19 +114,14 @@ func (a *app) discover(ctx context.Context, id string) error {
 const askHub = 2 * time.Second
 
 // started returns the addresses of the emulators that the Firebase CLI runs for a project, by name; none if its hub does not say.
-// The CLI writes where the hub is into the folder for temporary files: today the beginnings of its addresses, earlier a host and
-// a port.
+// The CLI writes where the hub is into the folder for temporary files: the beginnings of its addresses.
 func (a *app) started(ctx context.Context, id string) map[string]string {
 	text, err := os.ReadFile(filepath.Join(cmp.Or(a.getenv("TMPDIR"), os.TempDir()), "hub-"+id+".json"))
 	var hub struct {
 		Origins []string `json:"origins"`
-		address
 	}
 	if err != nil || json.Unmarshal(text, &hub) != nil {
 		return nil
-	}
-	if hub.Port > 0 {
-		hub.Origins = append(hub.Origins, "http://"+hub.hostPort())
 	}
 	ctx, cancel := context.WithTimeout(ctx, askHub)
 	defer cancel()

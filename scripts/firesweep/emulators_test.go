@@ -73,10 +73,6 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, hub: `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
 		},
-		"the hub of an earlier CLI": {
-			firebase: "{}", hub: strings.Replace(at(strings.TrimPrefix(origin, "http://")), "{", `{"version":"11",`, 1),
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
-		},
 		"a hub that is gone": {
 			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
 			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,

@@ -32,7 +32,6 @@ type heldJob struct {
 	jobstate.Hold        // its time is zero: nobody holds the job
 	Ended         string `json:"ended,omitempty"` // the run that --stop has ended, and how it did
 	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
-	state         jobstate.State
 }
 
 type keptItem struct {
@@ -51,6 +50,7 @@ func (h holding) held() []heldJob {
 	return slices.DeleteFunc(slices.Clone(h.Jobs), func(j heldJob) bool { return j.At.IsZero() && j.Error == "" })
 }
 
+// holdFlags are the flags of hold and of resume.
 type holdFlags struct {
 	because        string
 	stop, all, yes bool
@@ -146,13 +146,8 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, steps...)
 }
 
-type resumeFlags struct {
-	all, yes bool
-	keep     []string
-}
-
 func (a *app) resumeCommand() *cobra.Command {
-	var f resumeFlags
+	var f holdFlags
 	c := &cobra.Command{
 		Use:   "resume [JOB...]",
 		Short: "Let jobs that are held run again, or judge again what they keep",
@@ -186,26 +181,26 @@ It needs the role roles/datastore.user.`,
 	return c
 }
 
-func (a *app) resume(c *cobra.Command, f resumeFlags, names []string) error {
+func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	h, err := a.holding(c.Context(), f.all || len(f.keep) > 0, names)
 	if err != nil {
 		return err
 	}
 	if len(f.keep) > 0 {
-		var paths []string
-		for _, path := range f.keep {
-			some := slices.DeleteFunc(slices.Clone(h.Keep), func(k keptItem) bool { return k.Path != path && k.RunID != path })
-			if len(some) == 0 {
-				return fmt.Errorf("no job keeps %s: see %s", path, a.cmd("hold"))
-			}
-			for _, one := range some {
-				paths = append(paths, one.Path)
+		named := func(k keptItem, by string) bool { return k.Path == by || k.RunID == by }
+		for _, by := range f.keep {
+			if !slices.ContainsFunc(h.Keep, func(k keptItem) bool { return named(k, by) }) {
+				return fmt.Errorf("no job keeps %s: see %s", by, a.cmd("hold"))
 			}
 		}
-		h.Keep = slices.DeleteFunc(h.Keep, func(k keptItem) bool { return !slices.Contains(paths, k.Path) })
-		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool {
-			return !slices.ContainsFunc(j.state.Keep, func(k jobstate.Kept) bool { return slices.Contains(paths, k.Path) })
+		h.Keep = slices.DeleteFunc(h.Keep, func(k keptItem) bool {
+			return !slices.ContainsFunc(f.keep, func(by string) bool { return named(k, by) })
 		})
+		var paths, jobs []string
+		for _, k := range h.Keep {
+			paths, jobs = append(paths, k.Path), append(jobs, k.JobsKeep...)
+		}
+		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool { return !slices.Contains(jobs, j.Job) })
 		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again", func(p restore.Project, j *heldJob) error {
 			return p.Unkeep(c.Context(), j.Job, paths...)
 		})
@@ -232,7 +227,7 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 	err = a.eachDatabase(ctx, func(p restore.Project, database string) error {
 		records, err := p.Records(ctx)
 		for _, r := range records {
-			j := heldJob{Job: r.Job, Database: database, state: r.State}
+			j := heldJob{Job: r.Job, Database: database}
 			if r.State.Held != nil {
 				j.Hold = *r.State.Held
 			}
@@ -350,13 +345,20 @@ func (a *app) change(
 // lookEvery is how often hold looks whether a run has ended.
 const lookEvery = time.Second
 
+// stateOf reads a job's record, and when that was read, by Firestore's clock.
+func stateOf(ctx context.Context, p restore.Project, job string) (jobstate.State, time.Time, error) {
+	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+job)
+	if err != nil {
+		return jobstate.State{}, doc.ReadTime, err
+	}
+	s, err := jobstate.Of(p.Config, job, doc)
+	return s, doc.ReadTime, err
+}
+
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+j.Job)
-	if err == nil {
-		j.state, err = jobstate.Of(p.Config, j.Job, doc)
-	}
-	if j.Ended = j.state.Run(); err != nil || j.Ended == "" {
+	s, _, err := stateOf(ctx, p, j.Job)
+	if j.Ended = s.Run(); err != nil || j.Ended == "" {
 		return err
 	}
 	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
@@ -371,19 +373,15 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	if runID == "" {
 		return nil
 	}
-	defer a.progress(ctx, doing("waiting for the end of "+runID+", at "+when(j.state.Until)+" UTC at the latest"))()
+	defer a.progress(ctx, doing("waiting for the end of "+runID))()
 	for {
-		doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+j.Job)
-		if err == nil {
-			j.state, err = jobstate.Of(p.Config, j.Job, doc)
-		}
-		switch {
+		switch s, now, err := stateOf(ctx, p, j.Job); {
 		case err != nil:
 			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
-		case j.state.Released(runID):
-			j.Ended = runID + " ended " + statusWords(j.state.Last)
+		case s.Released(runID):
+			j.Ended = runID + " ended " + statusWords(s.Last)
 			return nil
-		case j.state.Leased(doc.ReadTime) != runID:
+		case s.Leased(now) != runID:
 			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
 		}
 		if err := a.sleep(ctx, lookEvery); err != nil {

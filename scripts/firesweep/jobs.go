@@ -187,15 +187,6 @@ func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err err
 	return r, nil
 }
 
-// goodRecord is [app.record], which fails where no run can begin.
-func (a *app) goodRecord(ctx context.Context, job manifest.Entry) (record, error) {
-	r, err := a.record(ctx, job)
-	if err == nil {
-		err = r.Err
-	}
-	return r, err
-}
-
 // maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.
 const maxRunsInAWindow = 20_000
 

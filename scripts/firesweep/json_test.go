@@ -30,7 +30,8 @@ func TestJSON(t *testing.T) {
 		{report.Report{}, `
 			actions actions.begun actions.changed actions.done actions.failed actions.planned approved
 			bucket database dryRun durationMs failures failures.action failures.code failures.error
-			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.limit
+			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
+			failures.limit.inFolder failures.limit.limit
 			failures.limit.looked failures.limit.most failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
 			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
@@ -38,7 +39,7 @@ func TestJSON(t *testing.T) {
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
 		{jobstate.Hold{}, "at by runId why"},
-		{planned{}, "doubts error held index job report warnings"},
+		{planned{}, "doubts error held job report warnings"},
 		{planFile{}, "checksum plans"},
 		{report.Approval{}, "bucket database entry items job made project version"},
 		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
@@ -57,7 +58,7 @@ func TestJSON(t *testing.T) {
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
-			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits next note own reads
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits note own reads
 			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -29,8 +26,6 @@ type planned struct {
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 	Held     *jobstate.Hold `json:"held,omitempty"`     // a run does nothing; nil: nobody holds the job
-	// Index says that an index is missing: the address at which Firestore makes it, or its message.
-	Index string `json:"index,omitempty"`
 
 	err error // as Error
 }
@@ -190,13 +185,6 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 	if p.err != nil {
 		p.Error = p.err.Error()
 	}
-	if p.Report != nil {
-		for _, f := range p.Report.Failures {
-			if f.Code == codes.FailedPrecondition.String() && p.Index == "" { // a query is refused so if it has no index
-				p.Index = cmp.Or(indexAddress.FindString(f.Error), f.Error)
-			}
-		}
-	}
 	if r, err := a.record(ctx, job); err == nil { // or else the plan says why not
 		p.Held = r.Held
 	}
@@ -206,9 +194,6 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOpt
 	})
 	return p
 }
-
-// indexAddress finds in a message of Firestore, for people to follow, the address that makes an index.
-var indexAddress = regexp.MustCompile(`https://console\.\S+`)
 
 // fewWarnings is how many warnings of a plan are shown without --all.
 const fewWarnings = 3

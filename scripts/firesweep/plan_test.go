@@ -75,18 +75,6 @@ Nothing was changed. Do it:
 `, o.well(t, "plan", "cleanupReports"))
 }
 
-func TestPlanBeyondASafetyLimit(t *testing.T) {
-	t.Parallel()
-	o := withReports(t, "MAX_ACTIONS=1")
-	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: 2 due, but a safety limit stops it", "more than 1 items are due, and it may do no more (MAX_ACTIONS). ",
-		"If that is as it must be, run it once without the limit: firesweep run cleanupReports --force")
-	wantNone(t, out, "Do it:")
-	out = o.well(t, "plan", "--force", "cleanupReports")
-	wantParts(t, out, "2 due, forced", "reports/old\n", "reports/older\n")
-	want(t, "reports", 3, len(o.Documents(t, "reports")))
-}
-
 func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -224,14 +212,6 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	want(t, "the address", 1, strings.Count(out, address))
 	wantNone(t, out, "nothing is due")
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
-	out, _ = o.ends(t, exitFailed, "plan", "--json")
-	got := map[string]string{}
-	for _, p := range parsed[plans](t, out).Plans {
-		got[p.Job] = p.Index
-	}
-	wantParts(t, got["cleanupResolvedInquiries"], says["inquiries"])
-	delete(got, "cleanupResolvedInquiries")
-	want(t, "indexes", map[string]string{"cleanupReports": "", "cleanupDrafts": address}, got)
 }
 
 // queried calls a function before each query of a collection, which fails with its error.

@@ -303,8 +303,8 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		if err != nil {
 			return "", err
 		}
-		record, err := a.goodRecord(ctx, job)
-		if err != nil {
+		record, err := a.record(ctx, job)
+		if err = cmp.Or(err, record.Err); err != nil {
 			return "", err
 		}
 		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none

@@ -187,13 +187,6 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 // doing is work of which only what it is can be said.
 func doing(text string) func() string { return func() string { return text } }
 
-// waiting is work that ends at a time, if not before.
-func (a *app) waiting(what string, until time.Time) func() string {
-	return func() string {
-		return fmt.Sprintf("waiting for %s, %s left at most", what, short(max(0, until.Sub(a.clock())).Round(time.Second)))
-	}
-}
-
 // watched is how far the plan or run is that the engine does.
 type watched struct{ progress atomic.Value }
 

@@ -19,9 +19,6 @@ import (
 // chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
 var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 
-// IsChosenOnce reports whether Terraform chooses the time of a job.
-func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Schedule) }
-
 // Times returns the times after a moment at which a job runs, in their order. What the lists let a job have, the library reads.
 func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")

@@ -90,7 +90,7 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 					return change
 				}
 			}
-			return with.change(s.item, d, run)
+			return with.change(s.item, run)
 		},
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
@@ -362,12 +362,12 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	return c
 }
 
-func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanup.Change) {
+func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.kept != "" {
 		return cleanup.Change{Invalid: i.kept}
 	}
 	if !i.whole && !i.Alone {
-		return cleanup.Change{Again: d.Kind}
+		return cleanup.Change{Again: true}
 	}
 	change.Writes = losses(i.children)
 	for _, child := range i.children {
@@ -377,7 +377,7 @@ func (w With) change(i item, d cleanup.Decision, run cleanup.Run) (change cleanu
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
 	}
 	if !i.whole {
-		change.Again = d.Kind
+		change.Again = true
 		return change
 	}
 	if i.Found {

@@ -5,7 +5,6 @@ package cleanup
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -28,14 +27,18 @@ type Job struct {
 	// Accounts says that Plan reads accounts, so planning needs the right to. AccountRule judges those that it goes through.
 	Accounts    bool
 	AccountRule *AccountRule
-	// FirstLine is logged before a run plans, and LastLine when it has ended, however it ended, besides the engine's lines: for a
-	// job whose lines are prescribed word for word, because the engine alone knows whether a run is a preview, which logs neither,
-	// and how it ended. canceled says that the caller went away before everything was done, which a run out of time was not.
-	// written is how many documents its items' changes wrote, by operation and the collection's id, as in "delete comments".
-	FirstLine string
-	LastLine  func(canceled bool, took time.Duration, written map[string]int) string
+	// Lines are logged besides the engine's, where a job's lines are prescribed word for word; nil for any other.
+	Lines *Lines
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
+}
+
+// Lines are a job's own log lines. A preview logs none.
+type Lines struct {
+	Begun    string    // before a run plans
+	Ended    string    // when it has ended, however it ended: a format of two numbers of documents and of milliseconds
+	Counted  [2]string // the documents, by what was done to them and the collection's id, as in "delete comments"
+	Canceled string    // in its place, if the caller went away before everything was done, which a run out of time was not
 }
 
 // Task says what a worker is called with. A worker takes no lease and saves no report, because many may run at once: doing its
@@ -50,11 +53,9 @@ type Task struct {
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {
 	objects.Deletion
-	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
-	// again, for many objects at a time, right before they are deleted.
-	Absent documents.Ref
-	// Meant are other documents that may be meant instead, where a name can be read in several ways. They are asked for likewise.
-	Meant []documents.Ref
+	// Absent are the documents whose absence is the reason: the owner, or each that may be meant where a name can be read in several
+	// ways. That they are still absent is asked again, for many objects at a time, right before these are deleted.
+	Absent []documents.Ref
 	// Named, where set, tells which objects documents name: one that is named stays. That is asked again right before deletions.
 	Named func(ctx context.Context, r documents.Reader, run Run) (named func(object string) bool, err error)
 }

@@ -99,10 +99,9 @@ type Change struct {
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
-	// Again says that the item is judged again after this, and is the kind that its next judgment must have; empty: the item is
-	// finished. If it asks for nothing else, it has the next commit to itself. A run may be killed before that: what this commit
-	// writes must lead a later run's plan to the item.
-	Again string
+	// Again says that more of the item is left: it is judged again after this. If a change asks for nothing else, the item has the next
+	// commit to itself. A run may be killed before that: what this commit writes must lead a later run's plan to the item.
+	Again bool
 	From  string // is handed to the next judgment
 	// Invalid says why the item is kept, because it turns out that it cannot be done. It is counted and named, and nothing else is
 	// done of the change.

@@ -333,11 +333,17 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	var wrote []any
 	for _, line := range f.LogLines(t) {
 		writes, _ := line["writes"].([]any)
+		for _, w := range writes {
+			if reason, _ := w.(fields)["reason"].(string); !strings.HasPrefix(reason, "anonymous, ") {
+				t.Errorf("%v says no reason", w)
+			}
+			delete(w.(fields), "reason")
+		}
 		wrote = append(wrote, writes...)
 	}
 	want := array{}
 	for _, uid := range []string{"guest-0000", "guest-0001", "guest-0002"} {
-		want = append(want, fields{"op": "delete account", "path": uid, "unsure": true})
+		want = append(want, fields{"op": "delete account", "path": uid, "unsure": true, "action": "delete account"})
 	}
 	enginetest.Want(t, "logged writes", want, wrote)
 }

@@ -7,6 +7,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // Transaction reads and then writes, all or nothing.
@@ -32,8 +33,9 @@ func (w Writer) Transact(ctx context.Context, once bool,
 	var response firestore.CommitResponse
 	options = append(options, firestore.WithCommitResponseTo(&response))
 	attempt := func(ctx context.Context) error {
-		err := w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-			o.begin() // the client calls this function again if another writer won
+		err := w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) (err error) {
+			o.begin()                 // the client calls this function again if another writer won
+			defer guard.Recover(&err) // the client rolls back after an error, and not after a panic
 			if err := f(ctx, &Transaction{w: w, tx: tx, o: &o}); err != nil {
 				return err
 			}

@@ -52,48 +52,6 @@ func runBy(t testing.TB, f *enginetest.Function, a *report.Approval) *report.Rep
 	return rep
 }
 
-// TestAnApprovedPlan: a run does what is in the plan and still as it was, and nothing else.
-func TestAnApprovedPlan(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 5)
-	a := approvalOf(t, f)
-	f.Set(t, "things/t001", map[string]any{"n": "changed"})
-	f.Delete(t, "things/t002")
-	f.Set(t, "things/t002", map[string]any{"n": 2})
-	f.Delete(t, "things/t003")
-	f.Set(t, "things/new", map[string]any{"n": 6})
-
-	rep := runBy(t, f, a)
-	enginetest.Want(t, "status", report.Completed, rep.Status)
-	enginetest.Want(t, "left", []string{"new", "t001", "t002"}, left(t, f))
-	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4, Done: 2, Changed: 2}}, rep.Actions)
-	enginetest.Want(t, "kept", map[string]int{"not in the approved plan": 1}, rep.Kept)
-	enginetest.Want(t, "approved", 5, rep.Approved)
-}
-
-// TestAnApprovedPlanThatTrips: the safety limits hold for it, of a pass of the job or of all of it.
-func TestAnApprovedPlanThatTrips(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		job  cleanup.Job
-		env  string // MAX_ACTIONS
-		left int
-	}{"a pass": {inSections(3), "5", 3}, "all": {thingsJob(2), "2", 5}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFunction(t, tt.job)
-			seedSections(t, f)
-			f.Env["MAX_DUE_PERCENT"] = "100"
-			a := approvalOf(t, f)
-			delete(f.Env, "MAX_DUE_PERCENT")
-			f.Env["MAX_ACTIONS"] = tt.env
-			enginetest.Want(t, "status", report.Aborted, runBy(t, f, a).Status)
-			enginetest.Want(t, "left", tt.left, len(left(t, f)))
-		})
-	}
-}
-
 // TestPreviewOfAnApprovedPlan lists what a run by it would do, and what it would leave because it was changed, and does nothing.
 func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	t.Parallel()
@@ -146,22 +104,6 @@ func TestAnApprovedPlanAtTheCommit(t *testing.T) {
 		enginetest.Want(t, "status without a plan", report.Completed, f.Run(t, "").Status)
 		enginetest.Want(t, "left", 0, len(ids(t, f, "boxes")))
 	})
-}
-
-// TestAnApprovedPlanOfSeveralRuns: what a run had no time for, the next one does that is restricted to the same plan.
-func TestAnApprovedPlanOfSeveralRuns(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 6)
-	a := approvalOf(t, s.Function)
-	delete(a.Items["delete thing"], "things/t005")
-	s.seconds.Store(0)
-	rep := runBy(t, s.Function, a)
-	enginetest.Want(t, "status", report.Partial, rep.Status)
-	for range 3 {
-		rep = runBy(t, s.Function, a)
-	}
-	enginetest.Want(t, "status", report.Completed, rep.Status)
-	enginetest.Want(t, "left", []string{"t005"}, left(t, s.Function))
 }
 
 // TestAnApprovedPlanLeavesOthersWork: what an interrupted run has left to do is not in the plan.

@@ -3,49 +3,11 @@ package engine_test
 import (
 	"testing"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestLostAnswersWithoutUndo: with UNDO_DAYS=0 only its Todo tells that a commit took effect whose answer was lost.
-func TestLostAnswersWithoutUndo(t *testing.T) {
-	t.Parallel()
-	note := cleanup.Rule[cleanup.Subject]{
-		Name: "note", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "notes", Deletes: []string{"notes"}},
-		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete note", "") },
-		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-			return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
-		},
-	}
-	counted := cleanup.Rule[cleanup.Subject]{
-		Name: "thing", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
-		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("count", "always") },
-		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-			n, _ := s.Data["n"].(int64)
-			return cleanup.Change{
-				Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
-				Next:   []cleanup.Item{{Rule: note, Ref: documents.Ref{Collection: "notes", ID: s.ID()}}},
-			}
-		},
-	}
-	f := ruleFunction(t, ruleJob("things", counted, note))
-	f.Env["UNDO_DAYS"] = "0"
-	f.Set(t, "things/a", map[string]any{"n": int64(0)})
-	f.Set(t, "notes/a", map[string]any{})
-	todos := 0
-	loseAnswers(f, func(_ int, r *firestorepb.CommitRequest) bool {
-		todos += writesOf(r)["set cleanupTodo"]
-		return todos == 1 && writesOf(r)["set cleanupTodo"] == 1
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("count", 1))
-	enginetest.Want(t, "commits that left something to do", 1, todos)
-	enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
-	enginetest.Want(t, "notes", 0, len(f.Documents(t, "notes")))
-}
 
 // TestNobodyElsesAccountFollows: a rule that deletes the account of its item's id deletes no other, recorded or not.
 func TestNobodyElsesAccountFollows(t *testing.T) {

@@ -60,36 +60,6 @@ func thingsIn(request any) (names []string) {
 	return names
 }
 
-// failFirst makes the first request of a method fail before it is sent.
-func failFirst(method string) grpc.DialOption {
-	unavailable := status.Error(codes.Unavailable, "try again")
-	if method == "RunQuery" {
-		return streamed(method, func(n int) error {
-			if n == 1 {
-				return unavailable
-			}
-			return nil
-		})
-	}
-	return unary(method, func(n int, send func() error) error {
-		if n == 1 {
-			return unavailable
-		}
-		return send()
-	})
-}
-
-// loseFirstAnswer sends a method's first request and then says that it failed.
-func loseFirstAnswer(method string) grpc.DialOption {
-	return unary(method, func(n int, send func() error) error {
-		err := send()
-		if n == 1 && err == nil {
-			return lost
-		}
-		return err
-	})
-}
-
 // denyAll refuses every request of a method.
 func denyAll(method string) grpc.DialOption {
 	return unary(method, func(int, func() error) error {

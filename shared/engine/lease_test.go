@@ -6,24 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-// TestLostAnswerToTheLastCommit has report, checkpoint and lease saved and nobody told: the run is over, and held its lease
-// to the end.
-func TestLostAnswerToTheLastCommit(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	loseAnswers(f, func(n int, _ *firestorepb.CommitRequest) bool { return n == 2 }) // the first took the lease
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Completed, got.Status)
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	enginetest.Want(t, "cleanup runs", 1, len(f.Documents(t, "cleanupRuns")))
-	enginetest.Want(t, "lines about a lost lease", 0, len(linesWith(t, f, "lost its lease")))
-}
 
 // TestRequestsOfARunsEnds: the lease takes two requests, and the end of the run one, for the record is known from then.
 func TestRequestsOfARunsEnds(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -64,8 +63,8 @@ func (r *run) logEnd(ctx context.Context) {
 
 // logFirstLine logs the job's own first line.
 func (r *run) logFirstLine(ctx context.Context) {
-	if r.announced = r.job.LastLine != nil && !r.Report.DryRun; r.announced {
-		r.Logger.InfoContext(ctx, r.job.FirstLine)
+	if r.announced = r.job.Lines != nil && !r.Report.DryRun; r.announced {
+		r.Logger.InfoContext(ctx, r.job.Lines.Begun)
 	}
 }
 
@@ -74,12 +73,10 @@ func (r *run) logLastLine(ctx context.Context) {
 	if !r.announced {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.Logger.ErrorContext(ctx, r.job.Name+" panicked while writing its last log line; the run itself is not affected",
-				logging.Reported(), logging.Stack(v, debug.Stack()))
-		}
-	}()
-	r.Logger.InfoContext(ctx, r.job.LastLine(r.unfinished && errors.Is(ctx.Err(), context.Canceled),
-		time.Duration(r.Report.DurationMs)*time.Millisecond, r.Written()), slog.String("status", string(r.Report.Status)))
+	l := r.job.Lines
+	line := fmt.Sprintf(l.Ended, r.Wrote[l.Counted[0]], r.Wrote[l.Counted[1]], r.Report.DurationMs)
+	if r.unfinished && errors.Is(ctx.Err(), context.Canceled) {
+		line = l.Canceled
+	}
+	r.Logger.InfoContext(ctx, line, slog.String("status", string(r.Report.Status)))
 }

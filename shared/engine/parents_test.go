@@ -37,9 +37,9 @@ var shelves = cleanup.Rule[shelf]{
 	Name: "shelf", Load: loadShelves,
 	Reach: cleanup.Reach{Items: "boxes", Deletes: []string{"things"}},
 	Judge: func(shelf, cleanup.Run) cleanup.Decision { return cleanup.Do("clear shelf", "") },
-	Change: func(s shelf, d cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
+	Change: func(s shelf, _ cleanup.Decision, _ cleanup.Run) (c cleanup.Change) {
 		if !s.things.Whole && !s.Alone {
-			return cleanup.Change{Again: d.Kind}
+			return cleanup.Change{Again: true}
 		}
 		for _, thing := range s.things.Documents {
 			if thing.Data["state"] == "old" {
@@ -47,7 +47,7 @@ var shelves = cleanup.Rule[shelf]{
 			}
 		}
 		if !s.things.Whole {
-			c.Again, c.From = d.Kind, string(s.things.Next)
+			c.Again, c.From = true, string(s.things.Next)
 		}
 		return c
 	},

@@ -102,26 +102,6 @@ func TestPlanIsListedWhole(t *testing.T) {
 	}
 }
 
-func TestPlanBeyondASafetyLimit(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	f.Env["MAX_ACTIONS"] = "2"
-	seed(t, f, 5)
-	for _, tt := range []struct {
-		force  bool
-		status report.Status
-		listed int
-	}{{false, report.Aborted, 3}, {true, report.Completed, 5}} {
-		rep, err := f.Plan(t.Context(), engine.PlanOptions{Force: tt.force})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enginetest.Want(t, "status", tt.status, rep.Status)
-		enginetest.Want(t, "plan", tt.listed, len(rep.Plan))
-		enginetest.Want(t, "force", tt.force, rep.Force)
-	}
-	wantNothingWritten(t, f, 5)
-}
-
 // TestPlanNeedsNoMoreThanItReads: before anything is deployed there is no queue, and no account that may use one.
 func TestPlanNeedsNoMoreThanItReads(t *testing.T) {
 	f := newFunction(t, thingsJob(2))

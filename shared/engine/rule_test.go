@@ -52,18 +52,18 @@ func gatherThings(ctx context.Context, src cleanup.Source, due []*box) error {
 	return err
 }
 
-func changeBox(b box, d cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
+func changeBox(b box, _ cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 	if b.Data["panic"] == true {
 		panic("this box")
 	}
 	if !b.things.Whole && !b.Alone {
-		return cleanup.Change{Again: d.Kind}
+		return cleanup.Change{Again: true}
 	}
 	for _, thing := range b.things.Documents {
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})
 	}
 	if !b.things.Whole {
-		c.Again = d.Kind
+		c.Again = true
 		return c
 	}
 	c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: b.Ref()},
@@ -134,21 +134,6 @@ func TestItemsShareCommits(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
-func TestLostAnswersOfGroups(t *testing.T) {
-	for i := range 6 {
-		lost, days := 2+i/2, []string{"7", "0"}[i%2]
-		t.Run(fmt.Sprintf("%d, %s days", lost, days), func(t *testing.T) {
-			f := boxFunction(t)
-			f.Env["UNDO_DAYS"] = days
-			setBoxes(t, f, "old", 30, 2, old)
-			loseAnswers(f, func(n int, _ *firestorepb.CommitRequest) bool { return n == lost })
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 30))
-			enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-		})
-	}
-}
-
 func TestOneThatIsToBlameIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		data  map[string]any
@@ -191,74 +176,6 @@ func TestOneWithManyChildren(t *testing.T) {
 	enginetest.Want(t, "things left", 0, len(ids(t, f, "things")))
 	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
-// TestInvalidMeanwhile: an item that cannot be judged any more when it is committed is named in the log.
-func TestInvalidMeanwhile(t *testing.T) {
-	f := boxFunction(t)
-	setBoxes(t, f, "old", 3, 0, old)
-	f.Hooks.BeforeApply = func() {
-		f.Set(t, "boxes/old000", map[string]any{"state": "used"})
-		f.Set(t, "boxes/old001", map[string]any{})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
-	var warned []string
-	for _, line := range f.LogLines(t) {
-		if line["severity"] == "WARNING" {
-			warned = append(warned, fmt.Sprint(line["target"], " ", line["message"]))
-		}
-	}
-	enginetest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: kept, no state"}, warned)
-}
-
-func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
-	f := boxFunction(t)
-	for i := range 3 {
-		file := fmt.Sprintf("files/%d", i)
-		f.Put(t, file, nil, []byte("file"))
-		f.Set(t, fmt.Sprintf("boxes/b%d", i), map[string]any{"state": "old", "file": file})
-	}
-	dead := true // after the commit of the group, the process reaches nothing any more
-	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if !dead || n < 3 { // the lease, and what the run may do
-			return send()
-		}
-		if n == 3 {
-			if err := send(); err != nil {
-				return err
-			}
-		}
-		return status.Error(codes.PermissionDenied, "gone")
-	})
-	if got := f.Run(t, ""); got.Status != report.Failed {
-		t.Fatalf("status %s, want failed", got.Status)
-	}
-	dead = false
-	f.Clock = func() time.Time { return start.Add(time.Hour) }
-	f.Set(t, "boxes/b1", map[string]any{"state": "used", "file": "files/1"})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
-func TestPreviewShowsWhatIsWritten(t *testing.T) {
-	f := boxFunction(t)
-	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a", "photos": 3})
-	setBoxes(t, f, "b", 1, 1000, old)
-	f.Put(t, "files/a", nil, []byte("x"))
-	f.Put(t, "photos/0000", map[string]string{"box": "another"}, []byte("x")) // the second is not there
-	f.Put(t, "photos/0002", map[string]string{"box": "a000"}, []byte("x"))
-	before := f.Documents(t, "things")
-	got := f.Run(t, `{"dryRun":true}`)
-	if len(got.Plan) != 2 {
-		t.Fatalf("plan %v", got.Plan)
-	}
-	enginetest.Want(t, "with", map[string]int{"delete document of things": 2, "write document of gone": 1, "delete file": 4}, got.Plan[0].With)
-	enginetest.Want(t, "with", map[string]int{"delete document of things": cleanup.MaxRoom}, got.Plan[1].With)
-	enginetest.Want(t, "more", true, got.Plan[1].More)
-	enginetest.Want(t, "more", false, got.Plan[0].More)
-	enginetest.Want(t, "things", before, f.Documents(t, "things"))
 }
 
 // TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes

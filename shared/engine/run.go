@@ -163,9 +163,9 @@ func (r *run) applyWindow(ctx context.Context, p *plan.Planner) error {
 	if r.hooks.BeforeApply != nil {
 		r.hooks.BeforeApply()
 	}
-	unfinished := r.applier.Apply(ctx, p.Actions)
+	unfinished := r.applier.Apply(ctx, p.Items)
 	r.checkpoint = p.CheckpointBefore(unfinished)
-	if unfinished < len(p.Actions) {
+	if unfinished < len(p.Items) {
 		return cleanup.ErrOutOfTime
 	}
 	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window

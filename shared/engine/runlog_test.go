@@ -9,14 +9,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -416,7 +419,7 @@ func TestPlanFitsItsMemory(t *testing.T) {
 		"documents": item(things),
 		"items":     item(fates),
 		"objects": func(ctx context.Context, p *cleanup.Planner, i int) error {
-			d := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
+			d := cleanup.DeleteObject{Absent: []documents.Ref{{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
 			return p.ProposeObject(ctx, "delete", reason(i), d)
 		},
@@ -445,12 +448,13 @@ func TestPanicOverABatchOfDeletes(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 2)
-	f.Hooks.Dial = append(f.Hooks.Dial, unary(deletions, func(n int, send func() error) error {
-		if n == 1 {
+	var asked atomic.Bool
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, sent any) error {
+		if read, ok := sent.(*firestorepb.BatchGetDocumentsRequest); ok && len(read.GetTransaction()) > 0 && !asked.Swap(true) {
 			panic("poisoned")
 		}
-		return send()
-	}))
+		return nil
+	})...)
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete thing": {Planned: 2, Failed: 2}})
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 	enginetest.Want(t, "the next run", report.Completed, f.Run(t, "").Status)

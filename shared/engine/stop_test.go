@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,31 +90,6 @@ func (s *stoppable) stopped(t *testing.T, got *report.Report) {
 	begins(t, summaries[len(summaries)-1]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 }
 
-// TestStoppedBetweenCommits: of twenty items sixteen are under way at once. When they are done, nothing more begins.
-func TestStoppedBetweenCommits(t *testing.T) {
-	const items, underWay = 20, 16
-	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
-	for i := range items {
-		s.Set(t, fmt.Sprintf("things/t%02d", i), map[string]any{"left": 1})
-	}
-	var begun sync.WaitGroup
-	begun.Add(underWay)
-	var tell sync.Once
-	onStorage(s.Function, func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		if s.ahead.Load() == 0 {
-			begun.Done()
-			begun.Wait()
-			tell.Do(func() { s.tell(t) })
-		}
-		return send()
-	})
-	got := s.Run(t, "")
-	s.stopped(t, got)
-	enginetest.Want(t, "actions", map[string]report.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
-	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("file", items-underWay))
-}
-
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
 func TestStoppedAmongCommits(t *testing.T) {
 	const n = 500
@@ -144,44 +117,6 @@ func TestStoppedAmongCommits(t *testing.T) {
 	enginetest.Want(t, "undo", nil, err)
 	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: done}, steps)
 	enginetest.Want(t, "things", n-1, len(left(t, s.Function)))
-}
-
-// TestStoppedBetweenCommitsOfOneItem: what is committed stands, and the next run goes on with the item.
-func TestStoppedBetweenCommitsOfOneItem(t *testing.T) {
-	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
-	s.Set(t, "things/a", map[string]any{"left": 3})
-	var tell sync.Once
-	onStorage(s.Function, func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		tell.Do(func() { s.tell(t) })
-		return send()
-	})
-	s.stopped(t, s.Run(t, ""))
-	enginetest.Want(t, "left", any(int64(2)), s.Documents(t, "things")["a"]["left"])
-	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("file", 1))
-}
-
-// TestStoppedInFollowUps: what was to follow a commit is left to do, and the next run does it.
-func TestStoppedInFollowUps(t *testing.T) {
-	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
-	s.Set(t, "things/a", map[string]any{"left": 1})
-	s.Put(t, "files/a", nil, []byte("x"))
-	s.Hooks.Dial = append(s.Hooks.Dial, unary("Commit", func(n int, send func() error) error {
-		err := send()
-		if n == 2 { // the first takes the lease
-			s.tell(t)
-		}
-		return err
-	}))
-	s.stopped(t, s.Run(t, ""))
-	if entries := s.Documents(t, "cleanupJobs/testJob/cleanupTodo"); len(entries) != 1 || len(s.Objects(t)) != 1 {
-		t.Fatalf("todos %v, objects %v; want what follows left to do", entries, s.Objects(t))
-	}
-	s.ahead.Add(3600)
-	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	if len(s.Objects(t)) != 0 {
-		t.Errorf("objects %v", s.Objects(t))
-	}
 }
 
 // TestStoppedWhilePlanning: nothing of the plan is done, and the rest is not planned.

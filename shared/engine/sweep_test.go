@@ -352,26 +352,6 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, f)))
 }
 
-func TestOutOfTimeWhileApplying(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 5)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	f.Hooks.BeforeApply = func() { wall = start.Add(f.Timeout) }
-	got := f.Run(t, "")
-	want := map[string]report.Counts{"delete thing": {Planned: 5}}
-	if diff := cmp.Diff(want, got.Actions); got.Status != report.Partial || diff != "" {
-		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
-	}
-	if checkpoint := enginetest.Checkpoint(job(t, f)); checkpoint != "" {
-		t.Errorf("checkpoint %v: what was not applied must be planned again", checkpoint)
-	}
-	f.Hooks.BeforeApply = nil
-	wall = start.Add(24 * time.Hour)
-	enginetest.Want(t, "next run", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
 	Name: "filed", Group: 1, Load: cleanup.Itself,
@@ -382,7 +362,7 @@ var filed = cleanup.Rule[cleanup.Subject]{
 		}
 		return cleanup.Do("file", "something is left")
 	},
-	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
+	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		left, _ := s.Data["left"].(int64)
 		c := cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
@@ -390,7 +370,7 @@ var filed = cleanup.Rule[cleanup.Subject]{
 		}
 		if left > 1 {
 			c.Writes[0] = documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}
-			c.Again = d.Kind
+			c.Again = true
 		}
 		return c
 	},
@@ -507,32 +487,6 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
 	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
-}
-
-// TestPanicOverACommit is a failure of its items alone, which the next run does.
-func TestPanicOverACommit(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", filed))
-	for _, id := range []string{"a", "b", "c"} {
-		f.Set(t, "things/"+id, map[string]any{"left": 2})
-	}
-	var once sync.Once
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		if writesOf(r)["set things"] > 0 {
-			once.Do(func() {
-				r.Writes = nil
-				_ = send() // which ends the transaction, as Firestore would in a minute
-				panic("poisoned")
-			})
-		}
-		return send()
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
-	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
-	enginetest.Want(t, "what failed", "things/"+left(t, f)[0], got.Failures[0].Target)
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
-	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestPlanThatFailsOrPanics(t *testing.T) {
@@ -668,34 +622,6 @@ func TestForcedRunGoesWindowByWindow(t *testing.T) {
 	got := f.Run(t, `{"force":true}`)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: n, Changed: n}})
 	enginetest.Want(t, "windows", 2, windows)
-}
-
-func TestRetriesOfTransientFailures(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, failFirst(deletions), failFirst("RunQuery"), failFirst("Commit"))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
-	if got.Usage.FirestoreDeletes != 3 {
-		t.Errorf("%d deletes billed, want 3: failed attempts cost nothing", got.Usage.FirestoreDeletes)
-	}
-}
-
-func TestLostAnswerIsNoRace(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer(deletions))
-	got := f.Run(t, "")
-	enginetest.Want(t, "counts", map[string]report.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
-func TestLostAnswersOfTheLease(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {

@@ -10,14 +10,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // writesOf returns what a commit writes, by collection: "set cleanupUndo", "delete cleanupTodo".
@@ -83,50 +80,6 @@ func TestACommitThatNothingFollows(t *testing.T) {
 				}
 				killed = false
 				enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-			})
-		}
-	}
-}
-
-// TestLostAnswersTold loses the answer to each commit of a run in turn, with an undo log and without: each action is done once, and
-// counts as done. counted is of a document that each commit changes, so that doing it again shows.
-func TestLostAnswersTold(t *testing.T) {
-	counted := told
-	counted.Change = func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		note := documents.Ref{Collection: "notes", ID: s.ID()}
-		n, _ := s.Data["n"].(int64)
-		return cleanup.Change{
-			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": n + 1}}},
-			Then: []cleanup.FollowUp{{
-				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
-				Recorded: &cleanup.Recorded{Done: []documents.Write{{Op: documents.Create, Ref: note, Data: map[string]any{"n": int64(1)}}}},
-			}},
-		}
-	}
-	counted.Reach = cleanup.Reach{Items: "things", Writes: []string{"things", "notes"}}
-	for _, days := range []string{"7", "0"} {
-		for lost := 1; lost <= 2; lost++ { // the commit, and that of what is recorded after its follow-up
-			t.Run(fmt.Sprintf("%s days, answer %d", days, lost), func(t *testing.T) {
-				f := ruleFunction(t, ruleJob("things", counted))
-				if f.Tasks() == nil {
-					t.Skip("only the embedded Cloud Tasks takes these tasks")
-				}
-				f.Env["UNDO_DAYS"] = days
-				f.Set(t, "things/a", map[string]any{"n": int64(0)})
-				n := 0
-				loseAnswers(f, func(_ int, r *firestorepb.CommitRequest) bool {
-					writes := writesOf(r)
-					if writes["set things"]+writes["set notes"] == 0 {
-						return false
-					}
-					n++
-					return n == lost
-				})
-				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("tell", 1))
-				enginetest.Want(t, "things", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "things"))
-				enginetest.Want(t, "notes", map[string]map[string]any{"a": {"n": int64(1)}}, f.Documents(t, "notes"))
-				enginetest.Want(t, "commits that took effect", 2, n)
-				enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 			})
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"strings"
 )
 
 // Keys that Cloud Logging lifts out of the payload, and the one that makes Error Reporting pick a line up.
@@ -94,25 +93,16 @@ func Stack(panicked any, stack []byte) slog.Attr {
 	return slog.String("stack_trace", "panic: "+fmt.Sprint(panicked)+"\n\n"+string(stack))
 }
 
-var (
-	traceparent  = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
-	cloudContext = regexp.MustCompile(`^([0-9a-fA-F]{32})(?:/(\d+))?(?:;o=([01]))?$`)
-)
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
 
-// Trace returns the attributes that tie a line to the request it belongs to, from the request's traceparent header or
-// Google's older X-Cloud-Trace-Context; none if there is neither.
+// Trace returns the attributes that tie a line to the request it belongs to, from the request's traceparent header; none if there
+// is none.
 func Trace(project string, h http.Header) []any {
 	if m := traceparent.FindStringSubmatch(h.Get("traceparent")); m != nil {
 		return []any{
 			slog.String(traceKey, "projects/"+project+"/traces/"+m[1]),
 			slog.String(spanKey, m[2]),
 			slog.Bool(sampledKey, m[3] == "01"),
-		}
-	}
-	if m := cloudContext.FindStringSubmatch(h.Get("X-Cloud-Trace-Context")); m != nil {
-		return []any{
-			slog.String(traceKey, "projects/"+project+"/traces/"+strings.ToLower(m[1])),
-			slog.Bool(sampledKey, m[3] == "1"),
 		}
 	}
 	return nil

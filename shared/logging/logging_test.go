@@ -60,10 +60,6 @@ func TestTrace(t *testing.T) {
 			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: true}},
 		{"W3C, not sampled", "traceparent", "00-" + id + "-09158d8185d3c3af-00", map[string]any{
 			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: false}},
-		{"Google's", "X-Cloud-Trace-Context", id + "/123;o=1", map[string]any{
-			traceKey: "projects/p/traces/" + id, sampledKey: true}},
-		{"Google's, trace only", "X-Cloud-Trace-Context", id, map[string]any{
-			traceKey: "projects/p/traces/" + id, sampledKey: false}},
 		{"garbage", "traceparent", "00-zz\n", map[string]any{}},
 		{"none", "X-Other", "", map[string]any{}},
 	}

@@ -20,6 +20,11 @@ import (
 	"google.golang.org/api/option"
 )
 
+type roundTripper func(*http.Request) *http.Response
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
 // slowly is a body of which each read takes a second.
 type slowly struct{ io.Reader }
 

@@ -1,24 +1,16 @@
 package objects
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"unicode/utf8"
-
-	"cloud.google.com/go/storage"
-	"google.golang.org/api/option"
 )
 
 // fakeBucket answers a listing from names in order, as Cloud Storage does, a page of pageSize at most.
@@ -360,69 +352,12 @@ func TestCutsAreFew(t *testing.T) {
 	}
 }
 
-// bucketOf answers each listing with the objects of some names, a thousand at a time, and heeds no offsets.
-func bucketOf(t *testing.T, names []string) Reader {
-	t.Helper()
-	client, err := storage.NewClient(t.Context(), option.WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
-		from, _ := strconv.Atoi(r.URL.Query().Get("pageToken")) // none is 0
-		to := min(from+pageSize, len(names))
-		answer := map[string]any{"kind": "storage#objects"}
-		var items []map[string]string
-		for _, name := range names[from:to] {
-			items = append(items, map[string]string{"name": name, "generation": "1", "metageneration": "1"})
-		}
-		answer["items"] = items
-		if to < len(names) {
-			answer["nextPageToken"] = strconv.Itoa(to)
-		}
-		body, err := json.Marshal(answer)
-		if err != nil {
-			t.Error(err)
-		}
-		return &http.Response{
-			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(bytes.NewReader(body)), Request: r,
-		}
-	})}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
-}
-
-// TestBucketWithoutOffsets: each object comes once, in full pages, from a bucket that heeds no offsets.
-func TestBucketWithoutOffsets(t *testing.T) {
-	t.Parallel()
-	var names []string
-	for i := range 4500 {
-		names = append(names, fmt.Sprintf("f/%05d", i))
-	}
-	r := bucketOf(t, names)
-	for after, want := range map[string][]string{"": names, "f/01500": names[1501:]} {
-		for _, saved := range [][]string{nil, denser(names, 300)} {
-			var got []string
-			in := Names{From: after, After: after != ""}
-			for page, err := range PagesOf(t.Context(), r, "f/", in, saved, func(o Object) string { return o.Name }) {
-				if err != nil || len(got)+len(page) < len(want) && len(page) < pageSize {
-					t.Fatalf("a page of %d and %v", len(page), err)
-				}
-				got = append(got, page...)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("after %q: %d names, want %d", after, len(got), len(want))
-			}
-		}
-	}
-}
-
 // TestListingThatPanics: what panics while an object is looked at ends the listing with an error, and not the process.
 func TestListingThatPanics(t *testing.T) {
 	t.Parallel()
-	var err error
-	for _, err = range PagesOf(t.Context(), bucketOf(t, []string{"f/a"}), "f/", Names{}, nil, func(o Object) bool { panic("of " + o.Name) }) {
-	}
-	if err == nil || !strings.HasPrefix(err.Error(), "list f/ of bucket b: panic: of f/a\n") {
+	l := listing[bool]{open: fake([]string{"f/a"}).open("f/"), of: func(o Object) bool { panic("of " + o.Name) }}
+	err := l.read(t.Context(), divide("f/", Names{}, nil), func([]bool) bool { return true })
+	if err == nil || !strings.HasPrefix(err.Error(), "panic: of f/a\n") {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -105,8 +105,11 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	enginetest.Want(t, "scanned", 30, got.Scanned)
 	named := map[any]bool{}
 	for _, line := range f.LogLines(t) {
-		if target, _ := line["target"].(string); line["reason"] == keptOdd && strings.HasPrefix(target, "notes/odd") {
-			named[target] = true
+		targets, _ := line["targets"].([]any)
+		for _, target := range targets {
+			if line["reason"] == keptOdd && strings.HasPrefix(target.(string), "notes/odd") {
+				named[target] = true
+			}
 		}
 	}
 	enginetest.Want(t, "notes named", 20, len(named))

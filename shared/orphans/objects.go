@@ -275,8 +275,8 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		why = cmp.Or(why, "no document names it")
 	}
 	if o.Owner != Nobody {
-		if object.Absent = o.Owner; f.Meant != nil {
-			object.Meant = f.Meant(o.Name)
+		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
+			object.Absent = append(object.Absent, f.Meant(o.Name)...)
 		}
 		why = cmp.Or(why, o.Owner.Shown()+" does not exist")
 	}

@@ -311,15 +311,3 @@ func accounts(t *testing.T, p *backendstest.Project) string {
 	}
 	return strings.Join(there, ", ")
 }
-
-// TestImportOfTooMany: a thousand are imported at once. The suite knows no limit.
-func TestImportOfTooMany(t *testing.T) {
-	p := backendstest.Start(t)
-	upload := new(identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest)
-	for i := range 1001 {
-		upload.Users = append(upload.Users, &identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo{LocalId: fmt.Sprint("u", i)})
-	}
-	_, err := toolkit(t, p).BatchCreate(p.ID, upload).Context(t.Context()).Do()
-	same(t, "status and accounts", as(p.EmbeddedAuth(), []int{http.StatusBadRequest, 0}, []int{http.StatusOK, 1001}),
-		[]int{httpStatus(err), len(p.Accounts(t))})
-}

@@ -18,7 +18,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/emulator/each"
 )
 
 // storageOf returns a new project, its bucket, and whether Storage is ours. The client repeats nothing, such as what the suite
@@ -395,48 +394,6 @@ func TestList(t *testing.T) {
 		slices.Sort(want)
 		same(t, test.name+", in pages of one", want, got)
 	}
-}
-
-// TestListSelected: a list has the fields that are asked for. The suite's has all.
-func TestListSelected(t *testing.T) {
-	_, bucket, ours := storageOf(t)
-	upload(t, bucket.Object("a"), "1", func(w *storage.Writer) { w.Metadata = map[string]string{"k": "v"} })
-	var q storage.Query
-	if err := q.SetAttrSelection([]string{"Name", "Metadata", "Generation"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range all(t, bucket.Objects(t.Context(), &q)) {
-		same(t, "selected", []any{"a", map[string]string{"k": "v"}, false}, []any{o.Name, o.Metadata, o.Generation == 0})
-		same(t, "not selected", as(ours, []any{int64(0), int64(0), true}, []any{int64(1), int64(1), false}),
-			[]any{o.Metageneration, o.Size, o.Created.IsZero()})
-	}
-}
-
-// TestListWhileObjectsComeAndGo: what is there all the while is listed.
-func TestListWhileObjectsComeAndGo(t *testing.T) {
-	ctx := t.Context()
-	_, bucket, _ := storageOf(t)
-	var want []string
-	for i := range 30 {
-		want = append(want, fmt.Sprintf("%02d", i))
-		upload(t, bucket.Object(want[i]), "")
-	}
-	it := bucket.Objects(ctx, nil)
-	it.PageInfo().MaxSize = 7
-	var got []string
-	for o, err := range each.Of(it) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(o.Name, "00-again-") {
-			got = append(got, o.Name)
-		}
-		if err := bucket.Object(o.Name).Delete(ctx); err != nil {
-			t.Error(err)
-		}
-		upload(t, bucket.Object("00-again-"+o.Name), "") // before what is to be listed yet
-	}
-	same(t, "listed", want, got)
 }
 
 // kept lists what a bucket keeps besides live objects, in pages of two: name, size and, of versions, whether it is live.

@@ -213,18 +213,6 @@ func TestRetries(t *testing.T) {
 	same(t, "requests", 4, len(target.received(path)))
 }
 
-// TestNoAnswerIsRetried, and counts as an attempt.
-func TestNoAnswerIsRetried(t *testing.T) {
-	q, target := newQueue(t), newTarget(t, 0)
-	now := time.Now()
-	q.create(t, q.request("t", target.URL, now))
-	q.deliver(t, now, 0, "EOF")
-	left := q.server.Pending("")
-	if len(left) != 1 || left[0].DispatchCount != 1 {
-		t.Errorf("left %v, want one with an attempt", left)
-	}
-}
-
 // TestInvalidTasks: what Cloud Tasks refuses is not created.
 func TestInvalidTasks(t *testing.T) {
 	q := newQueue(t)
@@ -282,20 +270,4 @@ func TestFailCreates(t *testing.T) {
 	q.create(t, q.request("good", "http://x/", time.Time{}))
 	q.server.FailCreates(nil)
 	q.create(t, bad)
-}
-
-// TestProjectsTasksAreApart: each delivers its own, and forgets its own.
-func TestProjectsTasksAreApart(t *testing.T) {
-	a, b := newQueue(t), newQueue(t)
-	target := newTarget(t, 200)
-	now := time.Now()
-	a.create(t, a.request("a", target.URL+"/a", now))
-	b.create(t, b.request("", target.URL+"/b", now))
-	a.deliver(t, now, 1, "")
-	same(t, "delivered", []string{"/a"}, target.received(path))
-	a.server.Clear()
-	same(t, "pending in each", []int{0, 1}, []int{len(a.server.Pending("")), len(b.server.Pending(""))})
-	a.create(t, a.request("a", target.URL+"/a", now)) // the name is forgotten
-	b.server.Clear()
-	same(t, "pending", []string{"a"}, a.pending())
 }

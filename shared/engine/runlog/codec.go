@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -119,17 +120,16 @@ func fieldsOf(r undo.Record) undo.Fields {
 	switch {
 	case r.Write != nil:
 		w := r.Write
-		return undo.Fields{
-			opKey: text(string(w.Op)), pathKey: text(w.Path), foundKey: truth(w.Found), sentKey: truth(w.Sent),
-			beforeKey: mapValue(w.Before), afterKey: mapValue(w.After), removedKey: texts(w.Removed),
-			ofKey: number(int64(r.Of)),
-		}
+		return encoded(map[string]any{
+			opKey: string(w.Op), pathKey: w.Path, foundKey: w.Found, sentKey: w.Sent, beforeKey: w.Before, afterKey: w.After,
+			removedKey: w.Removed, ofKey: r.Of,
+		})
 	case r.Object != nil:
-		return undo.Fields{objectKey: text(r.Object.Name), generationKey: number(r.Object.Generation), ofKey: number(int64(r.Of))}
+		return encoded(map[string]any{objectKey: r.Object.Name, generationKey: r.Object.Generation, ofKey: r.Of})
 	case r.Account != nil:
-		return undo.Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data), ofKey: number(int64(r.Of))}
+		return encoded(map[string]any{accountKey: r.Account.UID, dataKey: r.Account.Data, ofKey: r.Of})
 	}
-	return undo.Fields{itemKey: text(r.Item), actionKey: text(r.Action), reasonKey: text(r.Reason)}
+	return encoded(map[string]any{itemKey: r.Item, actionKey: r.Action, reasonKey: r.Reason})
 }
 
 // recordOf reads what [fieldsOf] made.
@@ -158,24 +158,10 @@ func recordOf(f undo.Fields) (undo.Record, bool) {
 	return item, item.Item != ""
 }
 
-func text(v string) *firestorepb.Value {
-	return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v}}
-}
-
-func texts(all []string) *firestorepb.Value {
-	values := &firestorepb.ArrayValue{Values: make([]*firestorepb.Value, len(all))}
-	for i, v := range all {
-		values.Values[i] = text(v)
-	}
-	return &firestorepb.Value{ValueType: &firestorepb.Value_ArrayValue{ArrayValue: values}}
-}
-
-func number(v int64) *firestorepb.Value {
-	return &firestorepb.Value{ValueType: &firestorepb.Value_IntegerValue{IntegerValue: v}}
-}
-
-func truth(v bool) *firestorepb.Value {
-	return &firestorepb.Value{ValueType: &firestorepb.Value_BooleanValue{BooleanValue: v}}
+// encoded returns texts, numbers, truth values and fields as they are stored.
+func encoded(values map[string]any) undo.Fields {
+	fields, _ := encode.Fields(values) // it can encode all of these
+	return fields
 }
 
 func mapValue(fields undo.Fields) *firestorepb.Value {

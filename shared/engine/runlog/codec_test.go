@@ -103,7 +103,7 @@ func TestPackTooMuch(t *testing.T) {
 	large := strings.Repeat("x", 1<<20)
 	var records []undo.Record
 	for range maxPlain >> 20 {
-		records = append(records, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "a/b", Found: true, Before: undo.Fields{"f": text(large)}}})
+		records = append(records, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "a/b", Found: true, Before: encoded(map[string]any{"f": large})}})
 	}
 	if _, err := Pack(records); !errors.Is(err, documents.ErrTooMuch) {
 		t.Errorf("%v, want that it is too much", err)

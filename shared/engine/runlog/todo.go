@@ -116,14 +116,14 @@ const (
 )
 
 func (s Step) fields() undo.Fields {
-	return undo.Fields{
-		ruleKey: text(s.Rule), absentKey: text(s.Absent.Path()), accountKey: truth(s.Account), objectsKey: texts(s.Objects),
-		folderKey: truth(s.Folder), ownerKeyKey: text(s.OwnerKey), homeKey: text(s.Home),
-	}
+	return encoded(map[string]any{
+		ruleKey: s.Rule, absentKey: s.Absent.Path(), accountKey: s.Account, objectsKey: s.Objects, folderKey: s.Folder,
+		ownerKeyKey: s.OwnerKey, homeKey: s.Home,
+	})
 }
 
 func (i Item) fields() undo.Fields {
-	return undo.Fields{ruleKey: text(i.Rule), pathKey: text(i.Ref.Path())}
+	return encoded(map[string]any{ruleKey: i.Rule, pathKey: i.Ref.Path()})
 }
 
 func same(a, b undo.Fields) bool { return proto.Equal(mapValue(a), mapValue(b)) }

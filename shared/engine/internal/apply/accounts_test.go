@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 )
 
 // TestAccountsOfSeveralCommitsGoTogether holds the first call up until three commits wait: those go with the second call, each
@@ -23,7 +25,7 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 		switch len(calls) {
 		case 1:
 			close(begun)
-			for waiting := 0; waiting < 3; runtime.Gosched() {
+			for waiting := 0; waiting < 5; runtime.Gosched() {
 				g.mu.Lock()
 				waiting = len(g.waiting)
 				g.mu.Unlock()
@@ -41,8 +43,19 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 	}
 	var underWay sync.WaitGroup
 	results := make([][]error, 4)
+	remove := func(uids ...string) (results []error) {
+		items := make([]*decide.Item, len(uids))
+		for i, uid := range uids {
+			items[i] = &decide.Item{UID: uid}
+		}
+		g.delete(t.Context(), call, items)
+		for _, item := range items {
+			results = append(results, item.Err)
+		}
+		return results
+	}
 	for i, uids := range [][]string{{"first"}, {"a", "b"}, {"bad", "c"}, {"d"}} {
-		underWay.Go(func() { results[i] = g.delete(t.Context(), call, uids) })
+		underWay.Go(func() { results[i] = remove(uids...) })
 		if i == 0 {
 			<-begun
 		}
@@ -58,10 +71,10 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 	if got := fmt.Sprint(results); got != "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]" {
 		t.Errorf("results %s", got)
 	}
-	if third := g.delete(t.Context(), call, []string{"x", "y"}); len(third) != 2 || third[0] == nil || third[1] == nil {
+	if third := remove("x", "y"); len(third) != 2 || third[0] == nil || third[1] == nil {
 		t.Errorf("results of a call that panics: %v", third)
 	}
-	if fourth := g.delete(t.Context(), call, []string{"x"}); fourth[0] != nil {
+	if fourth := remove("x"); fourth[0] != nil {
 		t.Errorf("after that: %v", fourth)
 	}
 }

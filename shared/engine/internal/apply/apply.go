@@ -1,13 +1,11 @@
-// Package apply does what a plan says: it carries out actions many at a time, each on the condition of what was judged, saves for
-// undo what goes, and does what follows a commit.
+// Package apply does what a plan says: it does items many at a time, each on the condition of what was judged, saves for undo what
+// goes, and does what follows.
 package apply
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,18 +18,26 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// How much is under way at once: single actions, or batches, which weigh as much as several. Eight batches of deletions are under
+// How much is under way at once: single items, or batches, which weigh as much as several. Eight batches of deletions are under
 // way, of up to 200 documents each: if a commit takes a second, they still reach Firestore's write rate.
 const (
 	maxWeight    = 32
 	batchWeight  = 8
 	deleteWeight = 4 // of a batch of deletions of documents or objects
-	largeWeight  = 2 // of an item that is large, which its rule says
+	largeWeight  = 2 // of a document that is large, which its rule says
+)
+
+// How many batches of what follows from one commit are under way at once.
+const (
+	maxFollowUps   = 8
+	maxChildGroups = 4
 )
 
 // Time says when to end.
@@ -54,7 +60,7 @@ type Applier struct {
 	gathered gathered
 	named    namedByDocuments
 
-	mu     sync.Mutex            // guards what follows
+	mu     sync.Mutex            // guards what follows, and the errors of what leads to objects
 	sizes  map[string]*groupSize // by rule
 	undone []documents.Ref       // items that something became of, but not what was planned
 }
@@ -71,168 +77,154 @@ func (a *Applier) Undone() []documents.Ref { return a.undone }
 // maxUndone is how many of these a run remembers.
 const maxUndone = 1000
 
-// Apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
-// action that was left undone for lack of time, len(actions) if none was. Failures are counted and do not stop it.
-func (a *Applier) Apply(ctx context.Context, actions []decide.Action) (unfinished int) {
-	var (
-		wg       sync.WaitGroup
-		mu       sync.Mutex // guards unfinished
-		underWay = semaphore.NewWeighted(maxWeight)
-	)
-	unfinished = len(actions)
-	leave := func(i int) {
-		mu.Lock()
-		defer mu.Unlock()
-		unfinished = min(unfinished, i)
-	}
-	i := 0
-	for i < len(actions) {
-		n := batchLength(actions[i:])
-		weight := weightOf(actions[i].Effect, n)
+// Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first one
+// that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
+func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int) {
+	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
+	begun := 0
+	for begun < len(items) {
+		batch, weight := together(items[begun:])
 		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
-			leave(i)
 			break
 		}
-		first, batch := i, actions[i:i+n]
-		wg.Go(func() {
+		batches.Go(func() {
 			defer underWay.Release(weight)
-			ctx := tell.Doing(ctx, itemsOf(batch))
-			for k, err := range a.applyGuarded(ctx, batch) {
-				if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
-					leave(first + k) // the next run judges again what ctx's end interrupted
-					if errors.Is(err, errBegun) {
-						a.Counted(batch[k].Kind, func(c *report.Counts) { c.Begun++ })
-					}
-					continue
-				}
-				a.countResult(ctx, batch[k], err)
+			a.Doing(recordsOf(batch))
+			a.do(ctx, batch)
+			for _, item := range batch {
+				a.count(ctx, item)
 			}
 		})
-		i += n
+		begun += len(batch)
 	}
-	wg.Wait()
-	return unfinished
-}
-
-// weightOf returns what a batch of n actions weighs.
-func weightOf(first decide.Effect, n int) int64 {
-	switch effect := first.(type) {
-	case cleanup.DeleteObject:
-		return deleteWeight
-	case decide.Ruled:
-		switch {
-		case effect.Rule.DeletesAlone():
-			return deleteWeight
-		case effect.Rule.Together() == 1:
-			return largeWeight
+	batches.Wait()
+	for i, item := range items[:begun] {
+		if item.Left {
+			return i
 		}
 	}
-	if n > 1 {
-		return batchWeight
+	return begun
+}
+
+// mostTogether returns how many items like one are done together.
+func mostTogether(item *decide.Item) int {
+	switch then := item.Then; {
+	case item.Rule != nil:
+		return item.Rule.Together()
+	case item.Account != nil:
+		return maxAccounts
+	case then != nil && then.Account != "":
+		return cleanup.MaxRoom // those of a commit go with one call
+	case then != nil && then.Object.Folder:
+		return maxFolders
+	case item.Object != nil, then != nil:
+		return MaxObjects
 	}
 	return 1
 }
 
-// batchLength returns how many of the first actions are done together.
-func batchLength(actions []decide.Action) int {
-	most, fits := 1, func(decide.Effect) bool { return false }
-	switch first := actions[0].Effect.(type) {
-	case cleanup.DeleteObject:
-		absent := map[documents.Ref]bool{first.Absent: true}
-		most, fits = MaxObjects, func(e decide.Effect) bool {
-			next, ok := e.(cleanup.DeleteObject)
-			if ok = ok && (len(absent) < maxAbsent || absent[next.Absent]); ok {
-				absent[next.Absent] = true
+// together returns those of the first items that are done together, and what they weigh.
+func together(items []*decide.Item) (batch []*decide.Item, weight int64) {
+	first, n, absent := items[0], 0, map[documents.Ref]bool{}
+	for n < min(len(items), mostTogether(first)) && (n == 0 || first.Alike(items[n])) {
+		if o := items[n].Object; o != nil && len(o.Absent) > 0 {
+			if absent[o.Absent[0]] = true; len(absent) > maxAbsent {
+				break
 			}
-			return ok
 		}
-	case decide.DeleteAccount:
-		most, fits = maxAccounts, func(e decide.Effect) bool {
-			next, ok := e.(decide.DeleteAccount)
-			return ok && next.Rule == first.Rule
-		}
-	case decide.Ruled:
-		most, fits = first.Rule.Together(), func(e decide.Effect) bool {
-			next, ok := e.(decide.Ruled)
-			return ok && next.Rule.Named() == first.Rule.Named()
-		}
-	}
-	n := 1
-	for n < min(len(actions), most) && fits(actions[n].Effect) {
 		n++
 	}
-	return n
+	switch {
+	case first.Object != nil, first.Rule != nil && first.Rule.DeletesAlone():
+		weight = deleteWeight
+	case first.Rule != nil && first.Rule.Together() == 1:
+		weight = largeWeight
+	case n > 1:
+		weight = batchWeight
+	default:
+		weight = 1
+	}
+	return items[:n], weight
 }
 
-// applyGuarded is applyBatch; a panic is the failure of the whole batch.
-func (a *Applier) applyGuarded(ctx context.Context, batch []decide.Action) (results []error) {
+// do does items that are alike. What became of each is in its Err; a panic is the failure of all.
+func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 	err := guard.Call(func() error {
-		results = a.applyBatch(ctx, batch)
+		switch first := batch[0]; {
+		case first.Rule != nil:
+			a.changeDocuments(ctx, batch)
+		case first.Object != nil:
+			a.deleteObjects(ctx, batch)
+		case first.Account != nil, first.Then != nil && first.Then.Account != "":
+			a.deleteAccounts(ctx, batch)
+		case first.Then != nil && first.Then.Task != nil:
+			first.Err = a.enqueue(ctx, *first.Then.Task)
+		case first.Then != nil:
+			a.deleteFollowing(ctx, batch)
+		default:
+			first.Err = a.finish(ctx, first)
+		}
 		return nil
 	})
 	if err != nil {
-		return slices.Repeat([]error{err}, len(batch))
+		fail(batch, err)
 	}
-	return results
 }
 
-// applyBatch carries out actions that go together and returns an error for each.
-func (a *Applier) applyBatch(ctx context.Context, batch []decide.Action) []error {
-	switch effect := batch[0].Effect.(type) {
-	case cleanup.DeleteObject:
-		all := make([]found, len(batch))
-		for i, b := range batch {
-			all[i] = found{b.Effect.(cleanup.DeleteObject), itemOf(b)}
+// doAll does items that follow from others: those that are alike together, several batches at a time.
+func (a *Applier) doAll(ctx context.Context, atOnce int, items []*decide.Item) {
+	var batches [][]*decide.Item
+next:
+	for _, item := range items {
+		for i, b := range batches {
+			if b[0].Alike(item) && len(b) < mostTogether(item) {
+				batches[i] = append(b, item)
+				continue next
+			}
 		}
-		return a.deleteFound(ctx, all)
-	case decide.DeleteAccount:
-		return a.deleteDueAccounts(ctx, batch)
-	case decide.Ruled:
-		return a.doItems(ctx, batch)
-	case decide.FinishTodo:
-		return []error{a.doTodo(ctx, effect)}
-	default:
-		return []error{errors.New("the action has no effect: this is a bug in the job")}
+		batches = append(batches, []*decide.Item{item})
+	}
+	flow.Many(atOnce, len(batches), func(i int) error { // each error is in its item
+		a.do(ctx, batches[i])
+		return nil
+	})
+}
+
+// recordsOf returns what the log says of items.
+func recordsOf(items []*decide.Item) []undo.Record {
+	records := make([]undo.Record, len(items))
+	for i, item := range items {
+		records[i] = item.Record()
+	}
+	return records
+}
+
+// fail gives items the same error.
+func fail(items []*decide.Item, err error) {
+	for _, item := range items {
+		item.Err = err
 	}
 }
 
-// doItems does items of one rule.
-func (a *Applier) doItems(ctx context.Context, batch []decide.Action) []error {
-	group := make([]*work, len(batch))
-	for i, b := range batch {
-		group[i] = &work{Asked: decide.Asked{Ruled: b.Effect.(decide.Ruled), Kind: b.Kind}, reason: b.Reason}
+// count counts and logs what became of an item of the plan. One that is left for lack of time the next run judges again.
+func (a *Applier) count(ctx context.Context, item *decide.Item) {
+	told, err := a.Done(item.Target), item.Err
+	if err != nil && item.Rule != nil && !item.Gone {
+		a.leaveUndone(item.Ref)
 	}
-	a.settleMany(ctx, group)
-	results := make([]error, len(batch))
-	for i, w := range group {
-		if results[i] = w.err; w.err != nil && !w.Gone {
-			a.leaveUndone(w.Ref)
+	if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
+		if item.Left = true; item.Begun || item.Partly {
+			a.Counted(item.Kind, func(c *report.Counts) { c.Begun++ })
 		}
-		if (w.begun || w.partly) && w.err != nil && (errors.Is(w.err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
-			results[i] = errBegun
-		}
+		return
 	}
-	return results
-}
-
-// leaveUndone notes an item for [Applier.Undone].
-func (a *Applier) leaveUndone(item documents.Ref) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.undone) < maxUndone {
-		a.undone = append(a.undone, item)
-	}
-}
-
-// countResult counts and logs the result of an action.
-func (a *Applier) countResult(ctx context.Context, done decide.Action, err error) {
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
 	level, how, keeps := slog.LevelInfo, "", ""
 	switch {
 	case err == nil:
-		if a.Counted(done.Kind, func(c *report.Counts) { c.Done++ }); !tell.Told(ctx, done.Target) {
+		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !told {
 			how = "done"
 		}
 	case errors.As(err, &invalid):
@@ -240,7 +232,7 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
 		keeps = "it changed since it was judged"
-		a.Counted(done.Kind, func(c *report.Counts) { c.Changed++ })
+		a.Counted(item.Kind, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
 		keeps = held.Reason
 		a.Keep(held.Reason, 1)
@@ -250,19 +242,28 @@ func (a *Applier) countResult(ctx context.Context, done decide.Action, err error
 	case errors.Is(err, errLater):
 		how = "not done yet, a later run continues it"
 	default:
-		a.Counted(done.Kind, func(c *report.Counts) { c.Failed++ })
-		a.Fail(ctx, done.Target, done.Kind, err)
+		a.Counted(item.Kind, func(c *report.Counts) { c.Failed++ })
+		a.Fail(ctx, item.Target, item.Kind, err)
 	}
 	if errors.Is(err, errHalfDone) {
 		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
 	}
-	message := report.Phrase(done.Kind, done.Target) + ": " + how
+	message := report.Phrase(item.Kind, item.Target) + ": " + how
 	if keeps != "" {
-		message = tell.Kept(done.Target, keeps)
+		message = tell.Kept(item.Target, keeps)
 	}
 	if how+keeps != "" {
 		a.Logger.Log(ctx, level, message,
-			slog.String("target", done.Target), slog.String("action", done.Kind), slog.String("reason", done.Reason))
+			slog.String("target", item.Target), slog.String("action", item.Kind), slog.String("reason", item.Reason))
+	}
+}
+
+// leaveUndone notes an item for [Applier.Undone].
+func (a *Applier) leaveUndone(item documents.Ref) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.undone) < maxUndone {
+		a.undone = append(a.undone, item)
 	}
 }
 
@@ -277,9 +278,6 @@ func (a *Applier) halfDone(err error) string {
 	}
 	return text
 }
-
-// errBegun says that time was up when some of an item was done.
-var errBegun = fmt.Errorf("begun: %w", cleanup.ErrOutOfTime)
 
 // errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
 // not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.

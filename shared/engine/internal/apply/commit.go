@@ -4,148 +4,203 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// committed is the result of one commit.
-type committed struct {
-	outcomes []decide.Outcome
-	logged
+// What a run deletes or changes is saved for undo, in its log: documents in the commit that deletes or changes them, objects and
+// accounts in a commit of its own before ([Applier.open]). Of these, what then stays is noted ([Applier.stay]).
+
+// commit is what one attempt of a commit writes, and what that leaves in the log.
+type commit struct {
+	outcomes []decide.Outcome // of the items
+	writes   []documents.Write
+	records  []undo.Record
+	bytes    int // of the documents that records hold as they were
+	todo     runlog.Todo
+
+	at     time.Time     // when it was written
+	sent   int           // writes, with those of the log; 0: there was nothing to write
+	opened documents.Ref // the Todo that it left; zero: none
 }
 
-// roomOf returns how many documents besides the items' own their commit holds.
-func roomOf(group []*work) int {
+// commit judges documents once more and writes their changes, all in one transaction.
+func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, error) {
 	room := cleanup.MaxRoom
-	for _, w := range group {
-		room = min(room, w.RoomLeft())
-	}
-	return room
-}
-
-// commit judges the items of a group once more and writes their changes, all in one transaction.
-func (a *Applier) commit(ctx context.Context, group []*work) (committed, error) {
-	asked := make([]*decide.Asked, len(group))
-	for i, w := range group {
-		asked[i] = &w.Asked
+	for _, item := range group {
+		room = min(room, item.RoomLeft())
 	}
 	if len(group) > 1 {
 		ctx = documents.AtMost(ctx, maxTogether)
 	}
-	var tried [][]decide.Outcome // by each attempt
-	l, err := a.commitLogged(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
-		if tried = append(tried, nil); len(tried) > 1 && a.Time.CheckTime() != nil { // who was quicker may hold the lease
-			return t, cleanup.ErrOutOfTime
-		}
-		src := a.In(tx, roomOf(group))
-		outcomes, err := a.Decide(ctx, src, asked)
-		if err != nil {
-			return t, err
-		}
-		tried[len(tried)-1] = outcomes
+	c, err := a.send(ctx, len(group) > 1, group, func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
+		src := a.In(tx, room)
+		outcomes, err := a.Decide(ctx, src, group)
+		c := &commit{outcomes: outcomes}
 		var changes []cleanup.Change
-		var items []recorded
 		for i, o := range outcomes {
-			w := group[i]
-			w.tried = len(o.Change.Writes)
-			if !o.Written || w.tried == 0 {
-				continue
+			group[i].Tried = len(o.Change.Writes)
+			if o.Written && group[i].Tried > 0 {
+				changes = append(changes, o.Change)
+				c.writes = append(c.writes, o.Change.Writes...)
 			}
-			changes = append(changes, o.Change)
-			item := undo.Record{Item: w.Ref.Path(), Action: o.Decision.Kind, Reason: cmp.Or(o.Decision.Reason, w.reason)}
-			items = append(items, recorded{item, o.Change.Writes})
 		}
-		if len(changes) == 0 {
-			return attempt{}, nil
-		}
-		for _, c := range changes {
-			t.writes = append(t.writes, c.Writes...)
-		}
-		t.todo = a.todoOf(group[0].Rule, changes)
-		t.records, t.bytes, err = a.recordsOf(ctx, src, items)
-		if err == nil && len(group) > 1 && t.bytes > maxTogether {
-			err = &documents.TooMuchError{Bytes: t.bytes}
-		}
-		return t, err
+		c.todo = a.todoOf(group[0].Rule, changes)
+		return src, c, err
 	})
-	if err != nil {
-		var c committed
+	if err != nil { // nothing is known but how much it held, if that was too much
+		c = &commit{}
 		if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
 			c.bytes = tooMuch.Bytes
 		}
-		return c, err
 	}
-	return committed{outcomes: tried[l.attempt-1], logged: l}, nil
+	return c, err
 }
 
-// attempt is what one attempt of a commit is to write, and what that leaves.
-type attempt struct {
-	writes  []documents.Write
-	records []undo.Record
-	todo    runlog.Todo
-	bytes   int // of the documents that records hold as they were
-}
-
-// logged is the result of [Applier.commitLogged].
-type logged struct {
-	attempt int           // that counts: what it was to write is written; from 1
-	at      time.Time     // when
-	writes  int           // 0: there was nothing to write
-	bytes   int           // of the documents as they were that it keeps, or that were too much
-	todo    documents.Ref // what is left to do; zero: nothing
-}
-
-// commitLogged commits what try returns together with what that leaves in the log. It calls try again for each attempt, unless
-// the log tells that an earlier one took effect, whose answer was lost. With once, it does not retry after contention.
-func (a *Applier) commitLogged(
-	ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (attempt, error),
-) (l logged, err error) {
+// send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It calls
+// try again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it does not
+// retry after contention.
+func (a *Applier) send(
+	ctx context.Context, once bool, items []*decide.Item,
+	try func(context.Context, *documents.Transaction) (*decide.Source, *commit, error),
+) (c *commit, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
-	var tried []logged
+	var tried []*commit
 	at, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(ctx, tx, len(tried))
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if took > 0 {
+			case took > 0:
 				tx.TookEffect()
-				l = tried[took-1]
-				l.at = at
+				c = tried[took-1]
+				c.at = at
 				return nil
+			case a.Time.CheckTime() != nil: // who was quicker may hold the lease
+				return cleanup.ErrOutOfTime
 			}
 		}
-		l = logged{attempt: len(tried) + 1}
-		t, err := try(ctx, tx)
-		l.bytes = t.bytes
-		if tried = append(tried, l); err != nil || len(t.writes) == 0 && t.todo.Empty() {
+		src, made, err := try(ctx, tx)
+		c, tried = made, append(tried, made)
+		if err != nil || len(c.writes) == 0 {
 			return err
 		}
-		left, err := entry.Writes(l.attempt, t.records, t.todo)
+		if err := a.record(ctx, src, items, c); err != nil {
+			return err
+		}
+		if once && c.bytes > maxTogether {
+			return &documents.TooMuchError{Bytes: c.bytes}
+		}
+		left, err := entry.Writes(len(tried), c.records, c.todo)
 		if err != nil {
 			return err
 		}
-		writes := slices.Concat(t.writes, left, runlog.Deletions(over))
-		if l.writes = len(writes); !t.todo.Empty() {
-			l.todo = entry.Todo()
+		writes := slices.Concat(c.writes, left, runlog.Deletions(over))
+		if c.sent = len(writes); !c.todo.Empty() {
+			c.opened = entry.Todo()
 		}
-		tried[l.attempt-1] = l
 		return tx.Apply(writes...)
 	})
-	switch {
-	case err != nil || l.writes == 0:
+	if c == nil {
+		c = &commit{}
+	}
+	if err != nil || c.sent == 0 {
 		a.Log.Over(over...)
-	default:
-		entry.Answered(l.todo != documents.Ref{})
+	} else {
+		entry.Answered(c.opened != documents.Ref{})
 	}
-	if l.at.IsZero() {
-		l.at = at
+	c.at = cmp.Or(c.at, at)
+	return c, err
+}
+
+// record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change, as
+// they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people nothing.
+func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *commit) error {
+	if !a.Saves {
+		return nil
 	}
-	return l, err
+	var refs []documents.Ref
+	for _, w := range c.writes {
+		if !collections.IsOwn(w.Ref.Collection) && w.Op != documents.Create && !w.Sent {
+			refs = append(refs, w.Ref)
+		}
+	}
+	before, err := src.Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, d := range before {
+		c.bytes += documents.Size(d.Path, d.Data)
+	}
+	for i, o := range c.outcomes {
+		if !o.Written || len(o.Change.Writes) == 0 {
+			continue
+		}
+		place := 0
+		if of := items[i].Record(); !collections.IsOwn(items[i].Ref.Collection) {
+			of.Action, of.Reason = cmp.Or(o.Decision.Kind, of.Action), cmp.Or(o.Decision.Reason, of.Reason)
+			c.records = append(c.records, of)
+			place = len(c.records)
+		}
+		for _, w := range o.Change.Writes {
+			if collections.IsOwn(w.Ref.Collection) {
+				continue
+			}
+			d, found := before[w.Ref]
+			record, err := undo.Of(w, d, found)
+			if err != nil {
+				return err
+			}
+			record.Of = place
+			c.records = append(c.records, record)
+		}
+	}
+	return nil
+}
+
+// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
+// if there is nothing to write. The commit can be sent again: it is the same every time.
+func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
+	if !a.Saves {
+		records = nil
+	}
+	if len(records) == 0 && todo.Empty() {
+		return e, nil
+	}
+	over := a.Log.TakeOver()
+	e = a.Log.Next()
+	writes, err := e.Writes(1, records, todo)
+	writes = append(writes, runlog.Deletions(over)...)
+	if err == nil {
+		err = a.Own.Wait(ctx, len(writes))
+	}
+	if err == nil {
+		err = a.Own.Put(ctx, writes)
+	}
+	if err != nil {
+		a.Log.Over(over...)
+		return e, fmt.Errorf("save in the undo log what is to be deleted, so none of it was: %w", err)
+	}
+	return e, nil
+}
+
+// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an
+// undo.
+func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
+	if !a.Saves || len(places) == 0 {
+		return
+	}
+	if err := a.Own.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
+		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
+		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
+	}
 }

@@ -4,166 +4,114 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
-
-// maxFollowUps is how many follow-ups of one commit are under way at once.
-const maxFollowUps = 8
 
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit: follow-ups, then items. What fails is its item's failure; where nothing but the commit's Todo
-// remembers it, that stays for the next run.
-func (a *Applier) follow(ctx context.Context, group []*work, c committed) {
-	var all []*ongoing
+// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where nothing but
+// the commit's Todo remembers it, that stays for the next run.
+func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
+	var all []*decide.Item
 	for i, o := range c.outcomes {
-		if !o.Written {
-			continue
+		if item := group[i]; o.Written && item.Kind == "" {
+			item.Kind, item.Reason = o.Decision.Kind, o.Decision.Reason
 		}
-		for _, f := range o.Change.Then {
-			all = append(all, &ongoing{FollowUp: f, of: group[i]})
+		for _, then := range o.Change.Then {
+			if o.Written {
+				all = append(all, &decide.Item{Then: &then, UID: then.Account, Of: group[i], At: c.at})
+			}
 		}
 	}
-	left := a.followUp(ctx, c.at, all)
+	left := a.followUp(ctx, all)
 	for i, o := range c.outcomes {
-		w := group[i]
+		item := group[i]
 		if !o.Written {
 			continue
 		}
 		if errors.Is(left, cleanup.ErrOutOfTime) {
-			w.err = cmp.Or(w.err, cleanup.ErrOutOfTime)
+			item.Err = cmp.Or(item.Err, cleanup.ErrOutOfTime)
 		}
 		for _, reason := range o.Change.Kept {
 			a.Keep(reason, 1)
 		}
 		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
-			a.Notice(ctx, w.Ref.Path(), n)
+			a.Notice(ctx, item.Target, n)
 		}
-		a.Wrote(o.Change.Writes)
 	}
 	if left == nil {
-		left = a.next(ctx, group, c)
+		left = a.doNext(ctx, group, c)
 	}
-	if left == nil && c.todo != (documents.Ref{}) {
-		a.Log.Over(c.todo)
+	if left == nil && c.opened != (documents.Ref{}) {
+		a.Log.Over(c.opened)
 	}
 }
 
-// ongoing is a follow-up that is being done.
-type ongoing struct {
-	cleanup.FollowUp
-	of  *work // whose failure its failure is
-	err error
-}
-
-// item returns the record of the item whose follow-up it is.
-func (f *ongoing) item() undo.Record {
-	return undo.Record{Item: f.of.Ref.Path(), Action: f.of.Kind, Reason: f.of.reason}
-}
-
-// do does follow-ups side by side. What became of each is in its err. at is when the documents that led to them were deleted.
-func (a *Applier) do(ctx context.Context, at time.Time, all []*ongoing) {
-	var accounts, named, folders []*ongoing
-	var underWay errgroup.Group
-	underWay.SetLimit(maxFollowUps)
-	begin := func(some []*ongoing, f func() error) {
-		underWay.Go(func() error {
-			if err := guard.Call(f); err != nil {
-				for _, one := range some {
-					one.err = cmp.Or(one.err, err)
-				}
-			}
-			return nil
-		})
-	}
-	for _, f := range all {
-		kept := a.FollowsKept(f.FollowUp)
-		switch {
-		case kept != nil: // since the commit, which would have kept the item
-			a.Skip(ctx, decide.NameOf(f.FollowUp), kept.Reason)
-			f.err = kept
-		case f.Account != "":
-			accounts = append(accounts, f)
-		case f.Task != nil:
-			begin([]*ongoing{f}, func() error { return a.enqueue(ctx, *f.Task) })
-		case f.Object.Folder:
-			folders = append(folders, f)
-		default:
-			named = append(named, f)
+// doThen does what follows outside of Firestore, but for what the job keeps since the commit, which would have kept the item.
+func (a *Applier) doThen(ctx context.Context, all []*decide.Item) {
+	var due []*decide.Item
+	for _, item := range all {
+		if kept := a.FollowsKept(*item.Then); kept != nil {
+			a.Skip(ctx, decide.NameOf(*item.Then), kept.Reason)
+			item.Err = kept
+			continue
 		}
+		due = append(due, item)
 	}
-	if len(accounts) > 0 {
-		begin(accounts, func() error { return a.deleteAccounts(ctx, accounts, at) })
-	}
-	objects := slices.AppendSeq(slices.Collect(slices.Chunk(named, MaxObjects)), slices.Chunk(folders, maxFolders))
-	for _, some := range objects {
-		begin(some, func() error { a.deleteFollowing(ctx, some, at); return nil })
-	}
-	_ = underWay.Wait() // each error is in its follow-up
+	a.doAll(ctx, maxFollowUps, due)
 }
 
-// followUp does the follow-ups of one commit, and commits the documents to write after them. An error says why what only a Todo
-// remembers is left to do.
-func (a *Applier) followUp(ctx context.Context, at time.Time, all []*ongoing) error {
-	a.do(ctx, at, all)
-	var writes []documents.Write
-	var items []recorded // that these writes are of
-	writeOf := func(f *ongoing, some []documents.Write) {
-		of := recorded{writes: some}
-		if !collections.IsOwn(f.of.Ref.Collection) {
-			of.item = f.item()
-		}
-		writes, items = append(writes, some...), append(items, of)
+// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why what
+// only a Todo remembers is left to do.
+func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
+	a.doThen(ctx, all)
+	var then commit
+	var of []*decide.Item // whose writes these are
+	write := func(item *decide.Item, writes []documents.Write) {
+		of, then.writes = append(of, item.Of), append(then.writes, writes...)
+		then.outcomes = append(then.outcomes, decide.Outcome{Written: true, Change: cleanup.Change{Writes: writes}})
 	}
 	var left, stays error
-	for _, f := range all {
+	for _, item := range all {
+		recorded := item.Then.Recorded
 		switch {
-		case mustStay(f.err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
-			stays = f.err
-			continue
-		case f.err == nil && f.Recorded != nil:
-			writeOf(f, f.Recorded.Done)
-			continue
-		case f.err == nil:
-			continue
-		case errors.Is(f.err, cleanup.ErrOutOfTime), ctx.Err() != nil:
+		case mustStay(item.Err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
+			stays = item.Err
+		case item.Err == nil && recorded != nil:
+			write(item, recorded.Done)
+		case item.Err == nil:
+		case errors.Is(item.Err, cleanup.ErrOutOfTime), ctx.Err() != nil:
 			return cleanup.ErrOutOfTime
-		case f.Recorded != nil && f.Recorded.Kept != "":
-			f.of.err = cmp.Or(f.of.err, errLater)
-			a.Keep(f.Recorded.Kept, 1)
-			a.Notice(ctx, f.of.Ref.Path(), f.Recorded.Warn(f.err))
-			writeOf(f, f.Recorded.Failed)
-		case f.Recorded != nil:
-			f.of.err = cmp.Or(f.of.err, f.err)
-			writeOf(f, f.Recorded.Failed)
+		case recorded != nil && recorded.Kept != "":
+			item.Of.Err = cmp.Or(item.Of.Err, errLater)
+			a.Keep(recorded.Kept, 1)
+			a.Notice(ctx, item.Of.Target, recorded.Warn(item.Err))
+			write(item, recorded.Failed)
+		case recorded != nil:
+			item.Of.Err = cmp.Or(item.Of.Err, item.Err)
+			write(item, recorded.Failed)
 		default: // nothing but the Todo remembers it
-			f.of.err = cmp.Or(f.of.err, f.err)
-			left = cmp.Or(left, f.err)
+			item.Of.Err = cmp.Or(item.Of.Err, item.Err)
+			left = cmp.Or(left, item.Err)
 		}
 	}
-	if left = cmp.Or(left, stays); left != nil || len(writes) == 0 {
+	if left = cmp.Or(left, stays); left != nil || len(then.writes) == 0 {
 		return left
 	}
-	_, err := a.commitLogged(ctx, false, func(ctx context.Context, tx *documents.Transaction) (t attempt, err error) {
-		t.writes = writes
-		t.records, t.bytes, err = a.recordsOf(ctx, a.In(tx, 0), items)
-		return t, err
+	_, err := a.send(ctx, false, of, func(_ context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
+		c := then
+		return a.In(tx, 0), &c, nil
 	})
-	for _, f := range all {
+	for _, item := range all {
 		if err != nil {
-			f.of.err = cmp.Or(f.of.err, err)
+			item.Of.Err = cmp.Or(item.Of.Err, err)
 		}
 	}
 	return err
@@ -180,4 +128,19 @@ func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
 	return a.Tasks.Enqueue(ctx, t)
+}
+
+// worse returns the first failure; that something must stay counts less.
+func worse(a, b error) error {
+	if a == nil || b != nil && mustStay(a) {
+		return b
+	}
+	return a
+}
+
+// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.
+func mustStay(err error) bool {
+	var held *objects.HeldError
+	var kept *decide.KeptError
+	return errors.As(err, &held) || errors.As(err, &kept)
 }

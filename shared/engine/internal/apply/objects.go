@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
@@ -57,117 +58,120 @@ var errUnsent = errors.New("it was not deleted")
 // errBack says that a document is there whose absence is the reason for a deletion, or one that names the object.
 var errBack = fmt.Errorf("its document is back: %w", documents.ErrChanged)
 
-// found is an object to delete, as it was found, and the item that it is deleted for.
-type found struct {
-	cleanup.DeleteObject
-	item undo.Record
-}
-
-// deleteFound deletes objects. It saves them for undo before it looks up again whose absence is the reason, so that
-// nothing comes between that look and the deletion.
-func (a *Applier) deleteFound(ctx context.Context, all []found) []error {
-	deletions, places := make([]cleanup.DeleteObject, len(all)), make([]int, len(all))
+// deleteObjects deletes objects as they were found. It saves them for undo before it looks up again whose absence is the reason, so
+// that nothing comes between that look and the deletion.
+func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 	var records []undo.Record
-	items := map[string]int{} // their places
-	for i, f := range all {
-		if items[f.item.Item] == 0 {
-			records = append(records, f.item)
-			items[f.item.Item] = len(records)
+	items, places := map[string]int{}, make([]int, len(all))
+	for i, item := range all {
+		of := item.Record()
+		if items[of.Item] == 0 {
+			records = append(records, of)
+			items[of.Item] = len(records)
 		}
-		o := undo.Object{Name: f.Name, Generation: f.Generation}
-		records = append(records, undo.Record{Of: items[f.item.Item], Object: &o})
-		deletions[i], places[i] = f.DeleteObject, len(records)
+		records = append(records, undo.Record{
+			Of: items[of.Item], Object: &undo.Object{Name: item.Object.Name, Generation: item.Object.Generation},
+		})
+		places[i] = len(records)
 	}
 	entry, err := a.open(ctx, records, runlog.Todo{})
 	if err != nil {
-		return slices.Repeat([]error{err}, len(all))
+		fail(all, err)
+		return
 	}
-	results := a.deleteObjects(ctx, deletions)
+	if err := a.deleteStillDue(ctx, all); err != nil {
+		fail(all, fmt.Errorf("%w: %w", errUnsent, err))
+	}
 	var stayed []int
-	for i, err := range results {
-		if stays(err) {
+	for i, item := range all {
+		if certainlyThere(item.Err) {
 			stayed = append(stayed, places[i])
 		}
 	}
 	a.stay(ctx, entry, stayed)
-	return results
 }
 
-// deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
-// absent.
-func (a *Applier) deleteObjects(ctx context.Context, deletions []cleanup.DeleteObject) []error {
-	objects, err := a.Objects.Ahead(ctx, len(deletions))
+// deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still absent.
+// An error says why none was sent.
+func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error {
+	objects, err := a.Objects.Ahead(ctx, len(all))
+	if err != nil {
+		return err
+	}
 	named := func(string) bool { return false }
-	if names := deletions[0].Named; names != nil && err == nil { // a job has one at most
+	if names := all[0].Object.Named; names != nil { // a job has one at most
 		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) {
 			if err := a.Time.CheckTime(); err != nil { // a batch may have waited for another's reading
 				return nil, err
 			}
 			return names(ctx, a.Decider.Documents, a.Run)
 		})
-		err = cmp.Or(err, a.Time.CheckTime())
-	}
-	if err != nil {
-		return slices.Repeat([]error{fmt.Errorf("%w: %w", errUnsent, err)}, len(deletions))
-	}
-	results := make([]error, len(deletions))
-	absent := map[string][]string{} // ids by collection
-	for _, d := range deletions {
-		for _, ref := range owners(d) {
-			if ref != (documents.Ref{}) && !slices.Contains(absent[ref.Collection], ref.ID) {
-				absent[ref.Collection] = append(absent[ref.Collection], ref.ID)
-			}
+		if err = cmp.Or(err, a.Time.CheckTime()); err != nil {
+			return err
 		}
 	}
-	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
-	failed := map[string]error{}
-	for collection, ids := range absent {
-		still, err := a.Documents.Missing(ctx, collection, ids)
-		if err != nil {
-			failed[collection] = fmt.Errorf("%w: %w", errUnsent, err)
-		}
-		for _, id := range still {
-			missing[documents.Ref{Collection: collection, ID: id}] = true
-		}
-	}
+	missing, failed := a.missing(ctx, all)
 	told := a.Writes(ctx)
 	objects.Written = told.Object
 	defer told.Log() // in one line
-	var due []int
-	for i, d := range deletions {
-		unclear := slices.IndexFunc(owners(d), func(ref documents.Ref) bool { return failed[ref.Collection] != nil })
-		switch {
-		case unclear >= 0:
-			results[i] = failed[owners(d)[unclear].Collection]
-		case slices.ContainsFunc(owners(d), func(ref documents.Ref) bool { return !missing[ref] }), named(d.Name):
-			results[i] = errBack
-		default:
-			due = append(due, i)
+	var due []*decide.Item
+	for _, item := range all {
+		for _, ref := range item.Object.Absent {
+			if err := failed[ref.Collection]; err != nil {
+				item.Err = fmt.Errorf("%w: %w", errUnsent, err)
+			} else if !missing[ref] {
+				item.Err = cmp.Or(item.Err, errBack)
+			}
+		}
+		if item.Err == nil && named(item.Object.Name) {
+			item.Err = errBack
+		}
+		if item.Err == nil {
+			due = append(due, item)
 		}
 	}
 	for n, err := range flow.Many(maxDeletes, len(due), func(n int) error {
 		if ctx.Err() != nil { // nothing more is sent
 			return ctx.Err()
 		}
-		return objects.Delete(ctx, deletions[due[n]].Deletion)
+		return objects.Delete(ctx, due[n].Object.Deletion)
 	}) {
-		results[due[n]] = err
+		due[n].Err = err
 	}
-	return results
+	return nil
 }
 
-// owners returns the documents of which none may exist when an object is deleted.
-func owners(d cleanup.DeleteObject) []documents.Ref { return append(slices.Clone(d.Meant), d.Absent) }
-
-// led is an object with the follow-up that led to it.
-type led struct {
-	objects.Object
-	by *ongoing
+// missing returns which of the documents are missing whose absence is the reason for deletions, and the collections in which that is
+// unknown.
+func (a *Applier) missing(ctx context.Context, all []*decide.Item) (missing map[documents.Ref]bool, failed map[string]error) {
+	ids := map[string][]string{} // by collection
+	missing, failed = map[documents.Ref]bool{}, map[string]error{}
+	for _, item := range all {
+		for _, ref := range item.Object.Absent {
+			if !slices.Contains(ids[ref.Collection], ref.ID) {
+				ids[ref.Collection] = append(ids[ref.Collection], ref.ID)
+			}
+		}
+	}
+	for collection, ids := range ids {
+		still, err := a.Documents.Missing(ctx, collection, ids)
+		failed[collection] = err
+		for _, id := range still {
+			missing[documents.Ref{Collection: collection, ID: id}] = true
+		}
+	}
+	return missing, failed
 }
 
-func (o led) found() found {
-	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
-	return found{cleanup.DeleteObject{Deletion: d, Absent: o.by.Absent}, o.by.item()}
+// certainlyThere reports whether what was to be deleted outside of Firestore is certainly not deleted, given what came of it. Without
+// an answer it may be.
+func certainlyThere(err error) bool {
+	var held *objects.HeldError
+	isOneOf := func(some ...error) bool {
+		return slices.ContainsFunc(some, func(one error) bool { return errors.Is(err, one) })
+	}
+	return isOneOf(documents.ErrChanged, cleanup.ErrOutOfTime, errUnsent) || errors.As(err, &held) || objects.Denied(err) ||
+		accounts.Refused(err)
 }
 
 // How many folders that follow one commit are read side by side, and how many entries of their objects are under way at once.
@@ -176,60 +180,59 @@ const (
 	maxChunks  = 4
 )
 
-// deleteFollowing deletes the objects that follow-ups name, and those of the folders that they name, page by page. Those of
-// several follow-ups share entries. What became of them is in the err of each; a failure of one object does not stop the others.
-func (a *Applier) deleteFollowing(ctx context.Context, all []*ongoing, at time.Time) {
-	next := make([]func() ([]objects.Object, error, bool), len(all))
-	for i, f := range all {
+// deleteFollowing deletes the objects that items name, and those of the folders that they name, page by page. Those of several items
+// share entries. What became of them is in the Err of each; a failure of one object does not stop the others.
+func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
+	next := make(map[*decide.Item]func() ([]objects.Object, error, bool), len(all))
+	for _, item := range all {
 		var stop func()
-		next[i], stop = iter.Pull2(a.objectsOf(ctx, f))
+		next[item], stop = iter.Pull2(a.objectsOf(ctx, item.Then.Object))
 		defer stop()
 	}
 	for len(all) > 0 {
 		if err := a.Time.CheckTime(); err != nil {
-			a.fail(all, err)
+			a.failed(all, err)
 			return
 		}
-		pages, ended := make([][]led, len(all)), make([]bool, len(all))
+		pages, ended := make([][]*decide.Item, len(all)), make([]bool, len(all))
 		for i, err := range flow.Many(maxFollowUps, len(all), func(i int) error {
-			page, err, more := next[i]()
+			page, err, more := next[all[i]]()
 			for _, o := range page {
-				pages[i] = append(pages[i], led{o, all[i]})
+				pages[i] = append(pages[i], a.led(ctx, all[i], o)...)
 			}
-			ended[i] = !more || err != nil || !all[i].Object.Folder
+			ended[i] = !more || !all[i].Then.Object.Folder
 			return err
 		}) {
-			a.fail(all[i:i+1], err)
+			a.failed(all[i:i+1], err)
+			ended[i] = ended[i] || err != nil
 		}
-		var open []*ongoing
-		var further []func() ([]objects.Object, error, bool)
-		for i, f := range all {
+		var open []*decide.Item
+		for i, item := range all {
 			if !ended[i] {
-				open, further = append(open, f), append(further, next[i])
+				open = append(open, item)
 			}
 		}
-		all, next = open, further
 		chunks := slices.Collect(slices.Chunk(slices.Concat(pages...), MaxObjects))
-		for i, err := range flow.Many(maxChunks, len(chunks), func(i int) error { return a.deleteLed(ctx, chunks[i], at) }) {
-			if err == nil {
-				continue
+		for i, err := range flow.Many(maxChunks, len(chunks), func(i int) error { return a.deleteLed(ctx, chunks[i]) }) {
+			if err != nil {
+				for _, o := range chunks[i] {
+					a.failed([]*decide.Item{o.Of}, err)
+				}
+				a.failed(open, err)
+				open = nil
 			}
-			for _, o := range chunks[i] {
-				a.fail([]*ongoing{o.by}, err)
-			}
-			a.fail(all, err)
-			all = nil
 		}
+		all = open
 	}
 }
 
-// objectsOf reads the objects of a follow-up.
-func (a *Applier) objectsOf(ctx context.Context, f *ongoing) iter.Seq2[[]objects.Object, error] {
-	if f.Object.Folder {
-		return a.Objects.Pages(ctx, f.Object.Name, objects.Names{})
+// objectsOf reads the objects that a follow-up names.
+func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.Seq2[[]objects.Object, error] {
+	if o.Folder {
+		return a.Objects.Pages(ctx, o.Name, objects.Names{})
 	}
 	return func(yield func([]objects.Object, error) bool) {
-		switch o, there, err := a.Objects.Get(ctx, f.Object.Name); {
+		switch o, there, err := a.Objects.Get(ctx, o.Name); {
 		case err != nil:
 			yield(nil, err)
 		case there:
@@ -238,12 +241,25 @@ func (a *Applier) objectsOf(ctx context.Context, f *ongoing) iter.Seq2[[]objects
 	}
 }
 
-// fail notes the failure of follow-ups, if it is one.
-func (a *Applier) fail(all []*ongoing, err error) {
+// led returns the object to which an item leads, unless its attributes keep it.
+func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
+	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
+		a.Skip(ctx, "object "+o.Name, reason)
+		return nil
+	}
+	object := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+	if by.Then.Absent != (documents.Ref{}) {
+		object.Absent = []documents.Ref{by.Then.Absent}
+	}
+	return []*decide.Item{{Object: &object, Of: by}}
+}
+
+// failed notes the failure of items to which objects belong, if it is one.
+func (a *Applier) failed(all []*decide.Item, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, f := range all {
-		f.err = worse(f.err, err)
+	for _, item := range all {
+		item.Err = worse(item.Err, err)
 	}
 }
 
@@ -251,46 +267,40 @@ func (a *Applier) fail(all []*ongoing, err error) {
 // again.
 const maxLooks = 3
 
-// deleteLed deletes objects whose attributes allow it and that are still as they were found. It looks again at what has changed.
-// What became of each is in the err of its follow-up. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
-func (a *Applier) deleteLed(ctx context.Context, all []led, at time.Time) error {
+// deleteLed deletes objects that are still as they were found. It looks again at what has changed. What became of each is in the Err
+// of the item that leads there. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
+func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 	for range maxLooks {
-		var due []led
-		var those []found
-		for _, o := range all {
-			if reason := decide.KeepsObject(o.by.Object, o.Object, at); reason != "" {
-				a.Skip(ctx, "object "+o.Name, reason)
-				continue
-			}
-			due, those = append(due, o), append(those, o.found())
-		}
-		if len(due) == 0 {
+		if len(all) == 0 {
 			return nil
 		}
 		if err := a.Time.CheckTime(); err != nil {
 			return err
 		}
-		all = nil
-		for i, err := range a.deleteFound(ctx, those) {
-			o := due[i]
+		a.deleteObjects(ctx, all)
+		var changed []*decide.Item
+		for _, o := range all {
+			by, err := o.Of, o.Err
 			var held *objects.HeldError
 			switch {
 			case errors.As(err, &held):
-				a.Skip(ctx, "object "+o.Name, held.Reason)
+				a.Skip(ctx, "object "+o.Object.Name, held.Reason)
 			case errors.Is(err, errBack):
-				a.KeepRestored(ctx, o.by.FollowUp)
+				a.KeepRestored(ctx, by)
 				err = nil
 			case errors.Is(err, documents.ErrChanged):
+				var now objects.Object
 				var there bool
-				if o.Object, there, err = a.Objects.Get(ctx, o.Name); there { // or another follow-up has deleted it
-					all = append(all, o)
+				if now, there, err = a.Objects.Get(ctx, o.Object.Name); there { // or another item's has deleted it
+					changed = append(changed, a.led(ctx, by, now)...)
 				}
 			}
-			a.fail([]*ongoing{o.by}, err)
+			a.failed([]*decide.Item{by}, err)
 		}
+		all = changed
 	}
 	for _, o := range all {
-		a.fail([]*ongoing{o.by}, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Name, maxLooks))
+		a.failed([]*decide.Item{o.Of}, fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Object.Name, maxLooks))
 	}
 	return nil
 }

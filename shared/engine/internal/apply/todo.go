@@ -9,11 +9,10 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// todoOf returns what is still to be done once changes by a rule are committed: follow-ups that no document of the application
-// records, and the items that are judged next. Objects that differ in nothing but their names are one step.
+// todoOf returns what is still to be done once changes by a rule are committed: what follows outside of Firestore that no document of
+// the application records, and the items that are judged next. Objects that differ in nothing but their names are one step.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.TaskID()}
 	var last cleanup.FollowUp
@@ -46,58 +45,39 @@ func joins(f, other cleanup.FollowUp) bool {
 	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
-// doTodo does what an earlier run left to do.
-func (a *Applier) doTodo(ctx context.Context, planned decide.FinishTodo) error {
-	d, found, err := a.Documents.Get(ctx, planned.Ref.Path())
+// finish does what an earlier run left to do.
+func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
+	d, found, err := a.Documents.Get(ctx, item.Ref.Path())
 	switch {
 	case err != nil:
 		return err
-	case !found, !d.UpdateTime.Equal(planned.Updated): // what it holds now was neither counted nor shown
+	case !found, decide.VersionAt(d.UpdateTime) != item.Version: // what it holds now was neither counted nor shown
 		return documents.ErrChanged
 	}
-	todo, err := a.ReadTodo(d)
+	then, next, err := a.ReadTodo(d)
 	if err != nil {
 		return err
 	}
-	then, err := a.StillAbsent(ctx, todo.Then)
-	if err != nil {
+	if then, err = a.StillAbsent(ctx, then); err != nil {
 		return err
 	}
-	all := make([]*ongoing, len(then))
-	for i, f := range then {
-		of := workOf(cleanup.Item{Ref: f.Absent})
-		of.Kind, of.reason = decide.FinishKind, f.Absent.Path()+" is deleted"
-		all[i] = &ongoing{FollowUp: f, of: of}
-	}
-	a.do(ctx, todo.At, all)
-	for _, f := range all {
-		err = worse(err, f.err)
+	a.doThen(ctx, then)
+	for _, f := range then {
+		err = worse(err, f.Err)
 	}
 	if err == nil || mustStay(err) {
-		err = cmp.Or(a.children(ctx, workOf(cleanup.Item{Ref: planned.Ref}), works(todo.Next)), err)
+		a.doDocuments(ctx, next)
+		_, failed := a.resultOf(ctx, item, next)
+		err = cmp.Or(failed, err)
 	}
 	switch {
 	case err == nil:
-		a.Log.Over(planned.Ref)
+		a.Log.Over(item.Ref)
 	case mustStay(err): // which is counted, and no failure
 		return errLater
 	case errors.Is(err, cleanup.ErrOutOfTime), ctx.Err() != nil:
-		return errBegun
+		item.Begun = true
+		return cleanup.ErrOutOfTime
 	}
 	return err
-}
-
-// worse returns the first failure; that something must stay counts less.
-func worse(a, b error) error {
-	if a == nil || b != nil && mustStay(a) {
-		return b
-	}
-	return a
-}
-
-// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.
-func mustStay(err error) bool {
-	var held *objects.HeldError
-	var kept *decide.KeptError
-	return errors.As(err, &held) || errors.As(err, &kept)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // Why an action is left out of a run that is restricted to a plan.
@@ -15,21 +14,13 @@ const (
 	KeptChanged    = "it was changed since the plan was approved"
 )
 
-// Approves reports whether the approved plan names an action, and whether its target is as it was then. Without such a plan, both
-// are true.
-func (d *Decider) Approves(a Action) (named, same bool) {
+// Approves reports whether the approved plan names an item, and whether that is as it was then. Without such a plan, both are true.
+func (d *Decider) Approves(i *Item) (named, same bool) {
 	if d.Approved == nil {
 		return true, true
 	}
-	version, named := d.Approved.Items[a.Kind][a.Target]
-	return named, version == a.Version
-}
-
-// Planned is the action as a plan lists it.
-func (a Action) Planned() report.Planned {
-	return report.Planned{
-		Target: a.Target, Action: a.Kind, Reason: a.Reason, With: a.With, More: a.More, Kept: a.Kept, Version: a.Version,
-	}
+	version, named := d.Approved.Items[i.Kind][i.Target]
+	return named, version == i.Version
 }
 
 // VersionAt is the version of a document that was written then; of one that does not exist, that is the zero time.

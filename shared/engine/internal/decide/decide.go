@@ -3,13 +3,11 @@
 package decide
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -41,58 +39,6 @@ type Decider struct {
 	}
 }
 
-// Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
-// many at a time.
-type Action struct {
-	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"
-	Target string // what it is done to, e.g. "reports/abc"
-	Reason string // why, for the person who reads the plan
-	Effect Effect // how
-
-	Version string // tells whether the target is still what it was, and nothing of what is in it
-
-	Preview // where a preview has worked that out
-
-	Also int // how many actions more it counts as, for MAX_ACTIONS
-}
-
-// Effect is how an action is done: a [cleanup.DeleteObject], a [DeleteAccount], a [Ruled] or a [FinishTodo].
-type Effect any
-
-// DeleteAccount deletes an account if it is still due at a second look.
-type DeleteAccount struct {
-	UID  string
-	Rule *cleanup.AccountRule
-}
-
-// Ruled changes an item by its rule.
-type Ruled struct {
-	cleanup.Item
-	Nth int // see [cleanup.Subject]
-	// Version is the document's update time as somebody approved it, zero of one that does not exist; nil: it may have changed.
-	Version *time.Time
-}
-
-// FinishTodo does what an earlier run left to do, if it is still what was planned.
-type FinishTodo struct {
-	Ref     documents.Ref
-	Updated time.Time
-}
-
-// FinishKind is what the report calls it to do what an interrupted run has left to do.
-const FinishKind = "finish interrupted action"
-
-// Asked is an item to decide about.
-type Asked struct {
-	Ruled
-	Kind string // what it must be judged as; empty: anything but to be kept
-	Room int    // that is left to it after refusals; 0: all
-	Gone bool   // it was not there when it was last looked at
-}
-
-// RoomLeft returns how many documents besides its own its commit may hold.
-func (a *Asked) RoomLeft() int { return cmp.Or(a.Room, cleanup.MaxRoom) }
-
 // Outcome is what was decided about one item.
 type Outcome struct {
 	Decision  cleanup.Decision // what it was judged as
@@ -105,7 +51,7 @@ type Outcome struct {
 }
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
-func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked) ([]Outcome, error) {
+func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item) ([]Outcome, error) {
 	items, found, err := load(ctx, src, group)
 	if err != nil {
 		return nil, err
@@ -129,7 +75,7 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Asked
 }
 
 // load loads the items of a group, and returns their documents.
-func load(ctx context.Context, src cleanup.Source, group []*Asked) (
+func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
 ) {
 	refs := make([]documents.Ref, 0, len(group))
@@ -143,9 +89,7 @@ func load(ctx context.Context, src cleanup.Source, group []*Asked) (
 	for i, w := range group {
 		doc, ok := found[w.Ref]
 		doc.Path, w.Gone = w.Ref.Path(), !ok
-		subjects[i] = cleanup.Subject{
-			Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Nth: w.Nth,
-		}
+		subjects[i] = cleanup.Subject{Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Nth: w.Nth}
 	}
 	if items, err = group[0].Rule.LoadAll(ctx, src, subjects); err != nil {
 		return nil, nil, asGroup(err)
@@ -155,16 +99,16 @@ func load(ctx context.Context, src cleanup.Source, group []*Asked) (
 
 // judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document, the
 // zero one if there is none.
-func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Document) (o Outcome) {
+func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
 	switch {
 	case err != nil:
 		o.Err = err
-	case w.Version != nil && !now.UpdateTime.Equal(*w.Version), w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
+	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version, w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())
-	case judged.Kind == "" || w.Kind != "" && judged.Kind != w.Kind:
+	case judged.Kind == "" || w.Kind != "" && !w.Again && judged.Kind != w.Kind:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
 			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)
@@ -176,7 +120,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Asked, now documents.Do
 }
 
 // change adds the change of loaded item i, which is due, to its outcome, or why there is to be none.
-func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
+func (d *Decider) change(items cleanup.Loaded, i int, w *Item, o *Outcome) {
 	if w.Rule.DeletesAlone() {
 		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
 	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil && o.Change.Invalid != "" {
@@ -191,11 +135,11 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Asked, o *Outcome) {
 }
 
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
-func (o *Outcome) place(w *Asked, alone bool, left *room) {
+func (o *Outcome) place(w *Item, alone bool, left *room) {
 	switch {
 	case o.Err != nil:
 	case empty(o.Change):
-		o.Apart = !alone && o.Change.Again != "" && o.Change.From == w.From
+		o.Apart = !alone && o.Change.Again && o.Change.From == w.From
 	case left.take(o.Change.Writes):
 		o.Written = true
 	default:

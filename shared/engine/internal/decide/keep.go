@@ -46,14 +46,13 @@ func (d *Decider) KeptBy(target string) *KeptError {
 	return nil
 }
 
-// Keeps returns why the target of an action is kept: the list has it, what belongs to it, or a document that is deleted with an
-// account; nil if none of these.
-func (d *Decider) Keeps(a Action) *KeptError {
-	effect, ok := a.Effect.(DeleteAccount)
-	if kept := d.KeptBy(a.Target); kept != nil || !ok || effect.Rule.Next == nil {
+// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if none
+// of these.
+func (d *Decider) Keeps(i *Item) *KeptError {
+	if kept := d.KeptBy(i.Target); kept != nil || i.Account == nil || i.Account.Next == nil {
 		return kept
 	}
-	return d.keptWith(cleanup.Change{Next: effect.Rule.Next(effect.UID)})
+	return d.keptWith(cleanup.Change{Next: i.Account.Next(i.UID)})
 }
 
 // keptWith returns why an item is kept whose change would delete or change something on the list; nil if it would not.

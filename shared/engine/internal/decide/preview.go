@@ -25,8 +25,8 @@ func (p *Preview) count(verb, kind string) {
 }
 
 // Preview judges an item as its commit would, and returns what that would be. It reads no more than a commit, and writes nothing.
-func (d *Decider) Preview(ctx context.Context, item Ruled, kind string) (Preview, error) {
-	outcomes, err := d.Decide(ctx, d.untransacted(), []*Asked{{Ruled: item, Kind: kind}})
+func (d *Decider) Preview(ctx context.Context, item *Item) (Preview, error) {
+	outcomes, err := d.Decide(ctx, d.untransacted(), []*Item{item})
 	switch {
 	case errors.Is(err, documents.ErrTooMuch):
 		return Preview{More: true}, nil
@@ -45,7 +45,7 @@ func (d *Decider) Preview(ctx context.Context, item Ruled, kind string) (Preview
 
 // previewOf counts what a change of an item does to other things.
 func previewOf(item documents.Ref, c cleanup.Change) Preview {
-	p := Preview{More: len(c.Next) > 0 || c.Again != ""}
+	p := Preview{More: len(c.Next) > 0 || c.Again}
 	written, deleted := map[documents.Ref]bool{item: true}, map[documents.Ref]bool{}
 	note := func(all []documents.Write) {
 		for _, w := range all {
@@ -91,15 +91,15 @@ func (p *Preview) follow(f cleanup.FollowUp) {
 }
 
 // PreviewTodo returns what a run would do of what an earlier one left to do.
-func (d *Decider) PreviewTodo(ctx context.Context, t Todo) (Preview, error) {
-	p := Preview{More: len(t.Next) > 0}
-	then, err := d.StillAbsent(ctx, t.Then)
-	for _, f := range then {
-		if kept := d.FollowsKept(f); kept != nil {
+func (d *Decider) PreviewTodo(ctx context.Context, then, next []*Item) (Preview, error) {
+	p := Preview{More: len(next) > 0}
+	then, err := d.StillAbsent(ctx, then)
+	for _, i := range then {
+		if kept := d.FollowsKept(*i.Then); kept != nil {
 			p.Kept = kept.Error()
 			continue
 		}
-		p.follow(f)
+		p.follow(*i.Then)
 	}
 	return p, err
 }

@@ -139,16 +139,10 @@ func reaches(j cleanup.Job) []cleanup.Reach {
 	return all
 }
 
-// Proposes returns an error if the job itself does not declare an action.
-func Proposes(j cleanup.Job, effect Effect) error {
-	ok := true
-	switch e := effect.(type) {
-	case cleanup.DeleteObject:
-		ok = slices.ContainsFunc(j.Reach.Objects, func(f cleanup.Files) bool { return objects.Folders{f.Folder}.Hold(e.Name) })
-	case DeleteAccount:
-		ok = j.Reach.Account
-	}
-	if !ok {
+// Proposes returns an error if the job itself does not declare an item.
+func Proposes(j cleanup.Job, i *Item) error {
+	held := func(f cleanup.Files) bool { return objects.Folders{f.Folder}.Hold(i.Object.Name) }
+	if i.Object != nil && !slices.ContainsFunc(j.Reach.Objects, held) || i.Account != nil && !j.Reach.Account {
 		return fmt.Errorf("job %s would do this, %w", j.Name, ErrReach)
 	}
 	return nil

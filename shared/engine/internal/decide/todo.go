@@ -16,45 +16,39 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// Todo is what an earlier run left to do, as the rules of the job can have asked for it.
-type Todo struct {
-	Then   []cleanup.FollowUp
-	Next   []cleanup.Item
-	Bucket string    // of the objects; empty where there are none
-	At     time.Time // see [runlog.Todo]
-}
-
-// ReadTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for, and objects of
-// another bucket, where their names may be other documents'; what it returns then is for people to look at.
-func (d *Decider) ReadTodo(doc documents.Document) (t Todo, err error) {
+// ReadTodo returns what an earlier run left to do: what follows outside of Firestore, and documents. It refuses, with [ErrForeign],
+// whatever no rule of the job asks for, and objects of another bucket, where their names may be other documents'; what it returns then
+// is for people to look at.
+func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err error) {
 	stored, err := runlog.ReadTodo(doc)
-	t.Bucket, t.At = stored.Bucket, stored.At
 	if err != nil {
-		return t, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
+		return nil, nil, fmt.Errorf("%s: %w (%w)", doc.Path, cleanup.ErrForeign, err)
 	}
-	if b := stored.Bucket; b != "" && b != d.Run.Config.Bucket {
+	bucket := cmp.Or(stored.Bucket, d.Run.Config.Bucket)
+	if bucket != d.Run.Config.Bucket {
 		err = fmt.Errorf("%s: it is to delete objects of the bucket %s, and STORAGE_BUCKET is %s: set that to %s, or "+
-			"delete there what it names, and then it", doc.Path, b, d.Run.Config.Bucket, b)
+			"delete there what it names, and then it", doc.Path, bucket, d.Run.Config.Bucket, bucket)
 	}
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {
 		err = cmp.Or(err, fmt.Errorf("%s: %s is nothing that a rule of %s asks for: %w", doc.Path, what, d.Job.Name, cleanup.ErrForeign))
 	}
 	for _, step := range stored.Steps {
+		of := &Item{Kind: FinishKind, Target: step.Absent.Path(), Reason: step.Absent.Path() + " is deleted"}
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
-				refuse("to " + Shown(f, cmp.Or(t.Bucket, d.Run.Config.Bucket)))
+				refuse("to " + Shown(f, bucket))
 			}
-			t.Then = append(t.Then, f)
+			then = append(then, &Item{Then: &f, UID: f.Account, Of: of, At: stored.At})
 		}
 	}
 	for _, item := range stored.Next {
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
-		t.Next = append(t.Next, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref})
+		next = append(next, NewItem(nil, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
-	return t, err
+	return then, next, err
 }
 
 // followUpsOf returns the follow-ups that are one step.
@@ -75,13 +69,13 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 // keptRestored is why a follow-up is left out.
 const keptRestored = "its document was restored since"
 
-// KeepRestored counts and names a follow-up that is left out.
-func (d *Decider) KeepRestored(ctx context.Context, f cleanup.FollowUp) {
+// KeepRestored counts and names what follows from a document that is back, and is left out.
+func (d *Decider) KeepRestored(ctx context.Context, i *Item) {
 	reason := keptRestored
-	if f.Object != (cleanup.ObjectDeletion{}) {
+	if i.Then.Object != (cleanup.ObjectDeletion{}) {
 		reason = keptFileRestored
 	}
-	d.Skip(ctx, NameOf(f), reason)
+	d.Skip(ctx, NameOf(*i.Then), reason)
 }
 
 // Skip counts and names something that is kept although its document went.
@@ -90,23 +84,23 @@ func (d *Decider) Skip(ctx context.Context, what, reason string) {
 	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
 }
 
-// StillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts
-// and names the others.
-func (d *Decider) StillAbsent(ctx context.Context, all []cleanup.FollowUp) (still []cleanup.FollowUp, err error) {
-	var absent []documents.Ref
-	for _, f := range all {
-		absent = append(absent, f.Absent)
+// StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names the
+// others.
+func (d *Decider) StillAbsent(ctx context.Context, all []*Item) (still []*Item, err error) {
+	absent := make([]documents.Ref, len(all))
+	for n, i := range all {
+		absent[n] = i.Then.Absent
 	}
 	back, err := d.Source().Get(ctx, absent)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range all {
-		if _, restored := back[f.Absent]; restored {
-			d.KeepRestored(ctx, f)
+	for _, i := range all {
+		if _, restored := back[i.Then.Absent]; restored {
+			d.KeepRestored(ctx, i)
 			continue
 		}
-		still = append(still, f)
+		still = append(still, i)
 	}
 	return still, nil
 }

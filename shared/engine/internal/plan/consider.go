@@ -57,7 +57,7 @@ func (p *Planner) consider(
 			due = append(due, cleanup.Proposal{Document: d, Decision: decisions[i]})
 		}
 	}
-	actions, err := p.actionsOf(ctx, rule, due)
+	proposed, err := p.itemsOf(ctx, rule, due)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (p *Planner) consider(
 		case decisions[i].Kind == "":
 			p.KeepJudged(ctx, d.Path, decisions[i])
 		default:
-			if err := p.propose(ctx, actions[0]); err != nil {
+			if err := p.propose(ctx, proposed[0]); err != nil {
 				return err
 			}
-			actions = actions[1:]
+			proposed = proposed[1:]
 		}
 		if err := then(d); err != nil {
 			return err
@@ -114,21 +114,21 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool {
 		return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref())
 	})
-	actions, err := p.actionsOf(ctx, rule, due)
+	items, err := p.itemsOf(ctx, rule, due)
 	if err != nil {
 		return err
 	}
-	for _, a := range actions {
-		if err := p.propose(ctx, a); err != nil {
+	for _, i := range items {
+		if err := p.propose(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// actionsOf returns the actions for items, in a preview with what goes with them.
-func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]decide.Action, error) {
-	actions := make([]decide.Action, len(due))
+// itemsOf returns the items of a rule that are due, in a preview with what goes with them.
+func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]*decide.Item, error) {
+	items := make([]*decide.Item, len(due))
 	if p.ask.Versions {
 		if err := p.readVersions(ctx, due); err != nil {
 			return nil, err
@@ -138,21 +138,16 @@ func (p *Planner) actionsOf(ctx context.Context, rule cleanup.AnyRule, due []cle
 		if !decide.Has(rule.Reaches(), d.Ref()) {
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
-		effect := decide.Ruled{Item: cleanup.Item{Rule: rule, Ref: d.Ref()}, Nth: p.proposed}
-		if p.ask.Versions {
-			effect.Version = &d.UpdateTime
-		}
-		actions[i] = decide.Action{
-			Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: effect, Version: decide.VersionAt(d.UpdateTime),
-		}
+		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
+		items[i].Kind, items[i].Reason, items[i].Version, items[i].Nth = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime), p.proposed
 		p.proposed++
 	}
 	if p.Report.DryRun {
-		if err := p.preview(ctx, rule, actions); err != nil {
+		if err := p.preview(ctx, rule, items); err != nil {
 			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
 	}
-	return actions, nil
+	return items, nil
 }
 
 // Bounds of a preview. Each action costs the reads that its commit would.
@@ -161,28 +156,28 @@ const (
 	previewedAtOnce = 8
 )
 
-// preview adds to actions of a rule what goes with them. Of those that are too many, and when time is up, that there may be more.
-func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, actions []decide.Action) error {
+// preview adds to items of a rule what goes with them. Of those that are too many, and when time is up, that there may be more.
+func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*decide.Item) error {
 	if rule.DeletesAlone() {
 		return nil
 	}
-	var few []*decide.Action
-	for i := range actions {
-		if named, same := p.ask.Decider.Approves(actions[i]); !named || !same {
+	var few []*decide.Item
+	for _, i := range items {
+		if named, same := p.ask.Decider.Approves(i); !named || !same {
 			continue
 		}
-		if actions[i].More = p.previewed == maxPreviewed; !actions[i].More {
-			few = append(few, &actions[i])
+		if i.More = p.previewed == maxPreviewed; !i.More {
+			few = append(few, i)
 			p.previewed++
 		}
 	}
-	return errors.Join(flow.Many(previewedAtOnce, len(few), func(i int) (err error) {
-		a := few[i]
+	return errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) (err error) {
+		i := few[n]
 		if errors.Is(p.CheckTime(), cleanup.ErrOutOfTime) {
-			a.More = true
+			i.More = true
 			return nil
 		}
-		a.Preview, err = p.ask.Decider.Preview(ctx, a.Effect.(decide.Ruled), a.Kind)
+		i.Preview, err = p.ask.Decider.Preview(ctx, i)
 		return err
 	})...)
 }
@@ -224,15 +219,16 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 			p.Keep(d.Reason, 1)
 			continue
 		}
-		effect := decide.DeleteAccount{UID: found[i].UID, Rule: rule}
-		a := decide.Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: effect, Version: decide.AccountVersion(found[i])}
-		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.Keeps(a) == nil {
+		item := &decide.Item{
+			Kind: d.Kind, Target: target, Reason: d.Reason, Account: rule, UID: found[i].UID, Version: decide.AccountVersion(found[i]),
+		}
+		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.Keeps(item) == nil {
 			c.Due++
 			c.Left = true
 			continue
 		}
-		a.More = rule.Next != nil
-		if err := p.propose(ctx, a); err != nil {
+		item.More = rule.Next != nil
+		if err := p.propose(ctx, item); err != nil {
 			return c, err
 		}
 		c.Due += p.Size - before // not what is kept

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
@@ -9,9 +8,9 @@ import (
 
 // What things take in memory besides their texts. Clients write these: names of 1,024 bytes, ids of 1,500.
 const (
-	bytesOfAction = 250
-	bytesOfItem   = 60
-	maxBytes      = 1 << 30 // of a plan, with however much memory
+	bytesOfItem  = 400
+	bytesOfEntry = 60
+	maxBytes     = 1 << 30 // of a plan, with however much memory
 )
 
 // mostBytes returns how much a plan may hold: half of the process's memory limit. The rest is for what is read meanwhile, and for
@@ -21,16 +20,16 @@ func mostBytes() int { return int(min(config.MemoryLimit()/2, maxBytes)) }
 // full reports whether the plan holds as much as it may.
 func (p *Planner) full() bool { return p.held >= p.ask.Bytes }
 
-// bytesOf returns how many bytes an action takes.
-func bytesOf(a decide.Action) int {
-	n := bytesOfAction + len(a.Target) + len(a.Reason) + len(a.Version) + len(a.Kept)
-	for what := range a.With {
-		n += bytesOfItem + len(what)
+// bytesOf returns how many bytes an item takes.
+func bytesOf(i *decide.Item) int {
+	n := bytesOfItem + len(i.Target) + len(i.Reason) + len(i.Version) + len(i.Kept)
+	for what := range i.With {
+		n += bytesOfEntry + len(what)
 	}
-	if o, is := a.Effect.(cleanup.DeleteObject); is {
-		n += len(o.Name) + len(o.Absent.ID)
-		for _, ref := range o.Meant {
-			n += bytesOfItem + len(ref.ID)
+	if o := i.Object; o != nil {
+		n += len(o.Name)
+		for _, ref := range o.Absent {
+			n += bytesOfEntry + len(ref.ID)
 		}
 	}
 	return n
@@ -61,6 +60,6 @@ func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
 		p.items, p.bytes = map[proposedItem]bool{}, 0
 	}
 	p.items[item] = true
-	p.bytes += 2*bytesOfItem + len(ref.Collection) + len(ref.ID)
+	p.bytes += 2*bytesOfEntry + len(ref.Collection) + len(ref.ID)
 	return true
 }

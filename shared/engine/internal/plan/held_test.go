@@ -46,10 +46,10 @@ func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others wou
 		before := alive()
 		p := &Planner{section: &section{}}
 		for i := range n {
-			o := cleanup.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: text(i)}}
+			o := cleanup.DeleteObject{Absent: []documents.Ref{{Collection: "posts", ID: text(i)}}}
 			o.Name = text(i)
-			a := decide.Action{Kind: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20], Effect: o}
-			p.Actions = append(p.Actions, a)
+			a := &decide.Item{Kind: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20], Object: &o}
+			p.Items = append(p.Items, a)
 			p.held += bytesOf(a)
 		}
 		took := alive() - before

@@ -48,7 +48,7 @@ type Ask struct {
 
 // Planner makes a plan, and holds it: actions, the checkpoints between them, and what the safety limits judge them by.
 type Planner struct {
-	Actions []decide.Action
+	Items []*decide.Item
 	// Size is how many actions were proposed, as MAX_ACTIONS counts them: with those of earlier windows, without those of dropped
 	// sections.
 	Size      int
@@ -140,12 +140,12 @@ type checkpoint struct {
 
 // SaveCheckpoint implements [cleanup.Plan].
 func (p *Planner) SaveCheckpoint(text string) error {
-	m := checkpoint{actions: len(p.Actions), text: text}
+	m := checkpoint{actions: len(p.Items), text: text}
 	if last := len(p.checkpoints) - 1; last >= 0 && p.checkpoints[last].actions == m.actions {
 		p.checkpoints[last] = m
 	} else {
 		p.checkpoints = append(p.checkpoints, m)
-		p.held += bytesOfItem + len(text)
+		p.held += bytesOfEntry + len(text)
 	}
 	if p.PlanningTimeIsUp() || p.full() {
 		return cleanup.ErrOutOfTime
@@ -161,40 +161,40 @@ func (p *Planner) Planned() int { return p.Size - p.left }
 
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
-	return p.propose(ctx, decide.Action{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Effect: object,
+	return p.propose(ctx, &decide.Item{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Object: &object,
 		Version: fmt.Sprintf("%d/%d", object.Generation, object.Metageneration)})
 }
 
-// propose adds an action to the plan, unless it stays.
-func (p *Planner) propose(ctx context.Context, a decide.Action) error {
-	named, same := p.ask.Decider.Approves(a)
+// propose adds an item to the plan, unless it stays.
+func (p *Planner) propose(ctx context.Context, i *decide.Item) error {
+	named, same := p.ask.Decider.Approves(i)
 	if !named {
 		p.Keep(decide.KeptUnapproved, 1)
 		return nil
 	}
-	if p.stays(ctx, a) {
+	if p.stays(ctx, i) {
 		return nil
 	}
-	p.Counted(a.Kind, func(c *report.Counts) { c.Planned++ })
+	p.Counted(i.Kind, func(c *report.Counts) { c.Planned++ })
 	if !same {
-		p.leave(ctx, &a)
+		p.leave(ctx, i)
 	}
 	if p.Report.DryRun {
-		p.list(a)
+		p.list(i)
 	}
 	if !same || p.section.dropped {
 		return nil
 	}
-	p.Size += 1 + a.Also
-	p.section.planned += 1 + a.Also
+	p.Size += 1 + i.Also
+	p.section.planned += 1 + i.Also
 	if tripped := p.ask.Limits.tooMany(p.section); tripped != nil {
 		return p.trip(tripped)
 	}
 	if p.Report.DryRun {
 		return nil
 	}
-	p.Actions = append(p.Actions, a)
-	p.held += bytesOf(a)
+	p.Items = append(p.Items, i)
+	p.held += bytesOf(i)
 	if p.windowIsFull() {
 		return p.applyWindow(ctx)
 	}
@@ -203,28 +203,28 @@ func (p *Planner) propose(ctx context.Context, a decide.Action) error {
 
 // windowIsFull reports whether what is proposed is applied before more is, for no safety limit waits for the end.
 func (p *Planner) windowIsFull() bool {
-	return p.ask.Limits.Lifted && (len(p.Actions) >= window || p.full())
+	return p.ask.Limits.Lifted && (len(p.Items) >= window || p.full())
 }
 
-// leave counts an action whose target was changed since the plan was approved.
-func (p *Planner) leave(ctx context.Context, a *decide.Action) {
-	p.Counted(a.Kind, func(c *report.Counts) { c.Changed++ })
-	a.Preview = decide.Preview{Kept: decide.KeptChanged}
-	p.Log.InfoContext(ctx, tell.Kept(a.Target, decide.KeptChanged),
-		slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason))
+// leave counts an item whose target was changed since the plan was approved.
+func (p *Planner) leave(ctx context.Context, i *decide.Item) {
+	p.Counted(i.Kind, func(c *report.Counts) { c.Changed++ })
+	i.Preview = decide.Preview{Kept: decide.KeptChanged}
+	p.Log.InfoContext(ctx, tell.Kept(i.Target, decide.KeptChanged),
+		slog.String("target", i.Target), slog.String("action", i.Kind), slog.String("reason", i.Reason))
 }
 
-// stays reports whether nothing is to be done to the target of an action, and says why: it or something below it or with it is
-// on the list of what the job keeps, or the job does not declare the action.
-func (p *Planner) stays(ctx context.Context, a decide.Action) bool {
+// stays reports whether nothing is to be done to an item, and says why: it or something below it or with it is
+// on the list of what the job keeps, or the job does not declare the item.
+func (p *Planner) stays(ctx context.Context, i *decide.Item) bool {
 	d := p.ask.Decider
-	if kept := d.Keeps(a); kept != nil {
-		p.KeepNamed(ctx, a.Target, kept.Reason)
+	if kept := d.Keeps(i); kept != nil {
+		p.KeepNamed(ctx, i.Target, kept.Reason)
 		return true
 	}
-	err := decide.Proposes(d.Job, a.Effect)
+	err := decide.Proposes(d.Job, i)
 	if err != nil {
-		p.Fail(ctx, a.Target, a.Kind, err)
+		p.Fail(ctx, i.Target, i.Kind, err)
 	}
 	return err != nil
 }
@@ -238,9 +238,9 @@ func (p *Planner) applyWindow(ctx context.Context) error {
 	if err := p.ask.Apply(ctx, p); err != nil {
 		return err
 	}
-	p.begin = p.CheckpointBefore(len(p.Actions))
-	clear(p.Actions) // they hold documents
-	p.Actions, p.checkpoints, p.held = p.Actions[:0], p.checkpoints[:0], 0
+	p.begin = p.CheckpointBefore(len(p.Items))
+	clear(p.Items) // they hold documents
+	p.Items, p.checkpoints, p.held = p.Items[:0], p.checkpoints[:0], 0
 	p.section.first = 0
 	return nil
 }
@@ -259,9 +259,9 @@ func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]docume
 	return found, err
 }
 
-// list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
-func (p *Planner) list(a decide.Action) {
-	shown := a.Planned()
+// list adds an item to the plan that a preview shows: the whole plan, or as much as an answer holds.
+func (p *Planner) list(i *decide.Item) {
+	shown := i.Planned()
 	if !p.ask.Versions {
 		shown.Version = ""
 	}
@@ -270,7 +270,7 @@ func (p *Planner) list(a decide.Action) {
 		return
 	}
 	p.Report.Plan = append(p.Report.Plan, shown)
-	p.held += bytesOf(a)
+	p.held += bytesOf(i)
 }
 
 // CheckpointBefore returns the last checkpoint that was saved before the window's action n was proposed.

@@ -25,7 +25,7 @@ func (p *Planner) Section(ctx context.Context, s cleanup.Section) error {
 	if err := p.judge(ctx); err != nil {
 		return err
 	}
-	p.section = &section{Section: s, first: len(p.Actions)}
+	p.section = &section{Section: s, first: len(p.Items)}
 	p.sections = append(p.sections, p.section)
 	return nil
 }
@@ -86,15 +86,15 @@ func (p *Planner) drop(s *section) {
 		return
 	}
 	i := slices.Index(p.sections, s)
-	end := len(p.Actions)
+	end := len(p.Items)
 	if i+1 < len(p.sections) {
 		end = p.sections[i+1].first
 	}
 	n := end - s.first
-	for _, a := range p.Actions[s.first:end] {
-		p.held -= bytesOf(a)
+	for _, item := range p.Items[s.first:end] {
+		p.held -= bytesOf(item)
 	}
-	p.Actions = slices.Delete(p.Actions, s.first, end)
+	p.Items = slices.Delete(p.Items, s.first, end)
 	for _, later := range p.sections[i+1:] {
 		later.first -= n
 	}

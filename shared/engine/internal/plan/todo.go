@@ -39,35 +39,38 @@ func (p *Planner) planTodos(ctx context.Context) error {
 // planTodo proposes what an earlier run left to do. Each object, account and item in it counts as an
 // action. Items that it continues are not proposed again.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
-	todo, err := p.ask.Decider.ReadTodo(d)
-	a := decide.Action{Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups"}
+	then, next, err := p.ask.Decider.ReadTodo(d)
+	i := &decide.Item{
+		Kind: decide.FinishKind, Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
+		Ref: d.Ref(), Version: decide.VersionAt(d.UpdateTime),
+	}
 	if err == nil {
-		for _, item := range todo.Next {
+		for _, item := range next {
 			p.pending[item.Ref] = true
-			p.held += 2*bytesOfItem + len(item.Ref.Collection) + len(item.Ref.ID)
+			p.held += 2*bytesOfEntry + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
-		if a.Also, err = p.countTodo(ctx, todo); err == nil && p.Report.DryRun {
-			a.Preview, err = p.ask.Decider.PreviewTodo(ctx, todo)
+		if i.Also, err = p.countTodo(ctx, then, next); err == nil && p.Report.DryRun {
+			i.Preview, err = p.ask.Decider.PreviewTodo(ctx, then, next)
 		}
 		if err != nil {
 			return fmt.Errorf("count what is left to do of %s: %w", d.Path, err)
 		}
 	} else { // which the run fails with
-		a.Kept = err.Error()
+		i.Kept = err.Error()
 	}
-	a.Effect, a.Version = decide.FinishTodo{Ref: d.Ref(), Updated: d.UpdateTime}, decide.VersionAt(d.UpdateTime)
 	before := p.Size
-	err = p.propose(ctx, a)
+	err = p.propose(ctx, i)
 	p.left += p.Size - before
 	return err
 }
 
 // countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than
 // a safety limit allows.
-func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, err error) {
-	n := len(todo.Next)
-	for _, f := range todo.Then {
-		switch kept := p.ask.Decider.FollowsKept(f); {
+func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (also int, err error) {
+	n := len(next)
+	for _, i := range then {
+		f := i.Then
+		switch kept := p.ask.Decider.FollowsKept(*f); {
 		case kept != nil:
 			continue
 		case !f.Object.Folder:
@@ -79,7 +82,7 @@ func (p *Planner) countTodo(ctx context.Context, todo decide.Todo) (also int, er
 				return 0, err
 			}
 			for _, object := range page {
-				if decide.KeepsObject(f.Object, object, todo.At) == "" {
+				if decide.KeepsObject(f.Object, object, i.At) == "" {
 					n++
 				}
 			}

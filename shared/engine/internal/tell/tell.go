@@ -15,9 +15,9 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -32,10 +32,12 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu      sync.Mutex     // guards the report while actions are being applied, and what follows
-	wrote   map[string]int // see [cleanup.Job]
+	mu      sync.Mutex     // guards the report while items are being done, and what follows
+	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"
 	invalid map[where]*invalid
-	about   int // see [report.Progress]
+	doing   map[string]undo.Record // the items of actions that are under way, by their targets
+	told    map[string]bool        // of which of them the log has said that it was done
+	about   int                    // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }
@@ -190,21 +192,6 @@ func (t *Teller) Counted(kind string, f func(*report.Counts)) {
 	defer t.mu.Unlock()
 	t.Report.Count(kind, f)
 }
-
-// Wrote counts what an item's change wrote.
-func (t *Teller) Wrote(writes []documents.Write) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, w := range writes {
-		if t.wrote == nil {
-			t.wrote = map[string]int{}
-		}
-		t.wrote[string(w.Op)+" "+path.Base(w.Ref.Collection)]++
-	}
-}
-
-// Written returns how many documents items' changes wrote.
-func (t *Teller) Written() map[string]int { return t.wrote }
 
 // Forget forgets what an abandoned plan reported.
 func (t *Teller) Forget() {

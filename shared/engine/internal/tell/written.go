@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,11 +40,17 @@ type written struct {
 // WroteDocuments logs which documents were written, but for the bundle's own records.
 func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := t.Writes(ctx)
+	t.mu.Lock()
 	for _, d := range writes {
-		if !collections.IsOwn(d.Path) {
-			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		if collections.IsOwn(d.Path) {
+			continue
+		}
+		w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		if t.Wrote != nil && !d.Unsure {
+			t.Wrote[d.Op+" "+path.Base(path.Dir(d.Path))]++
 		}
 	}
+	t.mu.Unlock()
 	w.Log()
 }
 
@@ -67,55 +74,46 @@ type Writes struct {
 // Writes begins to collect what was written.
 func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
 
-// doing are the items of actions that are under way, and of which of them the log has said that it was done, by their targets.
-type doing struct {
-	mu    sync.Mutex
-	items map[string]undo.Record
-	told  map[string]bool
-}
-
-type doingKey struct{}
-
-// Doing returns a context in which the lines of what is written say why that is done to some items.
-func Doing(ctx context.Context, items []undo.Record) context.Context {
-	d := &doing{items: map[string]undo.Record{}, told: map[string]bool{}}
+// Doing says that actions on some items begin, so that the line of what is written says why.
+func (t *Teller) Doing(items []undo.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.doing == nil {
+		t.doing, t.told = map[string]undo.Record{}, map[string]bool{}
+	}
 	for _, item := range items {
-		d.items[item.Item] = item
+		t.doing[item.Item] = item
 	}
-	return context.WithValue(ctx, doingKey{}, d)
 }
 
-// Told reports whether a line of what was written has named a target.
-func Told(ctx context.Context, target string) bool {
-	d, _ := ctx.Value(doingKey{}).(*doing)
-	if d == nil {
-		return false
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.told[target]
+// Done says that the action on an item has ended, and reports whether a line of what was written has named the item.
+func (t *Teller) Done(target string) (told bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	told = t.told[target]
+	delete(t.doing, target)
+	delete(t.told, target)
+	return told
 }
 
 // explain says of something written why, if it is an item.
-func (d *doing) explain(w *written) {
+func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
 		target = report.AccountPrefix + target
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if item, is := d.items[target]; is {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if item, is := t.doing[target]; is {
 		w.Action, w.Reason = item.Action, item.Reason
-		d.told[target] = d.told[target] || !w.Unsure
+		t.told[target] = t.told[target] || !w.Unsure
 	}
 }
 
 func (c *Writes) add(w written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d, ok := c.ctx.Value(doingKey{}).(*doing); ok {
-		d.explain(&w)
-	}
+	c.teller.explain(&w)
 	c.writes = append(c.writes, w)
 }
 

@@ -81,7 +81,9 @@ func TestNothingCameBack(t *testing.T) {
 // TestTooManyToKeep: nothing comes back, and nothing is kept.
 func TestTooManyToKeep(t *testing.T) {
 	w := newWorld(t)
-	w.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"} })
+	w.SetMany(t, 1001, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"}
+	})
 	rep := w.run(t)
 	o := restore.Options{Apply: true, Where: &restore.Where{Field: "name", Value: "x"}}
 	if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {

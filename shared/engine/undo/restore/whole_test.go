@@ -39,7 +39,7 @@ func treeJob() cleanup.Job {
 		Change: func(s *tree, d cleanup.Decision, r cleanup.Run) cleanup.Change {
 			if len(s.notes) == 4 {
 				c := cleanup.Delete(s.notes[:3]...)
-				c.Again = d.Kind
+				c.Again = true
 				return c
 			}
 			c := users.Change(s.Subject, d, r)

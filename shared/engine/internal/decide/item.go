@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Item is one thing that a run does something to, from the plan to the report: a document, an object, an account, a task, or what
+// an earlier run left to do. The plan lists items; to do one may lead to further ones. Items of a plan do not depend on each other.
+type Item struct {
+	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"; empty: as it is judged
+	Target string // what it is done to, e.g. "reports/abc"
+	Reason string // why, for the person who reads the plan
+
+	// One of these says what it is; if none does, it is what an earlier run left to do, in the Todo Ref.
+	Rule    cleanup.AnyRule       // judges the document Ref
+	Object  *cleanup.DeleteObject // an object as it was found
+	Account *cleanup.AccountRule  // judges the account UID
+	Then    *cleanup.FollowUp     // what follows from Of outside of Firestore
+
+	Ref documents.Ref
+	UID string
+	Of  *Item     // the item that it follows from; nil of one that is in the plan
+	At  time.Time // of what follows outside of Firestore: when that was decided; what was made later stays
+
+	Version string // tells whether the target is still what it was; empty: it may have changed
+	Preview        // where a preview has worked that out
+	Also    int    // how many actions more it counts as, for MAX_ACTIONS
+	Nth     int    // see [cleanup.Subject]
+
+	State
+}
+
+// State is how far an item is done.
+type State struct {
+	From   string            // see [cleanup.Change]
+	Again  bool              // its last change asked to judge it again, as whatever it is now
+	Room   int               // documents besides its own that are left to its commit after refusals; 0: all
+	Tried  int               // writes that were last refused or committed for it
+	Idle   int               // judgments since the last commit
+	Gone   bool              // the document was not there when it was last judged
+	Seen   *accounts.Account // when somebody last looked; nil: there was none, or nobody looked
+	Begun  bool              // a commit has changed it
+	Partly bool              // one has changed what is done before it
+	Handed bool              // a task was handed over before its commit
+	Left   bool              // it is left for lack of time
+	Err    error             // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, or why it stays or failed
+}
+
+// FinishKind is what the report calls it to do what an interrupted run has left to do.
+const FinishKind = "finish interrupted action"
+
+// NewItem returns a document to judge by a rule, which follows from another item unless of is nil.
+func NewItem(of *Item, item cleanup.Item) *Item {
+	return &Item{Of: of, Rule: item.Rule, Ref: item.Ref, Target: item.Ref.Path()}
+}
+
+// Alike reports whether two items can be done together.
+func (i *Item) Alike(other *Item) bool {
+	switch {
+	case i.Rule != nil:
+		return other.Rule != nil && i.Rule.Named() == other.Rule.Named()
+	case i.Then != nil:
+		return other.Then != nil && i.Then.Task == nil && other.Then.Task == nil && (i.Then.Account == "") == (other.Then.Account == "") &&
+			i.Then.Object.Folder == other.Then.Object.Folder
+	case i.Object != nil:
+		return other.Object != nil
+	}
+	return i.Account != nil && i.Account == other.Account
+}
+
+// RoomLeft returns how many documents besides its own its commit may hold.
+func (i *Item) RoomLeft() int { return cmp.Or(i.Room, cleanup.MaxRoom) }
+
+// Record is what the log says of the item that something belongs to: of what follows outside of Firestore, that is the document
+// that led there.
+func (i *Item) Record() undo.Record {
+	for i.Rule == nil && i.Of != nil {
+		i = i.Of
+	}
+	return undo.Record{Item: i.Target, Action: i.Kind, Reason: i.Reason}
+}
+
+// Planned is the item as a plan lists it.
+func (i *Item) Planned() report.Planned {
+	return report.Planned{
+		Target: i.Target, Action: i.Kind, Reason: i.Reason, With: i.With, More: i.More, Kept: i.Kept, Version: i.Version,
+	}
+}
